@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes sources.h and sources.c: the text of each kernel file as an array of
+# bytes (a string literal that long is more than C promises to take).
+#
+#   cmake -DOUT=folder "-DFILES=symbol=path;symbol=path" -P embed.cmake
+set(header "/* Made by cmake/embed.cmake. */\n#ifndef RUNGI_SOURCES_H\n#define RUNGI_SOURCES_H\n\n")
+set(source "/* Made by cmake/embed.cmake. */\n#include \"sources.h\"\n")
+foreach(entry IN LISTS FILES)
+    string(REGEX MATCH "^([^=]+)=(.+)$" matched "${entry}")
+    set(symbol "rungi_source_${CMAKE_MATCH_1}")
+    file(READ "${CMAKE_MATCH_2}" bytes HEX)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+    string(REGEX REPLACE "(................................................................................)"
+           "\\1\n" bytes "${bytes}")
+    string(APPEND header "extern const char ${symbol}[];\n")
+    string(APPEND source "\nconst char ${symbol}[] = {\n${bytes}0x00};\n")
+endforeach()
+string(APPEND header "\n#endif /* RUNGI_SOURCES_H */\n")
+file(WRITE "${OUT}/sources.h" "${header}")
+file(WRITE "${OUT}/sources.c" "${source}")

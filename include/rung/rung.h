@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung.h - matrix multiplication on the CPU and on OpenCL devices.
+ *
+ * This header is the manual. The short way is one call on matrices in memory:
+ *
+ *     rung_matrix a = rung_matrix_of(RUNG_F32, m, k, a_data);
+ *     rung_matrix b = rung_matrix_of(RUNG_F32, k, n, b_data);
+ *     rung_matrix c = rung_matrix_of(RUNG_F32, m, n, c_data);
+ *     rung_status status = rung_gemm(NULL, 1.0, a, b, 0.0, c);
+ *     if (status != RUNG_OK)
+ *         fprintf(stderr, "%s\n", rung_error_text());
+ *
+ * The long way, for device memory and repeated work, is: open a device, make a
+ * plan for a problem, run the plan on a queue. See "Plans" below.
+ *
+ * Threads   A context, a device, a kernel and a plan may be shared between
+ *           threads; a queue, an event and a buffer are one thread's at a time.
+ * Memory    Running a plan never allocates. Every destroy accepts NULL and waits
+ *           for pending work; objects may be destroyed in any order, since each
+ *           keeps alive what it stands on.
+ * Errors    A call that can fail returns a rung_status; outputs come last, and a
+ *           failed call leaves a created object NULL. The library never exits,
+ *           aborts or prints, unless RUNG_VERBOSE asks it to.
+ */
+#ifndef RUNG_H
+#define RUNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define RUNG_API __attribute__((visibility("default")))
+#else
+#define RUNG_API
+#endif
+
+#define RUNG_VERSION_MAJOR 0
+#define RUNG_VERSION_MINOR 1
+#define RUNG_VERSION_PATCH 0
+
+/* The version of the library that runs, "0.1.0", which may be newer than this
+ * header. */
+RUNG_API const char *rung_version(void);
+
+/* ---- Status --------------------------------------------------------------- */
+
+#define RUNG_STATUS_LIST(X)                                                     \
+    X(OK,           0, "success")                                               \
+    X(INVALID,     -1, "an argument is out of range")                           \
+    X(OVERLAP,     -2, "C overlaps itself, A or B")                             \
+    X(TOO_LARGE,   -3, "a size or a stride overflows the address space")        \
+    X(NO_MEMORY,   -4, "out of memory")                                         \
+    X(NO_DEVICE,   -5, "no such device, or its driver is missing")              \
+    X(UNSUPPORTED, -6, "no kernel takes this problem on this device")           \
+    X(COMPILE,     -7, "a kernel did not compile")                              \
+    X(DEVICE_LOST, -8, "the device failed and must be opened again")            \
+    X(NOT_FOUND,   -9, "no kernel or parameter has that name")
+
+typedef enum rung_status {
+#define X(name, value, text) RUNG_##name = value,
+    RUNG_STATUS_LIST(X)
+#undef X
+} rung_status;
+
+/* "RUNG_OVERLAP", and one line for people. Both take any number. */
+RUNG_API const char *rung_status_name(rung_status status);
+RUNG_API const char *rung_status_text(rung_status status);
+
+/* What went wrong in this thread's last failed call and what to do about it: a
+ * sentence, and a compiler's log where there is one. Valid until this thread's
+ * next failure; never NULL. */
+RUNG_API const char *rung_error_text(void);
+
+/* ---- Element types ---------------------------------------------------------- */
+
+/* name, bytes, and the word for it on the command line. Which of them a kernel
+ * takes is the kernel's to say (rung_kernel_info); today that is F32. */
+#define RUNG_TYPE_LIST(X)                                                       \
+    X(F32,  4, "f32")                                                           \
+    X(F64,  8, "f64")                                                           \
+    X(F16,  2, "f16")                                                           \
+    X(BF16, 2, "bf16")                                                          \
+    X(I8,   1, "i8")                                                            \
+    X(I32,  4, "i32")
+
+typedef enum rung_type {
+#define X(name, bytes, word) RUNG_##name,
+    RUNG_TYPE_LIST(X)
+#undef X
+    RUNG_TYPE_COUNT
+} rung_type;
+
+/* Bytes of one element, 0 for a number that is no type; its word, or "?". */
+RUNG_API int64_t     rung_type_size(rung_type type);
+RUNG_API const char *rung_type_name(rung_type type);
+
+/* ---- Matrices ---------------------------------------------------------------- */
+
+typedef struct rung_context rung_context;
+typedef struct rung_device  rung_device;
+typedef struct rung_queue   rung_queue;
+typedef struct rung_event   rung_event;
+typedef struct rung_buffer  rung_buffer;
+typedef struct rung_kernel  rung_kernel;
+typedef struct rung_plan    rung_plan;
+
+/* A view of a matrix: element (i, j) stands at
+ *
+ *     offset + i * row_stride + j * col_stride
+ *
+ * elements from `data` (memory of this process) or from the start of `buffer`
+ * (memory of a device); one of the two is NULL. Strides are not negative. Zero
+ * repeats a row or a column, which A and B may do and C may not. A view owns
+ * nothing and is passed by value: a transpose, a storage order and a block are
+ * all views, and nothing is copied to make one. */
+typedef struct rung_matrix {
+    rung_type    type;
+    int64_t      rows, cols;
+    int64_t      row_stride, col_stride;
+    void        *data;
+    rung_buffer *buffer;
+    int64_t      offset;
+} rung_matrix;
+
+/* A dense row-major view. `data` is written only if the view is used as C. */
+RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data);
+
+/* The same over device memory, beginning `offset` elements into the buffer. */
+RUNG_API rung_matrix rung_matrix_in(rung_type type, int64_t rows, int64_t cols,
+                                    rung_buffer *buffer, int64_t offset);
+
+/* The same elements with rows and columns exchanged. A column-major matrix of
+ * leading dimension ld is a transposed row-major one. */
+RUNG_API rung_matrix rung_matrix_transpose(rung_matrix matrix);
+
+/* The rows x cols block whose first element is (row, col). A block that does not
+ * lie inside the matrix is a view that every call refuses with RUNG_INVALID. */
+RUNG_API rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col,
+                                       int64_t rows, int64_t cols);
+
+/* ---- Problems ----------------------------------------------------------------- */
+
+/* C = alpha * A * B + beta * C, A m x k, B k x n, C m x n; any size, 0 and 1 too.
+ * With alpha = 0 neither A nor B is read, with beta = 0 C is not read: NaN in
+ * what is not read stays there. */
+typedef struct rung_problem {
+    double      alpha;
+    rung_matrix a, b;
+    double      beta;
+    rung_matrix c;
+} rung_problem;
+
+/* alpha = 1, beta = 0; set the fields of the result for anything else. */
+RUNG_API rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c);
+
+/* What every call checks before it computes: types and shapes fit, no product of
+ * sizes and strides overflows, the views lie inside their buffers, and C overlaps
+ * neither itself nor A nor B. Blocks of one parent matrix are told apart exactly;
+ * views whose memory ranges meet and whose strides differ count as overlapping. */
+RUNG_API rung_status rung_problem_check(const rung_problem *problem);
+
+/* ---- One call ------------------------------------------------------------------ */
+
+/* Multiplies matrices in memory and returns when C is there. It runs on the
+ * context's own device (see rung_context_options), copying to it and back where
+ * it has memory of its own. The context may be NULL: the default one. */
+RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b,
+                               double beta, rung_matrix c);
+
+/* ---- Context ------------------------------------------------------------------- */
+
+/* Allocates `bytes` (> 0) aligned to `alignment`, a power of two; NULL if it
+ * cannot. The release function gets what the allocate function gave. */
+typedef void *(*rung_allocate_function)(void *user, size_t bytes, size_t alignment);
+typedef void (*rung_release_function)(void *user, void *memory);
+
+/* Gets one line of the log, without a newline. */
+typedef void (*rung_log_function)(void *user, const char *line);
+
+/* All zero is the default. */
+typedef struct rung_context_options {
+    const char            *device;   /* for rung_gemm; NULL: $RUNG_DEVICE, else "cpu" */
+    int                    verbose;  /* 0: $RUNG_VERBOSE, 1 or 2: that, -1: silent */
+    rung_log_function      log;      /* NULL: standard error */
+    void                  *log_user;
+    rung_allocate_function allocate; /* NULL: the C library's; else both */
+    rung_release_function  release;
+    void                  *memory_user;
+} rung_context_options;
+
+/* A context owns devices, compiled code and the log. NULL stands for the default
+ * context wherever one is taken; it is made at its first use with default options
+ * and lives as long as the process.
+ *
+ * Verbose 1 writes a line for each multiply: the time it took, the device, the
+ * kernel, the `rung verify` command that runs the same problem again, and which
+ * kernels were refused and why. Work on a queue is told when the queue is next
+ * finished. Verbose 2 adds a line for each kernel compiled and each library that
+ * was not found. */
+RUNG_API rung_status rung_context_create(const rung_context_options *options,
+                                         rung_context **context);
+RUNG_API void        rung_context_destroy(rung_context *context);
+
+/* ---- Devices ------------------------------------------------------------------- */
+
+/* What a device tells of itself: field, words, unit. 0 where it does not tell. */
+#define RUNG_DEVICE_FACT_LIST(X)                                                \
+    X(compute_units,     "compute units",              "")                      \
+    X(warp_size,         "threads a warp",             "")                      \
+    X(max_threads_unit,  "threads a unit, at most",    "")                      \
+    X(max_threads_block, "threads a block, at most",   "")                      \
+    X(registers_block,   "registers a block",          "")                      \
+    X(registers_unit,    "registers a unit",           "")                      \
+    X(shared_block,      "shared memory a block",      "B")                     \
+    X(shared_unit,       "shared memory a unit",       "B")                     \
+    X(l2_bytes,          "last cache",                 "B")                     \
+    X(clock_khz,         "clock",                      "kHz")                   \
+    X(memory_clock_khz,  "memory clock",               "kHz")                   \
+    X(memory_bus_bits,   "memory bus",                 "bit")                   \
+    X(memory_bytes,      "memory",                     "B")                     \
+    X(max_buffer_bytes,  "largest buffer",             "B")                     \
+    X(bandwidth,         "memory bandwidth, computed", "B/s")                   \
+    X(peak_f32,          "FP32 peak, computed",        "FLOP/s")
+
+typedef struct rung_device_info {
+    char    name[32];      /* "cpu", "opencl:0": what rung_device_open takes */
+    char    backend[16];   /* "cpu", "opencl" */
+    char    title[128];    /* the maker's name for it */
+    char    platform[128]; /* whose driver it is */
+    char    driver[128];   /* that driver's version */
+    char    missing[256];  /* "" if it can be opened, else why not and what to do */
+#define X(field, words, unit) int64_t field;
+    RUNG_DEVICE_FACT_LIST(X)
+#undef X
+} rung_device_info;
+
+/* Every device of every backend; a backend without one stands in the list as
+ * itself, with the reason in `missing`. Looked up afresh by each call. The
+ * infos, `capacity` of them at most, go to `infos`; `count` tells how many there
+ * are. */
+RUNG_API rung_status rung_device_list(rung_context *context, rung_device_info *infos,
+                                      int64_t capacity, int64_t *count);
+
+/* Opens "cpu", "opencl" (its first GPU, else its first device) or "opencl:1". */
+RUNG_API rung_status rung_device_open(rung_context *context, const char *name,
+                                      rung_device **device);
+RUNG_API void        rung_device_close(rung_device *device);
+
+RUNG_API const rung_device_info *rung_device_describe(const rung_device *device);
+
+/* ---- Queues, events, buffers ------------------------------------------------------ */
+
+/* Work on a queue is done in the order it was given. */
+RUNG_API rung_status rung_queue_create(rung_device *device, rung_queue **queue);
+RUNG_API rung_status rung_queue_finish(rung_queue *queue);
+RUNG_API void        rung_queue_destroy(rung_queue *queue);
+
+/* An event is made once and may be signalled many times; it stands for the last
+ * piece of work that was given it in rung_run_options. Waiting on one that was
+ * never signalled returns at once. */
+RUNG_API rung_status rung_event_create(rung_device *device, rung_event **event);
+RUNG_API rung_status rung_event_wait(rung_event *event);
+RUNG_API void        rung_event_destroy(rung_event *event);
+
+/* How long the device worked on it, in nanoseconds, after waiting for it; copying
+ * and computing are timed alike, waiting in the queue is not counted. */
+RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
+
+/* What any piece of work may be given; NULL stands for all zero. */
+typedef struct rung_run_options {
+    rung_event *const *wait;      /* starts after all of these ... */
+    int64_t            wait_count;
+    rung_event        *signal;    /* ... and signals this one when done */
+    rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes */
+} rung_run_options;
+
+/* Memory of a device; on the CPU it is memory of this process. A buffer of 0
+ * bytes is fine. */
+RUNG_API rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer);
+RUNG_API void        rung_buffer_destroy(rung_buffer *buffer);
+
+/* Copies between memory and a buffer, beginning `offset` bytes into it. They
+ * return at once: the memory must stay as it is until the queue has come past. */
+RUNG_API rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset,
+                                       int64_t bytes, const void *from,
+                                       const rung_run_options *options);
+RUNG_API rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset,
+                                      int64_t bytes, void *to, const rung_run_options *options);
+
+/* ---- The caller's own objects ------------------------------------------------------ */
+
+/* rung runs on what the caller already has. A wrapped object is used, retained
+ * while in use where its interface counts references, and never destroyed.
+ *
+ *   backend   device                       queue             event     buffer
+ *   cpu       -                            -                 -         a pointer
+ *   opencl    cl_context, cl_device_id     cl_command_queue  cl_event  cl_mem
+ *
+ * A wrapped queue must be an in-order one, and tells times only if it was made
+ * with profiling. A wrapped buffer begins `offset` bytes into the caller's. */
+RUNG_API rung_status rung_device_wrap(rung_context *context, const char *backend,
+                                      void *native_context, void *native_device,
+                                      rung_device **device);
+RUNG_API rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queue);
+RUNG_API rung_status rung_event_wrap(rung_device *device, void *native, rung_event **event);
+RUNG_API rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset,
+                                      int64_t bytes, rung_buffer **buffer);
+
+/* And the other way: the object underneath, NULL where there is none. An event's
+ * is the one of its last signal, and is released at its next. */
+RUNG_API void *rung_queue_native(const rung_queue *queue);
+RUNG_API void *rung_event_native(const rung_event *event);
+RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
+
+/* ---- Kernels ------------------------------------------------------------------------ */
+
+/* A kernel is one step of the ladder on one backend: a file that says of itself
+ * which parameters it has and which it refuses.
+ *
+ *     #ifndef TILE                            a parameter, its default,
+ *     #define TILE 32 // 8 16 32              and the values worth trying
+ *     #endif
+ *     #define BM TILE                         the rows and columns of C
+ *     #define BN TILE                         that one block computes
+ *     #if TILE * TILE > 1024                  a constraint, checked before
+ *     #error "a block has 1024 threads"       anything is compiled
+ *     #endif
+ *     KERNEL(TILE * TILE)                     the threads of a block
+ *     my_kernel(...)                          and its name
+ *
+ * A file of the caller's goes the same way as ours (rung_kernel_from_source). */
+typedef struct rung_parameter {
+    const char    *name;
+    int64_t        value;        /* the default */
+    const int64_t *choices;      /* values worth trying; others are allowed */
+    int64_t        choice_count;
+} rung_parameter;
+
+typedef struct rung_constraint {
+    const char *refused_if; /* an expression over the parameters, as C writes it */
+    const char *reason;
+} rung_constraint;
+
+typedef struct rung_kernel_info {
+    const char            *name;        /* "04_shared", or the file's name */
+    int                    number;      /* 4; -1 for a kernel of the caller's */
+    const char            *backend;     /* "cpu", "opencl" */
+    const char            *summary;     /* the rest of its first comment line */
+    const char            *file;        /* "04_shared.cu" */
+    const char            *source;      /* the whole text */
+    unsigned               types;       /* bit (1 << RUNG_F32) is set if it takes F32 */
+    const rung_parameter  *parameters;
+    int64_t                parameter_count;
+    const rung_constraint *constraints;
+    int64_t                constraint_count;
+} rung_kernel_info;
+
+/* The ladder of a backend, whether or not such a device is here, in order. Found
+ * kernels belong to the context; a name may be given short ("4", "04", "shared").
+ * An index past the end is RUNG_NOT_FOUND. */
+RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index,
+                                    rung_kernel **kernel);
+RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend,
+                                      const char *name, rung_kernel **kernel);
+
+/* A kernel from the caller's own text, written in the dialect of
+ * src/simt/kernels/dialect.h; `file` is the name for messages. Destroying one of
+ * the context's own does nothing. */
+RUNG_API rung_status rung_kernel_from_source(rung_context *context, const char *backend,
+                                             const char *file, const char *text,
+                                             rung_kernel **kernel);
+RUNG_API void        rung_kernel_destroy(rung_kernel *kernel);
+
+RUNG_API const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel);
+
+/* Whether the kernel takes these parameters, "TILE=16,UNROLL=4"; those not named
+ * keep their defaults, NULL names none. Nothing is compiled. */
+RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters);
+
+/* What an expression over the kernel's parameters and macros, "BM" or "BM * BN",
+ * comes to with these parameters. */
+RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters,
+                                          const char *expression, int64_t *value);
+
+/* ---- Plans --------------------------------------------------------------------------- */
+
+/* A plan is made once for a problem, chooses and compiles its kernel, and runs
+ * every problem of the same form: the same types, sizes and strides; data,
+ * offsets, alpha and beta may differ. When it is made, the views need neither
+ * data nor buffer.
+ *
+ *     rung_device_open(NULL, "opencl", &device);
+ *     rung_queue_create(device, &queue);
+ *     rung_buffer_create(device, m * k * 4, &a_memory);           (b, c alike)
+ *     rung_buffer_write(queue, a_memory, 0, m * k * 4, a_data, NULL);
+ *     rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, m, k, a_memory, 0), ...);
+ *     rung_plan_create(device, &problem, NULL, &plan);
+ *     rung_plan_run(plan, queue, &problem, NULL);
+ *     rung_buffer_read(queue, c_memory, 0, m * n * 4, c_data, NULL);
+ *     rung_queue_finish(queue);
+ *
+ * On the CPU the views may have data as well as buffers. */
+typedef struct rung_plan_options {
+    const rung_kernel *kernel;     /* NULL: the library chooses */
+    const char        *parameters; /* "TILE=16"; NULL: the kernel's defaults */
+} rung_plan_options;
+
+typedef struct rung_plan_info {
+    const char *kernel;     /* "04_shared" */
+    const char *parameters; /* "TILE=32": all of them, "" if it has none */
+    const char *refused;    /* "12_matrix: takes f16 only; ...", or "" */
+    int64_t     workspace;  /* bytes that rung_plan_run must be given */
+    int64_t     blocks;     /* of the launch, 0 on the CPU */
+    int64_t     threads;    /* a block */
+} rung_plan_info;
+
+RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
+                                      const rung_plan_options *options, rung_plan **plan);
+RUNG_API void        rung_plan_destroy(rung_plan *plan);
+
+RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
+
+/* Puts the multiply on the queue and returns; on the CPU device it is done by
+ * then. */
+RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                                   const rung_run_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RUNG_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* backend.h - what a backend is to the core: two small tables of functions.
+ *
+ * A backend (cpu, opencl) opens devices; a device makes queues, events, buffers
+ * and plans. The core checks every argument before it calls in here, holds the
+ * references, and knows no backend by name: src/backends.c has the list.
+ *
+ * Each backend's own structs begin with the struct of device.h, so that the core
+ * and the backend share one pointer.
+ */
+#ifndef RUNGI_BACKEND_H
+#define RUNGI_BACKEND_H
+
+#include <stdbool.h>
+
+#include "rung/rung.h"
+
+/* A step of the ladder as a backend has it. */
+typedef struct rungi_ladder_step {
+    const char *name;   /* "04_shared" */
+    const char *file;   /* "04_shared.cu" */
+    const char *source; /* its text, ending in 0 */
+    unsigned    types;  /* bits, as in rung_kernel_info */
+    void (*function)(void); /* for backends whose kernels are C functions */
+} rungi_ladder_step;
+
+typedef struct rungi_device_list {
+    rung_device_info *infos;
+    int64_t           capacity;
+    int64_t           count; /* may pass the capacity */
+} rungi_device_list;
+
+typedef struct rungi_backend {
+    const char              *name;
+    const rungi_ladder_step *ladder;
+    int64_t                  ladder_count;
+    unsigned                 source_types; /* what a caller's own file takes; 0: none is taken */
+
+    /* Libraries and symbols, once a context; a failure is remembered and told. */
+    rung_status (*load)(rung_context *context, void **state);
+    void (*unload)(rung_context *context, void *state);
+
+    rung_status (*list)(rung_context *context, void *state, rungi_device_list *list);
+    /* index -1: the one to take when none is named. */
+    rung_status (*open)(rung_context *context, void *state, int64_t index, rung_device **device);
+    /* Optional: NULL where there is nothing to wrap. */
+    rung_status (*wrap)(rung_context *context, void *state, void *native_context,
+                        void *native_device, rung_device **device);
+} rungi_backend;
+
+/* The list, ending in NULL; in order of the public listing. */
+extern const rungi_backend *const rungi_backends[];
+
+/* The info to fill for one more device; a spare one once the list is full. */
+rung_device_info *rungi_device_list_add(rungi_device_list *list, rung_device_info *spare);
+
+#endif /* RUNGI_BACKEND_H */

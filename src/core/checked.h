@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checked.h - int64_t arithmetic that tells when it overflows.
+ *
+ * Sizes and strides come from the caller, so no product of two of them is taken
+ * unchecked. Each function returns true if the exact result fits. */
+#ifndef RUNGI_CHECKED_H
+#define RUNGI_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline bool rungi_add(int64_t x, int64_t y, int64_t *sum)
+{
+    return !__builtin_add_overflow(x, y, sum);
+}
+
+static inline bool rungi_subtract(int64_t x, int64_t y, int64_t *difference)
+{
+    return !__builtin_sub_overflow(x, y, difference);
+}
+
+static inline bool rungi_multiply(int64_t x, int64_t y, int64_t *product)
+{
+    return !__builtin_mul_overflow(x, y, product);
+}
+
+/* sum += x * y */
+static inline bool rungi_multiply_add(int64_t x, int64_t y, int64_t *sum)
+{
+    int64_t product;
+    return rungi_multiply(x, y, &product) && rungi_add(*sum, product, sum);
+}
+
+/* x / y rounded up, for x >= 0 and y > 0. */
+static inline int64_t rungi_divide_up(int64_t x, int64_t y)
+{
+    return x / y + (x % y != 0);
+}
+
+#endif /* RUNGI_CHECKED_H */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* context.c - contexts: memory, log, and lazily everything else. */
+#include "core/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device.h"
+#include "core/kernel.h"
+
+/* ---- Memory -------------------------------------------------------------------- */
+
+static void *library_allocate(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    void *memory = NULL;
+    if (alignment < sizeof(void *))
+        alignment = sizeof(void *);
+    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+}
+
+static void library_release(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+void *rungi_allocate(rung_context *context, int64_t bytes, size_t alignment)
+{
+    size_t wanted = bytes > 0 ? (size_t)bytes : 1;
+    void *memory = context->allocate(context->memory_user, wanted, alignment);
+    if (!memory)
+        rungi_fail(RUNG_NO_MEMORY, "out of memory: %zu bytes could not be allocated", wanted);
+    return memory;
+}
+
+void *rungi_new(rung_context *context, size_t bytes)
+{
+    void *memory = rungi_allocate(context, (int64_t)bytes, sizeof(max_align_t));
+    return memory ? memset(memory, 0, bytes) : NULL;
+}
+
+void rungi_release(rung_context *context, void *memory)
+{
+    if (memory)
+        context->release(context->memory_user, memory);
+}
+
+/* ---- Log ------------------------------------------------------------------------- */
+
+void rungi_log(rung_context *context, int level, const char *format, ...)
+{
+    char line[2048];
+    if (context->verbose < level)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (context->log)
+        context->log(context->log_user, line);
+    else
+        fprintf(stderr, "%s\n", line);
+}
+
+/* ---- Making and unmaking ----------------------------------------------------------- */
+
+static const rung_context_options no_options;
+
+static int verbose_level(int asked)
+{
+    const char *environment = getenv("RUNG_VERBOSE");
+    if (asked != 0)
+        return asked > 0 ? asked : 0;
+    return environment ? atoi(environment) : 0;
+}
+
+static const char *device_asked_for(const char *asked)
+{
+    const char *environment = getenv("RUNG_DEVICE");
+    if (asked)
+        return asked;
+    return environment && *environment ? environment : "cpu";
+}
+
+rung_status rung_context_create(const rung_context_options *options, rung_context **out)
+{
+    if (!out)
+        return rungi_fail(RUNG_INVALID, "rung_context_create needs a place for the context");
+    *out = NULL;
+    if (!options)
+        options = &no_options;
+    if (!options->allocate != !options->release)
+        return rungi_fail(RUNG_INVALID, "a context takes both an allocate and a release function, "
+                          "or neither");
+    rung_context start = {
+        .log = options->log,
+        .log_user = options->log_user,
+        .verbose = verbose_level(options->verbose),
+        .allocate = options->allocate ? options->allocate : library_allocate,
+        .release = options->release ? options->release : library_release,
+        .memory_user = options->memory_user,
+    };
+    const char *device = device_asked_for(options->device);
+    if (strlen(device) >= sizeof start.device_name)
+        return rungi_fail(RUNG_INVALID, "\"%.80s...\" is no device; see rung_device_list", device);
+    strcpy(start.device_name, device);
+
+    rung_context *context = rungi_new(&start, sizeof *context);
+    if (!context)
+        return RUNG_NO_MEMORY;
+    *context = start;
+    atomic_init(&context->references, 1);
+    if (pthread_mutex_init(&context->lock, NULL) != 0) {
+        rungi_release(&start, context);
+        return rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for a context");
+    }
+    *out = context;
+    return RUNG_OK;
+}
+
+/* The default context is the one thing the library keeps for the whole process. */
+rung_context *rungi_context_of(rung_context *context)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static rung_context *standard;
+    if (context)
+        return context;
+    pthread_mutex_lock(&lock);
+    if (!standard)
+        rung_context_create(NULL, &standard);
+    context = standard;
+    pthread_mutex_unlock(&lock);
+    return context;
+}
+
+rung_context *rungi_context_retain(rung_context *context)
+{
+    atomic_fetch_add(&context->references, 1);
+    return context;
+}
+
+static void destroy_backend(rung_context *context, int index)
+{
+    const rungi_backend *backend = rungi_backends[index];
+    rung_kernel **kernels = context->backends[index].kernels;
+    for (int64_t i = 0; kernels && i < backend->ladder_count; i++)
+        rungi_kernel_free(kernels[i]);
+    rungi_release(context, kernels);
+    if (context->backends[index].loaded && context->backends[index].load_status == RUNG_OK)
+        backend->unload(context, context->backends[index].state);
+}
+
+void rungi_context_release(rung_context *context)
+{
+    if (atomic_fetch_sub(&context->references, 1) != 1)
+        return;
+    while (context->idle) {
+        rung_queue *queue = context->idle;
+        context->idle = queue->next;
+        rung_queue_destroy(queue);
+    }
+    rung_device_close(context->device);
+    for (int i = 0; rungi_backends[i]; i++)
+        destroy_backend(context, i);
+    pthread_mutex_destroy(&context->lock);
+    rung_context copy = *context;
+    rungi_release(&copy, context);
+}
+
+void rung_context_destroy(rung_context *context)
+{
+    if (context)
+        rungi_context_release(context);
+}
+
+/* ---- Backends ----------------------------------------------------------------------- */
+
+rung_status rungi_context_load(rung_context *context, int index, void **state)
+{
+    pthread_mutex_lock(&context->lock);
+    if (!context->backends[index].loaded) {
+        rung_status status = rungi_backends[index]->load(context, &context->backends[index].state);
+        context->backends[index].loaded = true;
+        context->backends[index].load_status = status;
+        if (status != RUNG_OK) {
+            snprintf(context->backends[index].load_error,
+                     sizeof context->backends[index].load_error, "%s", rung_error_text());
+            rungi_log(context, 2, "rung: %s: %s", rungi_backends[index]->name, rung_error_text());
+        }
+    }
+    rung_status status = context->backends[index].load_status;
+    *state = context->backends[index].state;
+    pthread_mutex_unlock(&context->lock);
+    return status == RUNG_OK ? status
+                             : rungi_fail(status, "%s", context->backends[index].load_error);
+}
+
+rung_status rungi_context_backend(rung_context *context, const char *name,
+                                  const rungi_backend **backend, void **state)
+{
+    char known[128] = "";
+    for (int i = 0; rungi_backends[i]; i++) {
+        if (strcmp(rungi_backends[i]->name, name) == 0) {
+            *backend = rungi_backends[i];
+            return rungi_context_load(context, i, state);
+        }
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", rungi_backends[i]->name);
+    }
+    return rungi_fail(RUNG_NO_DEVICE, "there is no backend \"%s\"; this library has %s", name, known);
+}
+
+/* ---- The device and the queues of rung_gemm --------------------------------------------- */
+
+rung_status rungi_context_device(rung_context *context, rung_device **device)
+{
+    pthread_mutex_lock(&context->lock);
+    *device = context->device;
+    pthread_mutex_unlock(&context->lock);
+    if (*device)
+        return RUNG_OK;
+
+    /* Opened outside the lock, which loading a backend takes; of two threads that
+     * come here at once the second gives its own up. */
+    rung_device *opened;
+    rung_status status = rungi_device_open(context, context->device_name, false, &opened);
+    if (status != RUNG_OK)
+        return status;
+    pthread_mutex_lock(&context->lock);
+    bool first = !context->device;
+    if (first)
+        context->device = opened;
+    *device = context->device;
+    pthread_mutex_unlock(&context->lock);
+    if (!first)
+        rung_device_close(opened);
+    return RUNG_OK;
+}
+
+rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
+                                     rung_queue **queue)
+{
+    pthread_mutex_lock(&context->lock);
+    *queue = context->idle;
+    if (*queue)
+        context->idle = (*queue)->next;
+    pthread_mutex_unlock(&context->lock);
+    return *queue ? RUNG_OK : rung_queue_create(device, queue);
+}
+
+void rungi_context_give_queue(rung_context *context, rung_queue *queue)
+{
+    pthread_mutex_lock(&context->lock);
+    queue->next = context->idle;
+    context->idle = queue;
+    pthread_mutex_unlock(&context->lock);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* context.h - what a context owns: memory, the log, backends and their kernels. */
+#ifndef RUNGI_CONTEXT_H
+#define RUNGI_CONTEXT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/backend.h"
+#include "core/error.h"
+#include "rung/rung.h"
+
+enum { RUNGI_BACKENDS_MAX = 8 };
+
+struct rung_context {
+    atomic_int             references;
+    rung_log_function      log;
+    void                  *log_user;
+    int                    verbose;
+    rung_allocate_function allocate;
+    rung_release_function  release;
+    void                  *memory_user;
+    char                   device_name[64]; /* of rung_gemm */
+
+    /* Under the lock: made at first use, unmade with the context. */
+    pthread_mutex_t lock;
+    struct {
+        bool          loaded;
+        rung_status   load_status;
+        char          load_error[256];
+        void         *state;
+        rung_kernel **kernels; /* one a ladder entry, NULL until asked for */
+    } backends[RUNGI_BACKENDS_MAX];
+    rung_device *device; /* of rung_gemm; does not hold the context in turn */
+    rung_queue  *idle;   /* queues of that device, between calls */
+};
+
+/* NULL becomes the default context, made now if need be; NULL if that failed. */
+rung_context *rungi_context_of(rung_context *context);
+
+rung_context *rungi_context_retain(rung_context *context);
+void          rungi_context_release(rung_context *context);
+
+/* Zeroed memory, or NULL after rungi_fail(RUNG_NO_MEMORY). Zero bytes give one. */
+void *rungi_allocate(rung_context *context, int64_t bytes, size_t alignment);
+void *rungi_new(rung_context *context, size_t bytes);
+void  rungi_release(rung_context *context, void *memory);
+
+/* One line of the log, if the context is at least this verbose. */
+void rungi_log(rung_context *context, int level, const char *format, ...) RUNGI_PRINTF(3, 4);
+
+/* The backend of that name and its state in this context, loaded at first use. */
+rung_status rungi_context_backend(rung_context *context, const char *name,
+                                  const rungi_backend **backend, void **state);
+rung_status rungi_context_load(rung_context *context, int index, void **state);
+
+/* The context's own device, opened at first use. */
+rung_status rungi_context_device(rung_context *context, rung_device **device);
+
+/* A queue of that device for one call, and back. */
+rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
+                                     rung_queue **queue);
+void        rungi_context_give_queue(rung_context *context, rung_queue *queue);
+
+#endif /* RUNGI_CONTEXT_H */

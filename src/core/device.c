@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* device.c - the public calls on devices: find the backend, check, hand on. */
+#include "core/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Listing ---------------------------------------------------------------------- */
+
+rung_device_info *rungi_device_list_add(rungi_device_list *list, rung_device_info *spare)
+{
+    rung_device_info *info = list->count < list->capacity ? &list->infos[list->count] : spare;
+    list->count++;
+    memset(info, 0, sizeof *info);
+    return info;
+}
+
+static void list_backend(rung_context *context, int index, rungi_device_list *list)
+{
+    const rungi_backend *backend = rungi_backends[index];
+    rung_device_info spare;
+    void *state;
+    int64_t before = list->count;
+    rung_status status = rungi_context_load(context, index, &state);
+    if (status == RUNG_OK)
+        status = backend->list(context, state, list);
+    for (int64_t i = before; i < list->count && i < list->capacity; i++)
+        snprintf(list->infos[i].backend, sizeof list->infos[i].backend, "%s", backend->name);
+    if (status == RUNG_OK && list->count > before)
+        return;
+    rung_device_info *info = rungi_device_list_add(list, &spare);
+    snprintf(info->name, sizeof info->name, "%s", backend->name);
+    snprintf(info->backend, sizeof info->backend, "%s", backend->name);
+    snprintf(info->missing, sizeof info->missing, "%s",
+             status == RUNG_OK ? "no device of this kind is here" : rung_error_text());
+}
+
+rung_status rung_device_list(rung_context *context, rung_device_info *infos, int64_t capacity,
+                             int64_t *count)
+{
+    rungi_device_list list = {.infos = infos, .capacity = infos ? capacity : 0};
+    context = rungi_context_of(context);
+    if (!context)
+        return RUNG_NO_MEMORY;
+    if (!count || capacity < 0)
+        return rungi_fail(RUNG_INVALID, "rung_device_list needs a place for the count");
+    for (int i = 0; rungi_backends[i]; i++)
+        list_backend(context, i, &list);
+    *count = list.count;
+    return RUNG_OK;
+}
+
+/* ---- Opening ----------------------------------------------------------------------- */
+
+void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
+                       const rungi_device_ops *ops)
+{
+    device->backend = backend;
+    device->ops = ops;
+    device->context = context;
+    atomic_init(&device->references, 1);
+    snprintf(device->info.backend, sizeof device->info.backend, "%s", backend->name);
+}
+
+/* "opencl:1" is backend "opencl", index 1; "opencl" is index -1. */
+static rung_status split_name(const char *name, char *backend, size_t capacity, int64_t *index)
+{
+    const char *colon = strchr(name, ':');
+    size_t length = colon ? (size_t)(colon - name) : strlen(name);
+    char *end = NULL;
+    *index = -1;
+    if (colon)
+        *index = strtol(colon + 1, &end, 10);
+    if (length == 0 || length >= capacity || (colon && (end == colon + 1 || *end || *index < 0)))
+        return rungi_fail(RUNG_NO_DEVICE, "\"%.80s\" is no device's name; they are like \"cpu\", "
+                          "\"opencl\", \"opencl:1\"", name);
+    memcpy(backend, name, length);
+    backend[length] = '\0';
+    return RUNG_OK;
+}
+
+rung_status rungi_device_open(rung_context *context, const char *name, bool hold,
+                              rung_device **device)
+{
+    char backend_name[32];
+    int64_t index;
+    const rungi_backend *backend;
+    void *state;
+    *device = NULL;
+    rung_status status = split_name(name, backend_name, sizeof backend_name, &index);
+    if (status == RUNG_OK)
+        status = rungi_context_backend(context, backend_name, &backend, &state);
+    if (status == RUNG_OK)
+        status = backend->open(context, state, index, device);
+    if (status == RUNG_OK && hold) {
+        rungi_context_retain(context);
+        (*device)->holds_context = true;
+    }
+    return status;
+}
+
+rung_status rung_device_open(rung_context *context, const char *name, rung_device **device)
+{
+    if (!device)
+        return rungi_fail(RUNG_INVALID, "rung_device_open needs a place for the device");
+    *device = NULL;
+    context = rungi_context_of(context);
+    if (!context)
+        return RUNG_NO_MEMORY;
+    return rungi_device_open(context, name ? name : context->device_name, true, device);
+}
+
+rung_status rung_device_wrap(rung_context *context, const char *name, void *native_context,
+                             void *native_device, rung_device **device)
+{
+    const rungi_backend *backend;
+    void *state;
+    if (!device || !name)
+        return rungi_fail(RUNG_INVALID, "rung_device_wrap needs a backend and a place for the device");
+    *device = NULL;
+    context = rungi_context_of(context);
+    if (!context)
+        return RUNG_NO_MEMORY;
+    rung_status status = rungi_context_backend(context, name, &backend, &state);
+    if (status != RUNG_OK)
+        return status;
+    if (!backend->wrap)
+        return rungi_fail(RUNG_UNSUPPORTED, "a %s device wraps nothing; use rung_device_open", name);
+    if (!native_context || !native_device)
+        return rungi_fail(RUNG_INVALID, "rung_device_wrap needs the context and the device to wrap");
+    status = backend->wrap(context, state, native_context, native_device, device);
+    if (status == RUNG_OK) {
+        rungi_context_retain(context);
+        (*device)->holds_context = true;
+    }
+    return status;
+}
+
+rung_device *rungi_device_retain(rung_device *device)
+{
+    atomic_fetch_add(&device->references, 1);
+    return device;
+}
+
+void rung_device_close(rung_device *device)
+{
+    if (!device || atomic_fetch_sub(&device->references, 1) != 1)
+        return;
+    rung_context *context = device->holds_context ? device->context : NULL;
+    device->ops->close(device);
+    if (context)
+        rungi_context_release(context);
+}
+
+const rung_device_info *rung_device_describe(const rung_device *device)
+{
+    return device ? &device->info : NULL;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* device.h - devices and what stands on them, as the core sees them. */
+#ifndef RUNGI_DEVICE_H
+#define RUNGI_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/context.h"
+
+typedef struct rungi_trace_line rungi_trace_line;
+
+typedef struct rungi_sizes {
+    int64_t m, n, k;
+} rungi_sizes;
+
+/* What a device can do. A `native` that is not NULL is the caller's object, to be
+ * wrapped. Sizes, ownership and bounds are checked before these are called. */
+typedef struct rungi_device_ops {
+    void (*close)(rung_device *device);
+
+    rung_status (*queue_create)(rung_device *device, void *native, rung_queue **queue);
+    rung_status (*queue_finish)(rung_queue *queue);
+    void (*queue_destroy)(rung_queue *queue);
+    void *(*queue_native)(const rung_queue *queue);
+
+    rung_status (*event_create)(rung_device *device, void *native, rung_event **event);
+    rung_status (*event_wait)(rung_event *event);
+    rung_status (*event_time)(rung_event *event, int64_t *nanoseconds);
+    /* Both then stand for the same piece of work. */
+    void (*event_copy)(const rung_event *from, rung_event *to);
+    void (*event_destroy)(rung_event *event);
+    void *(*event_native)(const rung_event *event);
+
+    rung_status (*buffer_create)(rung_device *device, void *native, int64_t offset, int64_t bytes,
+                                 rung_buffer **buffer);
+    void (*buffer_destroy)(rung_buffer *buffer);
+    void *(*buffer_native)(const rung_buffer *buffer);
+    rung_status (*buffer_write)(rung_queue *queue, rung_buffer *buffer, int64_t offset,
+                                int64_t bytes, const void *from, const rung_run_options *options);
+    rung_status (*buffer_read)(rung_queue *queue, rung_buffer *buffer, int64_t offset,
+                               int64_t bytes, void *to, const rung_run_options *options);
+
+    /* Fills plan->info but for kernel, parameters and refused. RUNG_UNSUPPORTED and
+     * RUNG_COMPILE pass an open choice on to the next kernel. */
+    rung_status (*plan_create)(rung_plan *plan);
+    /* Sizes that are 0 leave nothing to compute but events to wait for and signal;
+     * k is 0 where A and B are not to be read. */
+    rung_status (*plan_run)(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                            rungi_sizes sizes, const rung_run_options *options);
+    void (*plan_destroy)(rung_plan *plan);
+} rungi_device_ops;
+
+struct rung_device {
+    const rungi_backend    *backend;
+    const rungi_device_ops *ops;
+    rung_context           *context;
+    bool                    holds_context;
+    atomic_int              references;
+    bool                    takes_data; /* views may point into this process's memory */
+    rung_device_info        info;
+};
+
+struct rung_queue {
+    rung_device      *device;
+    rung_queue       *next;  /* among a context's idle ones */
+    rungi_trace_line *lines; /* runs to be told of when they are done */
+};
+
+struct rung_event {
+    rung_device *device;
+};
+
+struct rung_buffer {
+    rung_device *device;
+    int64_t      offset; /* bytes into the caller's memory, 0 if it is ours */
+    int64_t      bytes;
+};
+
+/* For backends: the parts that every object has in common. */
+void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
+                       const rungi_device_ops *ops);
+rung_device *rungi_device_retain(rung_device *device);
+
+/* Backs rung_device_open; `hold` is false for the context's own device. */
+rung_status rungi_device_open(rung_context *context, const char *name, bool hold,
+                              rung_device **device);
+
+/* Where a buffer's first byte stands: an address in this process's memory, with
+ * `space` NULL, or a distance from the start of the memory that `space` names. */
+uintptr_t rungi_buffer_place(const rung_buffer *buffer, const void **space);
+
+#endif /* RUNGI_DEVICE_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* error.h - how the library says that something went wrong.
+ *
+ * Every failing path ends in rungi_fail: it keeps the sentence for this thread's
+ * rung_error_text() and hands the status on, so that a failure reads
+ *
+ *     return rungi_fail(RUNG_INVALID, "m is %lld; sizes are not negative", m);
+ */
+#ifndef RUNGI_ERROR_H
+#define RUNGI_ERROR_H
+
+#include "rung/rung.h"
+
+#if defined(__GNUC__)
+#define RUNGI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define RUNGI_PRINTF(text, first)
+#endif
+
+/* Formats the sentence and returns `status`. */
+rung_status rungi_fail(rung_status status, const char *format, ...) RUNGI_PRINTF(2, 3);
+
+/* Puts a sentence in front of the one already there: where it happened. */
+rung_status rungi_fail_in(rung_status status, const char *format, ...) RUNGI_PRINTF(2, 3);
+
+#endif /* RUNGI_ERROR_H */

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel.c - finding kernels on a backend's ladder, taking the caller's own, and
+ * giving parameters to either. */
+#include "core/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/expression.h"
+
+/* ---- Making ----------------------------------------------------------------------------- */
+
+void rungi_kernel_free(rung_kernel *kernel)
+{
+    if (!kernel)
+        return;
+    rung_context *context = kernel->context;
+    rungi_release(context, kernel->text);
+    rungi_release(context, kernel->strings);
+    rungi_release(context, kernel->parameters);
+    rungi_release(context, kernel->constraints);
+    rungi_release(context, kernel->macros);
+    rungi_release(context, kernel->choices);
+    bool holds_context = kernel->holds_context;
+    rungi_release(context, kernel);
+    if (holds_context)
+        rungi_context_release(context);
+}
+
+static rung_status make_kernel(rung_context *context, const rungi_backend *backend,
+                               const char *file, const char *text, rung_kernel **out)
+{
+    *out = NULL;
+    rung_kernel *kernel = rungi_new(context, sizeof *kernel);
+    if (!kernel)
+        return RUNG_NO_MEMORY;
+    kernel->context = context;
+    kernel->backend = backend;
+    kernel->info.backend = backend->name;
+    kernel->info.number = -1;
+    rung_status status = rungi_kernel_read(kernel, file, text);
+    if (status != RUNG_OK) {
+        rungi_kernel_free(kernel);
+        return status;
+    }
+    kernel->info.name = kernel->info.file;
+    *out = kernel;
+    return RUNG_OK;
+}
+
+rung_status rung_kernel_from_source(rung_context *context, const char *backend_name,
+                                    const char *file, const char *text, rung_kernel **kernel)
+{
+    if (!backend_name || !file || !text || !kernel)
+        return rungi_fail(RUNG_INVALID, "rung_kernel_from_source needs a backend, a name, a text and "
+                          "a place for the kernel");
+    *kernel = NULL;
+    context = rungi_context_of(context);
+    if (!context)
+        return RUNG_NO_MEMORY;
+    for (int i = 0; rungi_backends[i]; i++) {
+        const rungi_backend *backend = rungi_backends[i];
+        if (strcmp(backend->name, backend_name) != 0)
+            continue;
+        if (backend->source_types == 0)
+            return rungi_fail(RUNG_UNSUPPORTED, "the %s device compiles no files; use an OpenCL one "
+                              "for %s", backend_name, file);
+        rung_status status = make_kernel(context, backend, file, text, kernel);
+        if (status != RUNG_OK)
+            return status;
+        (*kernel)->info.types = backend->source_types;
+        rungi_context_retain(context);
+        (*kernel)->holds_context = true;
+        atomic_init(&(*kernel)->references, 1);
+        return RUNG_OK;
+    }
+    return rungi_fail(RUNG_NO_DEVICE, "there is no backend \"%s\"", backend_name);
+}
+
+/* The count is the one thing about a shared kernel that changes. */
+static atomic_int *references_of(const rung_kernel *kernel)
+{
+    return &((rung_kernel *)(uintptr_t)kernel)->references;
+}
+
+const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel)
+{
+    atomic_fetch_add(references_of(kernel), 1);
+    return kernel;
+}
+
+void rung_kernel_destroy(rung_kernel *kernel)
+{
+    if (kernel && kernel->holds_context && atomic_fetch_sub(references_of(kernel), 1) == 1)
+        rungi_kernel_free(kernel);
+}
+
+const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel)
+{
+    return kernel ? &kernel->info : NULL;
+}
+
+/* ---- The ladder --------------------------------------------------------------------------- */
+
+/* Under the context's lock. */
+static rung_status step_kernel(rung_context *context, int backend_index, int64_t index,
+                               rung_kernel **out)
+{
+    const rungi_backend *backend = rungi_backends[backend_index];
+    rung_kernel ***kernels = &context->backends[backend_index].kernels;
+    if (!*kernels)
+        *kernels = rungi_new(context, (size_t)backend->ladder_count * sizeof **kernels);
+    if (!*kernels)
+        return RUNG_NO_MEMORY;
+    rung_kernel **kernel = &(*kernels)[index];
+    if (!*kernel) {
+        const rungi_ladder_step *step = &backend->ladder[index];
+        rung_status status = make_kernel(context, backend, step->file, step->source, kernel);
+        if (status != RUNG_OK)
+            return status;
+        (*kernel)->step = step;
+        (*kernel)->info.name = step->name;
+        (*kernel)->info.number = atoi(step->name);
+        (*kernel)->info.types = step->types;
+    }
+    *out = *kernel;
+    return RUNG_OK;
+}
+
+rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index,
+                           rung_kernel **kernel)
+{
+    if (!backend || !kernel)
+        return rungi_fail(RUNG_INVALID, "rung_kernel_at needs a backend and a place for the kernel");
+    *kernel = NULL;
+    context = rungi_context_of(context);
+    if (!context)
+        return RUNG_NO_MEMORY;
+    for (int i = 0; rungi_backends[i]; i++) {
+        if (strcmp(rungi_backends[i]->name, backend) != 0)
+            continue;
+        if (index < 0 || index >= rungi_backends[i]->ladder_count)
+            return rungi_fail(RUNG_NOT_FOUND, "the %s ladder has %lld kernels", backend,
+                              (long long)rungi_backends[i]->ladder_count);
+        pthread_mutex_lock(&context->lock);
+        rung_status status = step_kernel(context, i, index, kernel);
+        pthread_mutex_unlock(&context->lock);
+        return status;
+    }
+    return rungi_fail(RUNG_NO_DEVICE, "there is no backend \"%s\"", backend);
+}
+
+/* "04_shared" is called so, or "shared", or by its number: "4", "04". */
+static bool is_called(const char *full, const char *name)
+{
+    char *end;
+    long number = strtol(name, &end, 10);
+    if (*name && !*end)
+        return number == strtol(full, NULL, 10);
+    const char *word = strchr(full, '_');
+    return strcmp(full, name) == 0 || (word && strcmp(word + 1, name) == 0);
+}
+
+rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
+                             rung_kernel **kernel)
+{
+    char known[512] = "";
+    if (!name || !kernel)
+        return rungi_fail(RUNG_INVALID, "rung_kernel_find needs a name and a place for the kernel");
+    for (int64_t i = 0;; i++) {
+        rung_status status = rung_kernel_at(context, backend, i, kernel);
+        if (status == RUNG_NOT_FOUND)
+            return rungi_fail(RUNG_NOT_FOUND, "the %s ladder has no kernel \"%s\"; it has %s", backend,
+                              name, known);
+        if (status != RUNG_OK || is_called((*kernel)->info.name, name))
+            return status;
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", (*kernel)->info.name);
+        *kernel = NULL;
+    }
+}
+
+/* ---- Parameters ---------------------------------------------------------------------------- */
+
+/* What the names of a kernel's expressions stand for. */
+typedef struct names {
+    const rung_kernel  *kernel;
+    const rungi_values *values;
+} names;
+
+static rungi_name look_up(const void *opaque, const char *name, size_t length)
+{
+    const names *names = opaque;
+    const rung_kernel *kernel = names->kernel;
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++)
+        if (strlen(kernel->parameters[i].name) == length &&
+            memcmp(kernel->parameters[i].name, name, length) == 0)
+            return (rungi_name){.known = true, .value = names->values->value[i]};
+    for (int64_t i = 0; i < kernel->macro_count; i++) {
+        const rungi_macro *macro = &kernel->macros[i];
+        if (macro->name.length == length && memcmp(macro->name.text, name, length) == 0)
+            return (rungi_name){.known = true, .text = macro->text.text,
+                                .length = macro->text.length};
+    }
+    return (rungi_name){.known = false};
+}
+
+rung_status rungi_kernel_number(const rung_kernel *kernel, const rungi_values *values,
+                                rungi_slice expression, int64_t *number)
+{
+    names names = {kernel, values};
+    rung_status status =
+        rungi_expression_value(expression.text, expression.length, look_up, &names, number);
+    return status == RUNG_OK ? status : rungi_fail_in(status, "%s", kernel->info.file);
+}
+
+/* One "NAME=16"; `end` is behind it. */
+static rung_status set_value(const rung_kernel *kernel, const char *text, const char *end,
+                             rungi_values *values)
+{
+    const char *equals = memchr(text, '=', (size_t)(end - text));
+    char *number_end = NULL;
+    long long value = equals ? strtoll(equals + 1, &number_end, 10) : 0;
+    if (!equals || number_end == equals + 1 || number_end != end || value < 0 || value > INT32_MAX)
+        return rungi_fail(RUNG_INVALID, "\"%.*s\" is no parameter; they are like TILE=16,UNROLL=4",
+                          (int)(end - text), text);
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
+        const char *name = kernel->parameters[i].name;
+        if (strlen(name) == (size_t)(equals - text) && memcmp(name, text, strlen(name)) == 0) {
+            values->value[i] = value;
+            return RUNG_OK;
+        }
+    }
+    char known[RUNGI_PARAMETERS_TEXT];
+    rungi_kernel_values_text(kernel, values, known, sizeof known);
+    return rungi_fail(RUNG_NOT_FOUND, "%s has no parameter \"%.*s\"; it has %s", kernel->info.name,
+                      (int)(equals - text), text, *known ? known : "none");
+}
+
+rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, rungi_values *values)
+{
+    memset(values, 0, sizeof *values);
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++)
+        values->value[i] = kernel->parameters[i].value;
+    while (text && *text) {
+        const char *end = text + strcspn(text, ",");
+        rung_status status = set_value(kernel, text, end, values);
+        if (status != RUNG_OK)
+            return status;
+        text = *end ? end + 1 : end;
+    }
+    for (int64_t i = 0; i < kernel->info.constraint_count; i++) {
+        const rung_constraint *constraint = &kernel->constraints[i];
+        int64_t refused;
+        rung_status status = rungi_kernel_number(
+            kernel, values, rungi_slice_of(constraint->refused_if, strlen(constraint->refused_if)),
+            &refused);
+        if (status != RUNG_OK)
+            return status;
+        if (refused)
+            return rungi_fail(RUNG_INVALID, "%s refuses these parameters: %s", kernel->info.name,
+                              constraint->reason);
+    }
+    return RUNG_OK;
+}
+
+void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *values, char *text,
+                              size_t capacity)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int64_t i = 0; i < kernel->info.parameter_count && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "",
+                                 kernel->parameters[i].name, (long long)values->value[i]);
+}
+
+rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)
+{
+    rungi_values values;
+    return kernel ? rungi_kernel_values(kernel, parameters, &values)
+                  : rungi_fail(RUNG_INVALID, "the kernel is NULL");
+}
+
+rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters,
+                                 const char *expression, int64_t *value)
+{
+    rungi_values values;
+    if (!kernel || !expression || !value)
+        return rungi_fail(RUNG_INVALID, "rung_kernel_evaluate needs a kernel, an expression and a "
+                          "place for the value");
+    *value = 0;
+    rung_status status = rungi_kernel_values(kernel, parameters, &values);
+    if (status != RUNG_OK)
+        return status;
+    return rungi_kernel_number(kernel, &values, rungi_slice_of(expression, strlen(expression)), value);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel.h - a kernel as its file describes it, and parameters given to it. */
+#ifndef RUNGI_KERNEL_H
+#define RUNGI_KERNEL_H
+
+#include "core/context.h"
+
+enum { RUNGI_PARAMETERS_MAX = 16, RUNGI_PARAMETERS_TEXT = 256 };
+
+/* A stretch of the kernel's own text. */
+typedef struct rungi_slice {
+    const char *text;
+    size_t      length;
+} rungi_slice;
+
+typedef struct rungi_macro {
+    rungi_slice name, text;
+} rungi_macro;
+
+struct rung_kernel {
+    rung_kernel_info         info;
+    rung_context            *context;
+    bool                     holds_context; /* a caller's own */
+    atomic_int               references;    /* of a caller's own */
+    const rungi_backend     *backend;
+    const rungi_ladder_step *step;    /* NULL for a caller's own */
+    char                    *text;    /* the memory behind info.source and all slices */
+    rungi_slice              entry;   /* the function's name; empty in C files */
+    rungi_slice              threads; /* an expression */
+    rung_parameter          *parameters;
+    rung_constraint         *constraints;
+    rungi_macro             *macros;
+    int64_t                  macro_count;
+    char                    *strings; /* names and reasons, cut out of the text */
+    int64_t                 *choices;
+};
+
+/* The value of every parameter, in the kernel's order. */
+typedef struct rungi_values {
+    int64_t value[RUNGI_PARAMETERS_MAX];
+} rungi_values;
+
+/* Reads what the text says of itself into a kernel that has context, backend and
+ * step set. (kernel_text.c) */
+rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char *text);
+
+void rungi_kernel_free(rung_kernel *kernel);
+
+/* For plans, which keep a caller's kernel alive. rung_kernel_destroy gives back. */
+const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel);
+
+/* "TILE=16" over the defaults, then every constraint. */
+rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, rungi_values *values);
+
+/* An expression over the kernel's names, given their values. */
+rung_status rungi_kernel_number(const rung_kernel *kernel, const rungi_values *values,
+                                rungi_slice expression, int64_t *number);
+
+/* All values as "TILE=16,UNROLL=4". */
+void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *values, char *text,
+                              size_t capacity);
+
+static inline rungi_slice rungi_slice_of(const char *text, size_t length)
+{
+    return (rungi_slice){text, length};
+}
+
+#endif /* RUNGI_KERNEL_H */

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_text.c - reads what a kernel file says of itself.
+ *
+ * The file is the one place where its parameters, constraints and tile stand, in
+ * plain preprocessor lines (the manual is at "Kernels" in rung.h), so the host
+ * has no second list to keep in step. Only lines outside comments and, but for
+ * the two patterns with an #if of their own, outside conditionals count:
+ *
+ *     #ifndef NAME / #define NAME number // choices / #endif      a parameter
+ *     #if expression / #error "reason" / #endif                   a constraint
+ *     #define NAME expression                                     a macro
+ *     KERNEL(expression) name(                                    the function
+ */
+#include "core/kernel.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct line {
+    rungi_slice word; /* "define" of a directive, empty for other lines */
+    rungi_slice rest; /* after the word, without comments */
+    rungi_slice note; /* the comment at its end, without its marks */
+} line;
+
+/* What the scan of one file goes through. */
+typedef struct scan {
+    const char *at;
+    bool        in_comment;
+    int         conditionals; /* open ones */
+} scan;
+
+/* ---- Slices -------------------------------------------------------------------------- */
+
+static rungi_slice trimmed(rungi_slice slice)
+{
+    while (slice.length > 0 && isspace((unsigned char)slice.text[0]))
+        slice.text++, slice.length--;
+    while (slice.length > 0 && isspace((unsigned char)slice.text[slice.length - 1]))
+        slice.length--;
+    return slice;
+}
+
+static bool is(rungi_slice slice, const char *word)
+{
+    return slice.length == strlen(word) && memcmp(slice.text, word, slice.length) == 0;
+}
+
+static bool same(rungi_slice x, rungi_slice y)
+{
+    return x.length == y.length && memcmp(x.text, y.text, x.length) == 0;
+}
+
+static bool is_name_character(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Cuts the leading name off `rest`; empty if there is none. */
+static rungi_slice take_name(rungi_slice *rest)
+{
+    rungi_slice name = {rest->text, 0};
+    if (rest->length > 0 && !isdigit((unsigned char)rest->text[0]))
+        while (name.length < rest->length && is_name_character(rest->text[name.length]))
+            name.length++;
+    rest->text += name.length;
+    rest->length -= name.length;
+    return name;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------- */
+
+/* Moves past one line of text, keeping track of comments and strings, and finds
+ * where its code ends and where a comment at its end begins and ends. */
+static void measure_line(scan *scan, const char **code_end, rungi_slice *note)
+{
+    const char *at = scan->at;
+    char quote = '\0';
+    *code_end = NULL;
+    *note = rungi_slice_of(at, 0);
+    for (; *at && *at != '\n'; at++) {
+        if (scan->in_comment) {
+            if (at[0] == '*' && at[1] == '/') {
+                note->length = (size_t)(at - note->text);
+                scan->in_comment = false;
+                at++;
+            }
+        } else if (quote) {
+            if (*at == '\\' && at[1] && at[1] != '\n')
+                at++;
+            else if (*at == quote)
+                quote = '\0';
+        } else if (*at == '"' || *at == '\'') {
+            quote = *at;
+        } else if (at[0] == '/' && (at[1] == '*' || at[1] == '/')) {
+            if (!*code_end)
+                *code_end = at;
+            *note = rungi_slice_of(at + 2, 0);
+            scan->in_comment = at[1] == '*';
+            if (!scan->in_comment) {
+                note->length = strcspn(note->text, "\n");
+                at = note->text + note->length;
+                break;
+            }
+            at++;
+        }
+    }
+    if (!*code_end)
+        *code_end = at;
+    scan->at = *at ? at + 1 : at;
+}
+
+/* The next line; false at the end of the text. */
+static bool next_line(scan *scan, line *line)
+{
+    const char *start = scan->at, *code_end;
+    bool began_in_comment = scan->in_comment;
+    if (!*start)
+        return false;
+    measure_line(scan, &code_end, &line->note);
+    line->note = trimmed(line->note);
+    line->rest = rungi_slice_of(start, began_in_comment ? 0 : (size_t)(code_end - start));
+    line->rest = trimmed(line->rest);
+    line->word = rungi_slice_of(start, 0);
+    if (line->rest.length > 0 && line->rest.text[0] == '#') {
+        line->rest = trimmed(rungi_slice_of(line->rest.text + 1, line->rest.length - 1));
+        line->word = take_name(&line->rest);
+        line->rest = trimmed(line->rest);
+    }
+    return true;
+}
+
+/* ---- What is gathered ---------------------------------------------------------------------- */
+
+/* Copies a slice to the kernel's strings. There is room: every string is cut out
+ * of the text once. */
+static const char *keep(rungi_slice slice, char **room)
+{
+    char *kept = *room;
+    memcpy(kept, slice.text, slice.length);
+    kept[slice.length] = '\0';
+    *room += slice.length + 1;
+    return kept;
+}
+
+/* Numbers of a comment like "8 16 32", if it has nothing but numbers. */
+static int64_t read_choices(rungi_slice note, int64_t *choices)
+{
+    int64_t count = 0;
+    const char *at = note.text, *end = note.text + note.length;
+    while (at < end) {
+        if (*at == ' ' || *at == ',') {
+            at++;
+            continue;
+        }
+        if (!isdigit((unsigned char)*at))
+            return 0;
+        choices[count++] = strtoll(at, NULL, 10);
+        while (at < end && isdigit((unsigned char)*at))
+            at++;
+    }
+    return count;
+}
+
+static bool is_number(rungi_slice slice)
+{
+    for (size_t i = 0; i < slice.length; i++)
+        if (!isdigit((unsigned char)slice.text[i]))
+            return false;
+    return slice.length > 0 && slice.length < 19;
+}
+
+/* `#ifndef NAME`, when the next two lines make it a parameter. */
+static rung_status read_parameter(rung_kernel *kernel, scan *scan, rungi_slice name, char **room,
+                                  int64_t **choices)
+{
+    struct scan ahead = *scan;
+    line define, end;
+    if (!next_line(&ahead, &define) || !next_line(&ahead, &end) || !is(define.word, "define") ||
+        !is(end.word, "endif"))
+        return RUNG_OK;
+    rungi_slice rest = define.rest;
+    if (!same(take_name(&rest), name) || !is_number(trimmed(rest)))
+        return RUNG_OK;
+    if (kernel->info.parameter_count == RUNGI_PARAMETERS_MAX)
+        return rungi_fail(RUNG_INVALID, "%s has more than %d parameters", kernel->info.file,
+                          RUNGI_PARAMETERS_MAX);
+    rung_parameter *parameter = &kernel->parameters[kernel->info.parameter_count++];
+    parameter->name = keep(name, room);
+    parameter->value = strtoll(trimmed(rest).text, NULL, 10);
+    parameter->choices = *choices;
+    parameter->choice_count = read_choices(define.note, *choices);
+    *choices += parameter->choice_count;
+    *scan = ahead;
+    scan->conditionals--;
+    return RUNG_OK;
+}
+
+/* `#if expression`, when the next two lines make it a constraint. */
+static void read_constraint(rung_kernel *kernel, scan *scan, rungi_slice condition, char **room)
+{
+    struct scan ahead = *scan;
+    line error, end;
+    if (!next_line(&ahead, &error) || !next_line(&ahead, &end) || !is(error.word, "error") ||
+        !is(end.word, "endif"))
+        return;
+    rungi_slice reason = error.rest;
+    if (reason.length >= 2 && reason.text[0] == '"' && reason.text[reason.length - 1] == '"')
+        reason = rungi_slice_of(reason.text + 1, reason.length - 2);
+    rung_constraint *constraint = &kernel->constraints[kernel->info.constraint_count++];
+    constraint->refused_if = keep(condition, room);
+    constraint->reason = keep(reason, room);
+    *scan = ahead;
+    scan->conditionals--;
+}
+
+static rung_status read_directive(rung_kernel *kernel, scan *scan, const line *line, char **room,
+                                  int64_t **choices)
+{
+    rungi_slice rest = line->rest;
+    if (is(line->word, "endif")) {
+        scan->conditionals--;
+    } else if (is(line->word, "if") || is(line->word, "ifdef") || is(line->word, "ifndef")) {
+        bool outermost = scan->conditionals++ == 0;
+        if (outermost && is(line->word, "ifndef"))
+            return read_parameter(kernel, scan, line->rest, room, choices);
+        if (outermost && is(line->word, "if"))
+            read_constraint(kernel, scan, line->rest, room);
+    } else if (is(line->word, "define") && scan->conditionals == 0) {
+        rungi_slice name = take_name(&rest);
+        if (name.length > 0 && (rest.length == 0 || rest.text[0] != '('))
+            kernel->macros[kernel->macro_count++] = (rungi_macro){name, trimmed(rest)};
+    }
+    return RUNG_OK;
+}
+
+/* ---- The head of the kernel ------------------------------------------------------------------- */
+
+/* Past blanks and line ends. */
+static const char *past_blanks(const char *at)
+{
+    while (isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* KERNEL(threads) name( : `at` is behind the word KERNEL. */
+static bool read_head(rung_kernel *kernel, const char *at)
+{
+    int depth = 0;
+    at = past_blanks(at);
+    if (*at != '(')
+        return false;
+    const char *start = at + 1;
+    do {
+        depth += (*at == '(') - (*at == ')');
+        at++;
+    } while (*at && depth > 0);
+    if (depth > 0)
+        return false;
+    rungi_slice threads = rungi_slice_of(start, (size_t)(at - 1 - start));
+    at = past_blanks(at);
+    rungi_slice rest = rungi_slice_of(at, strlen(at)), name = take_name(&rest);
+    if (name.length == 0 || *past_blanks(rest.text) != '(')
+        return false;
+    kernel->threads = threads;
+    kernel->entry = name;
+    return true;
+}
+
+static bool find_head(rung_kernel *kernel, rungi_slice code)
+{
+    for (size_t i = 0; i + 6 < code.length; i++)
+        if ((i == 0 || !is_name_character(code.text[i - 1])) &&
+            memcmp(code.text + i, "KERNEL", 6) == 0 && !is_name_character(code.text[i + 6]))
+            return read_head(kernel, code.text + i + 6);
+    return false;
+}
+
+/* ---- The whole file ----------------------------------------------------------------------------- */
+
+/* The first comment that reads "NAME - summary"; licence lines before it are
+ * passed over. */
+static const char *read_summary(const char *text, char **room)
+{
+    for (int i = 0; i < 8 && *text; i++) {
+        rungi_slice line = rungi_slice_of(text, strcspn(text, "\n"));
+        const char *dash = strstr(text, " - ");
+        if (dash && dash < text + line.length && (line.text[0] == '/')) {
+            rungi_slice summary = rungi_slice_of(dash + 3, (size_t)(text + line.length - dash - 3));
+            if (summary.length >= 2 && memcmp(summary.text + summary.length - 2, "*/", 2) == 0)
+                summary.length -= 2;
+            return keep(trimmed(summary), room);
+        }
+        text += line.length + (text[line.length] == '\n');
+    }
+    return "";
+}
+
+static rung_status make_room(rung_kernel *kernel, const char *file, const char *text)
+{
+    size_t length = strlen(text), lines = 2;
+    for (const char *at = text; *at; at++)
+        lines += *at == '\n';
+    rung_context *context = kernel->context;
+    kernel->text = rungi_new(context, length + 1);
+    kernel->strings = rungi_new(context, 2 * length + strlen(file) + 8);
+    kernel->parameters = rungi_new(context, RUNGI_PARAMETERS_MAX * sizeof *kernel->parameters);
+    kernel->constraints = rungi_new(context, lines * sizeof *kernel->constraints);
+    kernel->macros = rungi_new(context, lines * sizeof *kernel->macros);
+    kernel->choices = rungi_new(context, (length + 1) * sizeof *kernel->choices);
+    if (!kernel->text || !kernel->strings || !kernel->parameters || !kernel->constraints ||
+        !kernel->macros || !kernel->choices)
+        return RUNG_NO_MEMORY;
+    memcpy(kernel->text, text, length + 1);
+    return RUNG_OK;
+}
+
+rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char *text)
+{
+    rung_status status = make_room(kernel, file, text);
+    if (status != RUNG_OK)
+        return status;
+    char *room = kernel->strings;
+    int64_t *choices = kernel->choices;
+    kernel->info.file = keep(rungi_slice_of(file, strlen(file)), &room);
+    kernel->info.source = kernel->text;
+    kernel->info.summary = read_summary(kernel->text, &room);
+    kernel->info.parameters = kernel->parameters;
+    kernel->info.constraints = kernel->constraints;
+
+    scan scan = {.at = kernel->text};
+    line line;
+    bool has_head = false;
+    while (status == RUNG_OK && next_line(&scan, &line)) {
+        if (line.word.length > 0)
+            status = read_directive(kernel, &scan, &line, &room, &choices);
+        else if (!has_head)
+            has_head = find_head(kernel, line.rest);
+    }
+    return status;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* matrix.c - views: making them, measuring them, copying through them. */
+#include "core/matrix.h"
+
+#include <string.h>
+
+#include "core/checked.h"
+
+int64_t rung_type_size(rung_type type)
+{
+    switch (type) {
+#define X(name, bytes, word) case RUNG_##name: return bytes;
+        RUNG_TYPE_LIST(X)
+#undef X
+    case RUNG_TYPE_COUNT: break;
+    }
+    return 0;
+}
+
+const char *rung_type_name(rung_type type)
+{
+    switch (type) {
+#define X(name, bytes, word) case RUNG_##name: return word;
+        RUNG_TYPE_LIST(X)
+#undef X
+    case RUNG_TYPE_COUNT: break;
+    }
+    return "?";
+}
+
+rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
+{
+    /* One view type serves inputs and output; only a view used as C is written. */
+    return (rung_matrix){.type = type, .rows = rows, .cols = cols,
+                         .row_stride = cols > 0 ? cols : 1, .col_stride = 1,
+                         .data = (void *)(uintptr_t)data};
+}
+
+rung_matrix rung_matrix_in(rung_type type, int64_t rows, int64_t cols, rung_buffer *buffer,
+                           int64_t offset)
+{
+    rung_matrix matrix = rung_matrix_of(type, rows, cols, NULL);
+    matrix.buffer = buffer;
+    matrix.offset = offset;
+    return matrix;
+}
+
+rung_matrix rung_matrix_transpose(rung_matrix matrix)
+{
+    rung_matrix transposed = matrix;
+    transposed.rows = matrix.cols;
+    transposed.cols = matrix.rows;
+    transposed.row_stride = matrix.col_stride;
+    transposed.col_stride = matrix.row_stride;
+    return transposed;
+}
+
+rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int64_t rows,
+                              int64_t cols)
+{
+    rung_matrix block = matrix;
+    bool inside = row >= 0 && col >= 0 && rows >= 0 && cols >= 0 && matrix.rows >= rows &&
+                  matrix.cols >= cols && row <= matrix.rows - rows && col <= matrix.cols - cols;
+    block.rows = inside ? rows : -1;
+    block.cols = inside ? cols : -1;
+    if (!inside || !rungi_multiply_add(row, matrix.row_stride, &block.offset) ||
+        !rungi_multiply_add(col, matrix.col_stride, &block.offset))
+        block.rows = block.cols = -1;
+    return block;
+}
+
+bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
+{
+    *elements = 0;
+    if (rungi_matrix_is_empty(matrix))
+        return true;
+    int64_t last = 0, end = matrix->offset, bytes;
+    bool fits = rungi_multiply_add(matrix->rows - 1, matrix->row_stride, &last) &&
+                rungi_multiply_add(matrix->cols - 1, matrix->col_stride, &last) &&
+                rungi_add(last, 1, elements) && rungi_add(end, *elements, &end) &&
+                rungi_multiply(end, rung_type_size(matrix->type), &bytes);
+    return fits && (uint64_t)bytes <= PTRDIFF_MAX;
+}
+
+void *rungi_matrix_first(const rung_matrix *matrix)
+{
+    return (char *)matrix->data + matrix->offset * rung_type_size(matrix->type);
+}
+
+/* How often an index of this stride must be kept: a repeated one once. */
+static int64_t kept(int64_t count, int64_t stride)
+{
+    return stride == 0 && count > 1 ? 1 : count;
+}
+
+bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *elements)
+{
+    int64_t rows = kept(matrix->rows, matrix->row_stride);
+    int64_t cols = kept(matrix->cols, matrix->col_stride);
+    bool rows_inside = matrix->row_stride < matrix->col_stride && rows > 1;
+    int64_t bytes;
+
+    *dense = *matrix;
+    dense->data = NULL;
+    dense->buffer = NULL;
+    dense->offset = 0;
+    dense->row_stride = rows == matrix->rows ? (rows_inside ? 1 : cols) : 0;
+    dense->col_stride = cols == matrix->cols ? (rows_inside ? rows : 1) : 0;
+    return rungi_multiply(rows, cols, elements) &&
+           rungi_multiply(*elements, rung_type_size(matrix->type), &bytes);
+}
+
+bool rungi_matrix_is_dense(const rung_matrix *matrix)
+{
+    rung_matrix dense;
+    int64_t elements;
+    return rungi_matrix_dense(matrix, &dense, &elements) &&
+           (matrix->rows <= 1 || matrix->row_stride == dense.row_stride) &&
+           (matrix->cols <= 1 || matrix->col_stride == dense.col_stride);
+}
+
+/* A run of elements `count` long; strides in bytes. */
+static void copy_run(const char *from, int64_t from_stride, char *to, int64_t to_stride,
+                     int64_t count, int64_t size)
+{
+    if (from_stride == size && to_stride == size) {
+        memcpy(to, from, (size_t)(count * size));
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        memcpy(to + i * to_stride, from + i * from_stride, (size_t)size);
+}
+
+void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to)
+{
+    int64_t size = rung_type_size(from->type);
+    bool rows_repeat = from->row_stride == 0 && to->row_stride == 0;
+    bool cols_repeat = from->col_stride == 0 && to->col_stride == 0;
+    int64_t rows = rows_repeat ? kept(from->rows, 0) : from->rows;
+    int64_t cols = cols_repeat ? kept(from->cols, 0) : from->cols;
+    if (rungi_matrix_is_empty(from))
+        return;
+
+    const char *source = rungi_matrix_first(from);
+    char *target = rungi_matrix_first(to);
+    bool along_rows = to->col_stride <= to->row_stride;
+    int64_t outer = along_rows ? rows : cols, inner = along_rows ? cols : rows;
+    for (int64_t i = 0; i < outer; i++)
+        copy_run(source + i * size * (along_rows ? from->row_stride : from->col_stride),
+                 size * (along_rows ? from->col_stride : from->row_stride),
+                 target + i * size * (along_rows ? to->row_stride : to->col_stride),
+                 size * (along_rows ? to->col_stride : to->row_stride), inner, size);
+}

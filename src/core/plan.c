@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c - choosing a kernel for a problem, and running the choice. */
+#include "core/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/matrix.h"
+#include "core/problem.h"
+#include "core/run.h"
+#include "core/trace.h"
+
+/* ---- Choosing -------------------------------------------------------------------------- */
+
+static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
+{
+    rung_type type = problem->c.type;
+    if (problem->a.type != type || problem->b.type != type || !(kernel->info.types & 1u << type))
+        return rungi_fail(RUNG_UNSUPPORTED, "%s does not multiply %s by %s into %s", kernel->info.name,
+                          rung_type_name(problem->a.type), rung_type_name(problem->b.type),
+                          rung_type_name(type));
+    return RUNG_OK;
+}
+
+/* Makes the plan with this kernel, or says why not. */
+static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    plan->kernel = kernel;
+    rung_status status = check_types(kernel, &plan->problem);
+    if (status == RUNG_OK)
+        status = rungi_kernel_values(kernel, parameters, &plan->values);
+    if (status == RUNG_OK)
+        status = plan->device->ops->plan_create(plan);
+    return status;
+}
+
+/* The highest step of the ladder that takes the problem. Its refusals are kept
+ * for the log, one sentence each. */
+static rung_status choose_kernel(rung_plan *plan, const char *parameters)
+{
+    const rungi_backend *backend = plan->device->backend;
+    rung_status status = RUNG_UNSUPPORTED;
+    for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
+        rung_kernel *kernel;
+        status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
+        if (status == RUNG_OK)
+            status = try_kernel(plan, kernel, parameters);
+        if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
+            return status;
+        size_t used = strlen(plan->refused);
+        const char *sentence = rung_error_text();
+        snprintf(plan->refused + used, sizeof plan->refused - used, "%s%.*s", used ? "; " : "",
+                 (int)strcspn(sentence, "\n"), sentence);
+    }
+    return rungi_fail(status, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
+}
+
+/* ---- Plans ------------------------------------------------------------------------------- */
+
+static rung_matrix form_of(rung_matrix matrix)
+{
+    matrix.data = NULL;
+    matrix.buffer = NULL;
+    matrix.offset = 0;
+    return matrix;
+}
+
+static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
+{
+    rung_status status;
+    if (options && options->kernel) {
+        if (options->kernel->backend != plan->device->backend)
+            return rungi_fail(RUNG_INVALID, "%s is a kernel of %s, not of %s",
+                              options->kernel->info.name, options->kernel->backend->name,
+                              plan->device->info.name);
+        status = try_kernel(plan, options->kernel, options->parameters);
+    } else {
+        status = choose_kernel(plan, options ? options->parameters : NULL);
+    }
+    if (status != RUNG_OK)
+        return status;
+    rungi_kernel_retain(plan->kernel);
+    rungi_kernel_values_text(plan->kernel, &plan->values, plan->parameters, sizeof plan->parameters);
+    plan->info.kernel = plan->kernel->info.name;
+    plan->info.parameters = plan->parameters;
+    plan->info.refused = plan->refused;
+    return RUNG_OK;
+}
+
+rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
+                             const rung_plan_options *options, rung_plan **out)
+{
+    if (!device || !problem || !out)
+        return rungi_fail(RUNG_INVALID, "rung_plan_create needs a device, a problem and a place for "
+                          "the plan");
+    *out = NULL;
+    rung_status status = rungi_problem_check_form(problem);
+    if (status != RUNG_OK)
+        return status;
+    rung_plan *plan = rungi_new(device->context, sizeof *plan);
+    if (!plan)
+        return RUNG_NO_MEMORY;
+    plan->device = device;
+    plan->problem = *problem;
+    plan->problem.a = form_of(problem->a);
+    plan->problem.b = form_of(problem->b);
+    plan->problem.c = form_of(problem->c);
+    status = fill_plan(plan, options);
+    if (status != RUNG_OK) {
+        rungi_release(device->context, plan);
+        return status;
+    }
+    rungi_device_retain(device);
+    *out = plan;
+    return RUNG_OK;
+}
+
+void rung_plan_destroy(rung_plan *plan)
+{
+    if (!plan)
+        return;
+    rung_device *device = plan->device;
+    device->ops->plan_destroy(plan);
+    rung_kernel_destroy((rung_kernel *)(uintptr_t)plan->kernel);
+    rungi_release(device->context, plan);
+    rung_device_close(device);
+}
+
+const rung_plan_info *rung_plan_describe(const rung_plan *plan)
+{
+    return plan ? &plan->info : NULL;
+}
+
+/* ---- Running ------------------------------------------------------------------------------- */
+
+static rung_status check_view(const char *name, const rung_device *device, const rung_matrix *view)
+{
+    if (rungi_matrix_is_empty(view))
+        return RUNG_OK;
+    if (view->buffer && view->buffer->device != device)
+        return rungi_fail(RUNG_INVALID, "%s lies in a buffer of another device than the plan's", name);
+    if (view->data && !device->takes_data)
+        return rungi_fail(RUNG_INVALID, "%s lies in this process's memory, which %s cannot reach; copy "
+                          "it to a buffer, or call rung_gemm", name, device->info.name);
+    return RUNG_OK;
+}
+
+static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
+                             const rung_problem *problem, const rung_run_options *options)
+{
+    if (queue->device != plan->device)
+        return rungi_fail(RUNG_INVALID, "the queue is of another device than the plan");
+    if (!rungi_problem_same_form(&plan->problem, problem))
+        return rungi_fail(RUNG_INVALID, "the problem has other types, sizes or strides than the one "
+                          "the plan was made for");
+    rung_status status = check_view("A", plan->device, &problem->a);
+    if (status == RUNG_OK)
+        status = check_view("B", plan->device, &problem->b);
+    if (status == RUNG_OK)
+        status = check_view("C", plan->device, &problem->c);
+    if (status == RUNG_OK)
+        status = rung_problem_check(problem);
+    if (status != RUNG_OK)
+        return status;
+    if (plan->info.workspace > 0 &&
+        (!options->workspace || options->workspace->device != plan->device ||
+         options->workspace->bytes < plan->info.workspace))
+        return rungi_fail(RUNG_INVALID, "the plan needs a workspace of %lld bytes on its device",
+                          (long long)plan->info.workspace);
+    return RUNG_OK;
+}
+
+rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                          const rung_run_options *options)
+{
+    if (!plan || !queue || !problem)
+        return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
+    rung_status status = rungi_run_check(queue, &options);
+    if (status == RUNG_OK)
+        status = check_run(plan, queue, problem, options);
+    if (status != RUNG_OK)
+        return status;
+    rungi_sizes sizes = {problem->c.rows, problem->c.cols,
+                         problem->alpha == 0.0 ? 0 : problem->a.cols};
+    if (plan->device->context->verbose > 0)
+        return rungi_trace_run(plan, queue, problem, sizes, options);
+    return plan->device->ops->plan_run(plan, queue, problem, sizes, options);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.h - a plan as core and device share it. */
+#ifndef RUNGI_PLAN_H
+#define RUNGI_PLAN_H
+
+#include "core/device.h"
+#include "core/kernel.h"
+
+struct rung_plan {
+    rung_device       *device;
+    rung_problem       problem; /* its form alone */
+    const rung_kernel *kernel;
+    rungi_values       values;
+    rung_plan_info     info;
+    char               parameters[RUNGI_PARAMETERS_TEXT];
+    char               refused[1024];
+    void              *state; /* the device's own */
+};
+
+#endif /* RUNGI_PLAN_H */

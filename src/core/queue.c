@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue.c - the public calls on queues, events and buffers: arguments checked
+ * and references held here, the work itself done by the device. */
+#include "core/checked.h"
+#include "core/device.h"
+#include "core/run.h"
+#include "core/trace.h"
+
+/* ---- Queues ------------------------------------------------------------------------ */
+
+static rung_status make_queue(rung_device *device, void *native, rung_queue **queue)
+{
+    *queue = NULL;
+    rung_status status = device->ops->queue_create(device, native, queue);
+    if (status == RUNG_OK)
+        (*queue)->device = rungi_device_retain(device);
+    return status;
+}
+
+rung_status rung_queue_create(rung_device *device, rung_queue **queue)
+{
+    if (!device || !queue)
+        return rungi_fail(RUNG_INVALID, "rung_queue_create needs a device and a place for the queue");
+    return make_queue(device, NULL, queue);
+}
+
+rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queue)
+{
+    if (!device || !native || !queue)
+        return rungi_fail(RUNG_INVALID, "rung_queue_wrap needs a device, a queue to wrap and a place "
+                          "for the result");
+    return make_queue(device, native, queue);
+}
+
+rung_status rung_queue_finish(rung_queue *queue)
+{
+    if (!queue)
+        return rungi_fail(RUNG_INVALID, "the queue is NULL");
+    rung_status status = queue->device->ops->queue_finish(queue);
+    rungi_trace_tell(queue);
+    return status;
+}
+
+void rung_queue_destroy(rung_queue *queue)
+{
+    if (!queue)
+        return;
+    rung_device *device = queue->device;
+    device->ops->queue_finish(queue);
+    rungi_trace_tell(queue);
+    device->ops->queue_destroy(queue);
+    rung_device_close(device);
+}
+
+void *rung_queue_native(const rung_queue *queue)
+{
+    return queue ? queue->device->ops->queue_native(queue) : NULL;
+}
+
+/* ---- Events ------------------------------------------------------------------------- */
+
+static rung_status make_event(rung_device *device, void *native, rung_event **event)
+{
+    *event = NULL;
+    rung_status status = device->ops->event_create(device, native, event);
+    if (status == RUNG_OK)
+        (*event)->device = rungi_device_retain(device);
+    return status;
+}
+
+rung_status rung_event_create(rung_device *device, rung_event **event)
+{
+    if (!device || !event)
+        return rungi_fail(RUNG_INVALID, "rung_event_create needs a device and a place for the event");
+    return make_event(device, NULL, event);
+}
+
+rung_status rung_event_wrap(rung_device *device, void *native, rung_event **event)
+{
+    if (!device || !native || !event)
+        return rungi_fail(RUNG_INVALID, "rung_event_wrap needs a device, an event to wrap and a place "
+                          "for the result");
+    return make_event(device, native, event);
+}
+
+rung_status rung_event_wait(rung_event *event)
+{
+    return event ? event->device->ops->event_wait(event)
+                 : rungi_fail(RUNG_INVALID, "the event is NULL");
+}
+
+rung_status rung_event_time(rung_event *event, int64_t *nanoseconds)
+{
+    if (!event || !nanoseconds)
+        return rungi_fail(RUNG_INVALID, "rung_event_time needs an event and a place for the time");
+    *nanoseconds = 0;
+    rung_status status = event->device->ops->event_wait(event);
+    return status == RUNG_OK ? event->device->ops->event_time(event, nanoseconds) : status;
+}
+
+void rung_event_destroy(rung_event *event)
+{
+    if (!event)
+        return;
+    rung_device *device = event->device;
+    device->ops->event_wait(event);
+    device->ops->event_destroy(event);
+    rung_device_close(device);
+}
+
+void *rung_event_native(const rung_event *event)
+{
+    return event ? event->device->ops->event_native(event) : NULL;
+}
+
+/* ---- Buffers ------------------------------------------------------------------------- */
+
+static rung_status make_buffer(rung_device *device, void *native, int64_t offset, int64_t bytes,
+                               rung_buffer **buffer)
+{
+    int64_t end;
+    *buffer = NULL;
+    if (offset < 0 || bytes < 0 || !rungi_add(offset, bytes, &end))
+        return rungi_fail(RUNG_INVALID, "a buffer of %lld bytes at offset %lld cannot be",
+                          (long long)bytes, (long long)offset);
+    if ((uint64_t)end > PTRDIFF_MAX)
+        return rungi_fail(RUNG_TOO_LARGE, "a buffer of %lld bytes does not fit the address space",
+                          (long long)bytes);
+    rung_status status = device->ops->buffer_create(device, native, offset, bytes, buffer);
+    if (status != RUNG_OK)
+        return status;
+    (*buffer)->device = rungi_device_retain(device);
+    (*buffer)->offset = offset;
+    (*buffer)->bytes = bytes;
+    return RUNG_OK;
+}
+
+rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer)
+{
+    if (!device || !buffer)
+        return rungi_fail(RUNG_INVALID, "rung_buffer_create needs a device and a place for the buffer");
+    return make_buffer(device, NULL, 0, bytes, buffer);
+}
+
+rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, int64_t bytes,
+                             rung_buffer **buffer)
+{
+    if (!device || !native || !buffer)
+        return rungi_fail(RUNG_INVALID, "rung_buffer_wrap needs a device, memory to wrap and a place "
+                          "for the buffer");
+    return make_buffer(device, native, offset, bytes, buffer);
+}
+
+void rung_buffer_destroy(rung_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    rung_device *device = buffer->device;
+    device->ops->buffer_destroy(buffer);
+    rung_device_close(device);
+}
+
+void *rung_buffer_native(const rung_buffer *buffer)
+{
+    return buffer ? buffer->device->ops->buffer_native(buffer) : NULL;
+}
+
+uintptr_t rungi_buffer_place(const rung_buffer *buffer, const void **space)
+{
+    void *native = buffer->device->ops->buffer_native(buffer);
+    bool ours = buffer->device->takes_data;
+    *space = ours ? NULL : native;
+    return (ours ? (uintptr_t)native : 0) + (uintptr_t)buffer->offset;
+}
+
+/* ---- Work ------------------------------------------------------------------------------ */
+
+static const rung_run_options no_options;
+
+rung_status rungi_run_check(const rung_queue *queue, const rung_run_options **options)
+{
+    if (!*options)
+        *options = &no_options;
+    const rung_run_options *given = *options;
+    if (given->wait_count < 0 || given->wait_count > RUNGI_WAITS_MAX ||
+        (given->wait_count > 0 && !given->wait))
+        return rungi_fail(RUNG_INVALID, "a piece of work waits for 0 to %d events", RUNGI_WAITS_MAX);
+    for (int64_t i = 0; i < given->wait_count; i++)
+        if (!given->wait[i] || given->wait[i]->device != queue->device)
+            return rungi_fail(RUNG_INVALID, "an event to wait for is NULL or of another device; "
+                              "rung_event_wait for that one first");
+    if (given->signal && given->signal->device != queue->device)
+        return rungi_fail(RUNG_INVALID, "the event to signal is of another device");
+    return RUNG_OK;
+}
+
+static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer, int64_t offset,
+                              int64_t bytes, const void *memory, const rung_run_options **options)
+{
+    if (!queue || !buffer || (!memory && bytes > 0))
+        return rungi_fail(RUNG_INVALID, "a copy needs a queue, a buffer and memory");
+    if (queue->device != buffer->device)
+        return rungi_fail(RUNG_INVALID, "the buffer is of another device than the queue");
+    if (offset < 0 || bytes < 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
+        return rungi_fail(RUNG_INVALID, "a copy of %lld bytes at %lld leaves a buffer of %lld bytes",
+                          (long long)bytes, (long long)offset, (long long)buffer->bytes);
+    return rungi_run_check(queue, options);
+}
+
+rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                              const void *from, const rung_run_options *options)
+{
+    rung_status status = check_copy(queue, buffer, offset, bytes, from, &options);
+    return status == RUNG_OK
+               ? queue->device->ops->buffer_write(queue, buffer, offset, bytes, from, options)
+               : status;
+}
+
+rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                             void *to, const rung_run_options *options)
+{
+    rung_status status = check_copy(queue, buffer, offset, bytes, to, &options);
+    return status == RUNG_OK
+               ? queue->device->ops->buffer_read(queue, buffer, offset, bytes, to, options)
+               : status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.h - the options that every piece of work takes. */
+#ifndef RUNGI_RUN_H
+#define RUNGI_RUN_H
+
+#include "rung/rung.h"
+
+/* So that a device can gather a wait list without allocating. */
+enum { RUNGI_WAITS_MAX = 64 };
+
+/* Checks the options of work on this queue; NULL becomes all zero. */
+rung_status rungi_run_check(const rung_queue *queue, const rung_run_options **options);
+
+#endif /* RUNGI_RUN_H */

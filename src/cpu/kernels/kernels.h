@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels.h - the CPU's kernels, declared from the one list. */
+#ifndef RUNGI_CPU_KERNELS_H
+#define RUNGI_CPU_KERNELS_H
+
+#include "cpu/cpu.h"
+
+#define CPU(number, name) rungi_cpu_kernel rungi_cpu_##number##_##name;
+#define SIMT(number, name)
+#include "core/ladder.def"
+#undef CPU
+#undef SIMT
+
+#endif /* RUNGI_CPU_KERNELS_H */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api.c - loading libOpenCL, counting its objects, and its errors in words. */
+#include "opencl/api.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "core/error.h"
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+static const char *const library_names[] = {"libOpenCL.so.1", "libOpenCL.so"};
+
+static rung_status find_function(rungi_cl *cl, const char *name, void *slot, size_t size)
+{
+    /* POSIX lets a data pointer hold a function's address; C does not, so it is
+     * copied and not converted. */
+    void *address = dlsym(cl->library, name);
+    if (!address)
+        return rungi_fail(RUNG_NO_DEVICE, "libOpenCL has no %s: it is older than OpenCL 1.2; install a "
+                          "newer loader (ocl-icd-libopencl1)", name);
+    memcpy(slot, &address, size);
+    return RUNG_OK;
+}
+
+rung_status rungi_cl_load(rungi_cl *cl)
+{
+    for (size_t i = 0; !cl->library && i < sizeof library_names / sizeof *library_names; i++)
+        cl->library = dlopen(library_names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!cl->library)
+        return rungi_fail(RUNG_NO_DEVICE, "libOpenCL.so.1 was not found; install an OpenCL loader "
+                          "(ocl-icd-libopencl1) and a driver (pocl-opencl-icd runs on any processor)");
+    rung_status status = RUNG_OK;
+#define X(name)                                                                     \
+    if (status == RUNG_OK)                                                          \
+        status = find_function(cl, "cl" #name, &cl->name, sizeof cl->name);
+    RUNGI_CL_FUNCTION_LIST(X)
+#undef X
+    if (status != RUNG_OK)
+        rungi_cl_unload(cl);
+    return status;
+}
+
+void rungi_cl_unload(rungi_cl *cl)
+{
+    /* The library stays: drivers start threads and exit handlers that must not
+     * lose their code. Opening it again gives the same one. */
+    cl->library = NULL;
+}
+
+/* ---- Counting ----------------------------------------------------------------------------------- */
+
+void rungi_cl_count(rungi_cl *cl, rungi_cl_kind kind)
+{
+    atomic_fetch_add(&cl->live[kind], 1);
+}
+
+/* One function a kind: the parameter's type keeps them from being mixed up. */
+#define DEFINE_RELEASE(lower, type, kind, function)                 \
+    void rungi_cl_release_##lower(rungi_cl *cl, type lower)         \
+    {                                                               \
+        if (!lower)                                                 \
+            return;                                                 \
+        cl->function(lower);                                        \
+        atomic_fetch_sub(&cl->live[kind], 1);                       \
+    }
+
+DEFINE_RELEASE(context, cl_context, RUNGI_CL_CONTEXT, ReleaseContext)
+DEFINE_RELEASE(queue, cl_command_queue, RUNGI_CL_QUEUE, ReleaseCommandQueue)
+DEFINE_RELEASE(buffer, cl_mem, RUNGI_CL_BUFFER, ReleaseMemObject)
+DEFINE_RELEASE(event, cl_event, RUNGI_CL_EVENT, ReleaseEvent)
+DEFINE_RELEASE(program, cl_program, RUNGI_CL_PROGRAM, ReleaseProgram)
+DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
+
+/* ---- Errors ---------------------------------------------------------------------------------------- */
+
+#define OUT_OF_MEMORY "; use smaller matrices, or free other buffers of the device"
+#define DEVICE_FAILED "; close the device and open it again"
+
+/* The codes a caller may meet: name, status, and what to do. */
+#define RUNGI_CL_ERROR_LIST(X)                                                     \
+    X(CL_DEVICE_NOT_AVAILABLE,             NO_DEVICE,   "; another program may hold it")  \
+    X(CL_MEM_OBJECT_ALLOCATION_FAILURE,    NO_MEMORY,   OUT_OF_MEMORY)             \
+    X(CL_OUT_OF_RESOURCES,                 NO_MEMORY,   OUT_OF_MEMORY)             \
+    X(CL_OUT_OF_HOST_MEMORY,               NO_MEMORY,   OUT_OF_MEMORY)             \
+    X(CL_INVALID_BUFFER_SIZE,              NO_MEMORY,   ": larger than one buffer of the device can be" OUT_OF_MEMORY) \
+    X(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, DEVICE_LOST, ": an event waited for had failed") \
+    X(CL_PROFILING_INFO_NOT_AVAILABLE,     UNSUPPORTED, ": the queue was made without profiling") \
+    X(CL_BUILD_PROGRAM_FAILURE,            COMPILE,     "")                        \
+    X(CL_INVALID_CONTEXT,                  INVALID,     ": an object of another cl_context") \
+    X(CL_INVALID_MEM_OBJECT,               INVALID,     ": not a buffer of this cl_context") \
+    X(CL_INVALID_COMMAND_QUEUE,            INVALID,     ": not a queue")           \
+    X(CL_INVALID_EVENT,                    INVALID,     ": not an event")          \
+    X(CL_INVALID_EVENT_WAIT_LIST,          INVALID,     ": not an event of this cl_context") \
+    X(CL_INVALID_DEVICE,                   INVALID,     ": not a device of this cl_context") \
+    X(CL_INVALID_KERNEL_ARGS,              INVALID,     ": the kernel takes other arguments than dialect.h lists") \
+    X(CL_INVALID_ARG_SIZE,                 INVALID,     ": the kernel takes other arguments than dialect.h lists") \
+    X(CL_INVALID_ARG_VALUE,                INVALID,     ": the kernel takes other arguments than dialect.h lists") \
+    X(CL_INVALID_WORK_GROUP_SIZE,          UNSUPPORTED, ": the device takes no block of so many threads") \
+    X(CL_INVALID_WORK_ITEM_SIZE,           UNSUPPORTED, ": the device takes no block of so many threads") \
+    X(CL_INVALID_GLOBAL_WORK_SIZE,         UNSUPPORTED, ": the device takes no grid of so many threads")
+
+rung_status rungi_cl_fail(cl_int error, const char *function)
+{
+    switch (error) {
+#define X(code, status, advice)                                                 \
+    case code:                                                                  \
+        return rungi_fail(RUNG_##status, "%s: " #code advice, function);
+        RUNGI_CL_ERROR_LIST(X)
+#undef X
+    }
+    return rungi_fail(RUNG_DEVICE_LOST, "%s: OpenCL error %d" DEVICE_FAILED, function, (int)error);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c - a compiled kernel, its launch shape, and its launches. */
+#include "opencl/opencl.h"
+
+#include <stdio.h>
+
+#include "core/checked.h"
+#include "simt/simt.h"
+
+/* Held to what CUDA takes in x, so that one shape serves both. */
+static const int64_t blocks_max = INT32_MAX;
+
+typedef struct opencl_plan {
+    pthread_mutex_t  lock; /* arguments belong to the kernel object, launches to threads */
+    cl_kernel        kernel;
+    rungi_simt_shape shape;
+} opencl_plan;
+
+/* ---- Making ------------------------------------------------------------------------------------ */
+
+static rung_status check_threads(const rungi_opencl_device *device, const rung_kernel *kernel,
+                                 int64_t threads)
+{
+    if (threads > device->base.info.max_threads_block)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s wants %lld threads a block; %s has at most %lld",
+                          kernel->info.name, (long long)threads, device->base.info.name,
+                          (long long)device->base.info.max_threads_block);
+    return RUNG_OK;
+}
+
+/* Shared memory and arguments are known only after compiling. */
+static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel *kernel,
+                                  cl_kernel compiled)
+{
+    cl_ulong shared = 0;
+    cl_uint arguments = 0;
+    cl_int error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_LOCAL_MEM_SIZE,
+                                                      sizeof shared, &shared, NULL);
+    if (error == CL_SUCCESS)
+        error = device->cl->GetKernelInfo(compiled, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments,
+                                          NULL);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clGetKernelInfo");
+    if ((int64_t)shared > device->base.info.shared_block)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
+                          kernel->info.name, (long long)shared, device->base.info.name,
+                          (long long)device->base.info.shared_block);
+    if (arguments != RUNGI_SIMT_ARGUMENTS)
+        return rungi_fail(RUNG_INVALID, "%s takes %u arguments; a kernel takes the %d that dialect.h "
+                          "lists", kernel->info.file, (unsigned)arguments, RUNGI_SIMT_ARGUMENTS);
+    return RUNG_OK;
+}
+
+static rung_status make_kernel(rungi_opencl_device *device, const rung_plan *plan, cl_kernel *out)
+{
+    cl_program program;
+    cl_int error;
+    char name[128];
+    const rung_kernel *kernel = plan->kernel;
+    rung_status status = rungi_opencl_program_of(device, kernel, &plan->values, &program);
+    if (status != RUNG_OK)
+        return status;
+    snprintf(name, sizeof name, "%.*s", (int)kernel->entry.length, kernel->entry.text);
+    *out = device->cl->CreateKernel(program, name, &error);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clCreateKernel");
+    rungi_cl_count(device->cl, RUNGI_CL_KERNEL);
+    status = check_compiled(device, kernel, *out);
+    if (status != RUNG_OK)
+        rungi_cl_release_kernel(device->cl, *out);
+    return status;
+}
+
+rung_status rungi_opencl_plan_create(rung_plan *plan)
+{
+    rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
+    rungi_simt_shape shape;
+    rung_status status = rungi_simt_shape_of(plan->kernel, &plan->values, plan->problem.c.rows,
+                                             plan->problem.c.cols, blocks_max, &shape);
+    if (status == RUNG_OK)
+        status = check_threads(device, plan->kernel, shape.threads);
+    if (status != RUNG_OK)
+        return status;
+    opencl_plan *own = rungi_new(device->base.context, sizeof *own);
+    if (!own)
+        return RUNG_NO_MEMORY;
+    own->shape = shape;
+    status = make_kernel(device, plan, &own->kernel);
+    if (status == RUNG_OK && pthread_mutex_init(&own->lock, NULL) != 0) {
+        rungi_cl_release_kernel(device->cl, own->kernel);
+        status = rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for a plan");
+    }
+    if (status != RUNG_OK) {
+        rungi_release(device->base.context, own);
+        return status;
+    }
+    plan->state = own;
+    plan->info.blocks = shape.blocks;
+    plan->info.threads = shape.threads;
+    return RUNG_OK;
+}
+
+void rungi_opencl_plan_destroy(rung_plan *plan)
+{
+    opencl_plan *own = plan->state;
+    rungi_cl_release_kernel(rungi_opencl_device_of(plan->device)->cl, own->kernel);
+    pthread_mutex_destroy(&own->lock);
+    rungi_release(plan->device->context, own);
+}
+
+/* ---- Running ----------------------------------------------------------------------------------- */
+
+/* What one launch computes: rows x cols of C from (row, col) on. */
+typedef struct launch {
+    int64_t row, col, rows, cols;
+} launch;
+
+/* A buffer's place is bytes, a view's elements: a wrapped buffer may begin
+ * anywhere, but not inside an element. */
+static rung_status view_of(const char *name, const rung_matrix *matrix, int64_t row, int64_t col,
+                           rungi_simt_view *view)
+{
+    int64_t size = rung_type_size(matrix->type), start = matrix->buffer ? matrix->buffer->offset : 0;
+    if (start % size != 0)
+        return rungi_fail(RUNG_INVALID, "the buffer of %s begins %lld bytes into the wrapped one, which "
+                          "is not a multiple of its element, %lld bytes", name, (long long)start,
+                          (long long)size);
+    view->offset = start / size + matrix->offset + row * matrix->row_stride + col * matrix->col_stride;
+    view->row_stride = matrix->row_stride;
+    view->col_stride = matrix->col_stride;
+    return RUNG_OK;
+}
+
+static cl_mem memory_of(const rung_matrix *matrix)
+{
+    return matrix->buffer ? ((rungi_opencl_buffer *)matrix->buffer)->memory : NULL;
+}
+
+static rung_status set_arguments(rungi_cl *cl, cl_kernel kernel, const rung_problem *problem,
+                                 launch launch, int64_t k)
+{
+    cl_mem a = memory_of(&problem->a), b = memory_of(&problem->b), c = memory_of(&problem->c);
+    rungi_simt_view a_view, b_view, c_view;
+    float alpha = (float)problem->alpha, beta = (float)problem->beta;
+    rung_status status = view_of("A", &problem->a, launch.row, 0, &a_view);
+    if (status == RUNG_OK)
+        status = view_of("B", &problem->b, 0, launch.col, &b_view);
+    if (status == RUNG_OK)
+        status = view_of("C", &problem->c, launch.row, launch.col, &c_view);
+    if (status != RUNG_OK)
+        return status;
+
+    struct { const void *value; size_t size; } arguments[RUNGI_SIMT_ARGUMENTS] = {
+        {&launch.rows, sizeof launch.rows}, {&launch.cols, sizeof launch.cols}, {&k, sizeof k},
+        {&alpha, sizeof alpha}, {&a, sizeof a}, {&a_view, sizeof a_view},
+        {&b, sizeof b}, {&b_view, sizeof b_view},
+        {&beta, sizeof beta}, {&c, sizeof c}, {&c_view, sizeof c_view},
+    };
+    for (cl_uint i = 0; i < RUNGI_SIMT_ARGUMENTS; i++) {
+        cl_int error = cl->SetKernelArg(kernel, i, arguments[i].size, arguments[i].value);
+        if (error != CL_SUCCESS)
+            return rungi_cl_fail(error, "clSetKernelArg");
+    }
+    return RUNG_OK;
+}
+
+static rung_status enqueue(rungi_cl *cl, const opencl_plan *plan, cl_command_queue queue,
+                           launch launch, const rungi_opencl_waits *waits, cl_event *event)
+{
+    size_t threads = (size_t)plan->shape.threads;
+    size_t blocks = (size_t)(rungi_divide_up(launch.rows, plan->shape.bm) *
+                             rungi_divide_up(launch.cols, plan->shape.bn));
+    size_t all = blocks * threads;
+    cl_int error = cl->EnqueueNDRangeKernel(queue, plan->kernel, 1, NULL, &all, &threads, waits->count,
+                                            rungi_opencl_wait_list(waits), event);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clEnqueueNDRangeKernel");
+    rungi_cl_count(cl, RUNGI_CL_EVENT);
+    return RUNG_OK;
+}
+
+/* The events of a run: the first launch's and the last one's. */
+typedef struct run_events {
+    cl_event first, last;
+} run_events;
+
+static void keep_event(rungi_cl *cl, run_events *events, cl_event event)
+{
+    if (!events->first) {
+        events->first = event;
+        cl->RetainEvent(event);
+        rungi_cl_count(cl, RUNGI_CL_EVENT);
+    }
+    rungi_cl_release_event(cl, events->last);
+    events->last = event;
+}
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+/* Under the plan's lock. */
+static rung_status launch_all(rungi_cl *cl, const opencl_plan *plan, cl_command_queue queue,
+                              const rung_problem *problem, rungi_sizes sizes,
+                              const rungi_opencl_waits *waits, run_events *events)
+{
+    const rungi_simt_shape *shape = &plan->shape;
+    for (int64_t row = 0; row < sizes.m; row += shape->rows) {
+        for (int64_t col = 0; col < sizes.n; col += shape->cols) {
+            launch launch = {row, col, smaller(shape->rows, sizes.m - row),
+                             smaller(shape->cols, sizes.n - col)};
+            cl_event event;
+            rung_status status = set_arguments(cl, plan->kernel, problem, launch, sizes.k);
+            if (status == RUNG_OK)
+                status = enqueue(cl, plan, queue, launch, waits, &event);
+            if (status != RUNG_OK)
+                return status;
+            keep_event(cl, events, event);
+        }
+    }
+    return RUNG_OK;
+}
+
+rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                                  rungi_sizes sizes, const rung_run_options *options)
+{
+    rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
+    cl_command_queue native = ((rungi_opencl_queue *)queue)->queue;
+    opencl_plan *own = plan->state;
+    rungi_opencl_waits waits;
+    run_events events = {NULL, NULL};
+    if (sizes.m == 0 || sizes.n == 0)
+        return rungi_opencl_submit_nothing(queue, options);
+    rungi_opencl_gather(options, &waits);
+
+    pthread_mutex_lock(&own->lock);
+    rung_status status = launch_all(device->cl, own, native, problem, sizes, &waits, &events);
+    pthread_mutex_unlock(&own->lock);
+    if (status != RUNG_OK) {
+        rungi_cl_release_event(device->cl, events.first);
+        rungi_cl_release_event(device->cl, events.last);
+        return status;
+    }
+    rungi_opencl_signal(device->cl, options, events.first, events.last);
+    cl_int error = device->cl->Flush(native);
+    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clFlush");
+}

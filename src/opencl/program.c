@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.c - compiling kernel files, each with given parameters once a device. */
+#include "opencl/opencl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "simt/simt.h"
+
+/* FNV-1a, over both texts with their ends. */
+static uint64_t key_of(const char *source, const char *options)
+{
+    const char *texts[] = {source, options};
+    uint64_t hash = 14695981039346656037u;
+    for (int i = 0; i < 2; i++) {
+        const char *at = texts[i];
+        do
+            hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+        while (*at++);
+    }
+    return hash;
+}
+
+static rungi_opencl_program *find_program(rungi_opencl_device *device, uint64_t key,
+                                          const char *source, const char *options)
+{
+    for (rungi_opencl_program *at = device->programs; at; at = at->next)
+        if (at->key == key && strcmp(at->source, source) == 0 && strcmp(at->options, options) == 0)
+            return at;
+    return NULL;
+}
+
+/* The compiler's own words become the error text. */
+static rung_status fail_with_log(rungi_opencl_device *device, cl_program program, cl_int error,
+                                 const char *file, const char *options)
+{
+    char log[3000] = "";
+    size_t length = 0;
+    rung_context *context = device->base.context;
+    device->cl->GetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
+    char *whole = length > 0 ? rungi_new(context, length + 1) : NULL;
+    if (whole) {
+        device->cl->GetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, length, whole, NULL);
+        snprintf(log, sizeof log, "%s", whole);
+        rungi_release(context, whole);
+    }
+    return rungi_fail(RUNG_COMPILE, "%s did not compile with %s (OpenCL error %d):\n%s", file, options,
+                      (int)error, *log ? log : "the compiler gave no reason");
+}
+
+static rung_status build(rungi_opencl_device *device, const char *file, rungi_opencl_program *made)
+{
+    cl_int error;
+    const char *source = made->source;
+    made->program = device->cl->CreateProgramWithSource(device->context, 1, &source, NULL, &error);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clCreateProgramWithSource");
+    rungi_cl_count(device->cl, RUNGI_CL_PROGRAM);
+    error = device->cl->BuildProgram(made->program, 1, &device->id, made->options, NULL, NULL);
+    if (error != CL_SUCCESS)
+        return fail_with_log(device, made->program, error, file, made->options);
+    rungi_log(device->base.context, 2, "rung: %s compiled %s %s", device->base.info.name, file,
+              made->options);
+    return RUNG_OK;
+}
+
+static void free_program(rungi_opencl_device *device, rungi_opencl_program *program)
+{
+    rung_context *context = device->base.context;
+    if (program->program)
+        rungi_cl_release_program(device->cl, program->program);
+    rungi_release(context, program->source);
+    rungi_release(context, program->options);
+    rungi_release(context, program);
+}
+
+/* Under the device's lock. Takes `source` over. */
+static rung_status make_program(rungi_opencl_device *device, const char *file, uint64_t key,
+                                char *source, const char *options, rungi_opencl_program **out)
+{
+    rung_context *context = device->base.context;
+    rungi_opencl_program *made = rungi_new(context, sizeof *made);
+    if (!made) {
+        rungi_release(context, source);
+        return RUNG_NO_MEMORY;
+    }
+    made->key = key;
+    made->source = source;
+    made->options = rungi_new(context, strlen(options) + 1);
+    rung_status status = made->options ? RUNG_OK : RUNG_NO_MEMORY;
+    if (status == RUNG_OK) {
+        strcpy(made->options, options);
+        status = build(device, file, made);
+    }
+    if (status != RUNG_OK) {
+        free_program(device, made);
+        return status;
+    }
+    made->next = device->programs;
+    device->programs = made;
+    *out = made;
+    return RUNG_OK;
+}
+
+rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kernel *kernel,
+                                    const rungi_values *values, cl_program *program)
+{
+    char options[1024] = "-cl-std=CL1.2 ", *source;
+    size_t used = strlen(options);
+    rungi_simt_defines(kernel, values, options + used, sizeof options - used);
+    rung_status status = rungi_simt_source(kernel, &source);
+    if (status != RUNG_OK)
+        return status;
+
+    uint64_t key = key_of(source, options);
+    pthread_mutex_lock(&device->lock);
+    rungi_opencl_program *found = find_program(device, key, source, options);
+    if (found)
+        rungi_release(device->base.context, source);
+    else
+        status = make_program(device, kernel->info.file, key, source, options, &found);
+    *program = status == RUNG_OK ? found->program : NULL;
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+void rungi_opencl_forget_programs(rungi_opencl_device *device)
+{
+    while (device->programs) {
+        rungi_opencl_program *program = device->programs;
+        device->programs = program->next;
+        free_program(device, program);
+    }
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue.c - queues, events and buffers of OpenCL, our own or the caller's. */
+#include "opencl/opencl.h"
+
+static rungi_cl *cl_of(rung_device *device)
+{
+    return rungi_opencl_device_of(device)->cl;
+}
+
+/* ---- Queues ------------------------------------------------------------------------------------ */
+
+static rung_status check_in_order(rungi_cl *cl, cl_command_queue queue)
+{
+    cl_command_queue_properties properties = 0;
+    cl_int error = cl->GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                           NULL);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clGetCommandQueueInfo");
+    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+        return rungi_fail(RUNG_UNSUPPORTED, "the wrapped queue is an out-of-order one; make it without "
+                          "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
+    return RUNG_OK;
+}
+
+rung_status rungi_opencl_queue_create(rung_device *device, void *native, rung_queue **queue)
+{
+    rungi_opencl_device *own = rungi_opencl_device_of(device);
+    cl_int error = CL_SUCCESS;
+    rung_status status = native ? check_in_order(own->cl, native) : RUNG_OK;
+    if (status != RUNG_OK)
+        return status;
+    rungi_opencl_queue *made = rungi_new(device->context, sizeof *made);
+    if (!made)
+        return RUNG_NO_MEMORY;
+    made->queue = native;
+    if (native)
+        error = own->cl->RetainCommandQueue(native);
+    else
+        made->queue = own->cl->CreateCommandQueue(own->context, own->id, CL_QUEUE_PROFILING_ENABLE,
+                                                  &error);
+    if (error != CL_SUCCESS) {
+        rungi_release(device->context, made);
+        return rungi_cl_fail(error, native ? "clRetainCommandQueue" : "clCreateCommandQueue");
+    }
+    rungi_cl_count(own->cl, RUNGI_CL_QUEUE);
+    *queue = &made->base;
+    return RUNG_OK;
+}
+
+rung_status rungi_opencl_queue_finish(rung_queue *queue)
+{
+    cl_int error = cl_of(queue->device)->Finish(((rungi_opencl_queue *)queue)->queue);
+    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clFinish");
+}
+
+void rungi_opencl_queue_destroy(rung_queue *queue)
+{
+    rungi_cl_release_queue(cl_of(queue->device), ((rungi_opencl_queue *)queue)->queue);
+    rungi_release(queue->device->context, queue);
+}
+
+void *rungi_opencl_queue_native(const rung_queue *queue)
+{
+    return ((const rungi_opencl_queue *)queue)->queue;
+}
+
+/* ---- Events ------------------------------------------------------------------------------------- */
+
+static cl_event retained(rungi_cl *cl, cl_event event)
+{
+    if (event && cl->RetainEvent(event) == CL_SUCCESS)
+        rungi_cl_count(cl, RUNGI_CL_EVENT);
+    return event;
+}
+
+rung_status rungi_opencl_event_create(rung_device *device, void *native, rung_event **event)
+{
+    rungi_cl *cl = cl_of(device);
+    cl_context context = NULL;
+    if (native) {
+        cl_int error = cl->GetEventInfo(native, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
+        if (error != CL_SUCCESS)
+            return rungi_cl_fail(error, "clGetEventInfo");
+        if (context != rungi_opencl_device_of(device)->context)
+            return rungi_fail(RUNG_INVALID, "the wrapped event is of another cl_context than the device");
+    }
+    rungi_opencl_event *made = rungi_new(device->context, sizeof *made);
+    if (!made)
+        return RUNG_NO_MEMORY;
+    made->first = retained(cl, native);
+    made->last = retained(cl, native);
+    *event = &made->base;
+    return RUNG_OK;
+}
+
+rung_status rungi_opencl_event_wait(rung_event *event)
+{
+    cl_event last = ((rungi_opencl_event *)event)->last;
+    cl_int error = last ? cl_of(event->device)->WaitForEvents(1, &last) : CL_SUCCESS;
+    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clWaitForEvents");
+}
+
+rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds)
+{
+    rungi_opencl_event *own = (rungi_opencl_event *)event;
+    rungi_cl *cl = cl_of(event->device);
+    cl_ulong start, end;
+    if (!own->last) {
+        *nanoseconds = 0;
+        return RUNG_OK;
+    }
+    cl_int error = cl->GetEventProfilingInfo(own->first, CL_PROFILING_COMMAND_START, sizeof start,
+                                             &start, NULL);
+    if (error == CL_SUCCESS)
+        error = cl->GetEventProfilingInfo(own->last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clGetEventProfilingInfo");
+    *nanoseconds = end > start ? (int64_t)(end - start) : 0;
+    return RUNG_OK;
+}
+
+static void set_event(rungi_cl *cl, rungi_opencl_event *event, cl_event first, cl_event last)
+{
+    rungi_cl_release_event(cl, event->first);
+    rungi_cl_release_event(cl, event->last);
+    event->first = first;
+    event->last = last;
+}
+
+void rungi_opencl_event_copy(const rung_event *from, rung_event *to)
+{
+    const rungi_opencl_event *source = (const rungi_opencl_event *)from;
+    rungi_cl *cl = cl_of(to->device);
+    set_event(cl, (rungi_opencl_event *)to, retained(cl, source->first), retained(cl, source->last));
+}
+
+void rungi_opencl_event_destroy(rung_event *event)
+{
+    set_event(cl_of(event->device), (rungi_opencl_event *)event, NULL, NULL);
+    rungi_release(event->device->context, event);
+}
+
+void *rungi_opencl_event_native(const rung_event *event)
+{
+    return ((const rungi_opencl_event *)event)->last;
+}
+
+void rungi_opencl_signal(rungi_cl *cl, const rung_run_options *options, cl_event first, cl_event last)
+{
+    if (options->signal) {
+        set_event(cl, (rungi_opencl_event *)options->signal, first, last);
+        return;
+    }
+    rungi_cl_release_event(cl, first);
+    rungi_cl_release_event(cl, last);
+}
+
+void rungi_opencl_gather(const rung_run_options *options, rungi_opencl_waits *waits)
+{
+    waits->count = 0;
+    for (int64_t i = 0; i < options->wait_count; i++) {
+        cl_event event = ((rungi_opencl_event *)options->wait[i])->last;
+        if (event)
+            waits->events[waits->count++] = event;
+    }
+}
+
+const cl_event *rungi_opencl_wait_list(const rungi_opencl_waits *waits)
+{
+    return waits->count > 0 ? waits->events : NULL;
+}
+
+/* ---- Buffers -------------------------------------------------------------------------------------- */
+
+/* The caller's buffer must be of our context and long enough. */
+static rung_status check_wrapped(rungi_opencl_device *own, cl_mem memory, int64_t end)
+{
+    cl_context context = NULL;
+    size_t size = 0;
+    cl_int error = own->cl->GetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (error == CL_SUCCESS)
+        error = own->cl->GetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clGetMemObjectInfo");
+    if (context != own->context)
+        return rungi_fail(RUNG_INVALID, "the wrapped cl_mem is of another cl_context than the device");
+    if ((uint64_t)end > size)
+        return rungi_fail(RUNG_INVALID, "the wrapped cl_mem has %zu bytes; the buffer would end at %lld",
+                          size, (long long)end);
+    return RUNG_OK;
+}
+
+rung_status rungi_opencl_buffer_create(rung_device *device, void *native, int64_t offset,
+                                       int64_t bytes, rung_buffer **buffer)
+{
+    rungi_opencl_device *own = rungi_opencl_device_of(device);
+    cl_int error = CL_SUCCESS;
+    rung_status status = native ? check_wrapped(own, native, offset + bytes) : RUNG_OK;
+    if (status != RUNG_OK)
+        return status;
+    rungi_opencl_buffer *made = rungi_new(device->context, sizeof *made);
+    if (!made)
+        return RUNG_NO_MEMORY;
+    made->memory = native;
+    if (native)
+        error = own->cl->RetainMemObject(native);
+    else if (bytes > 0)
+        made->memory = own->cl->CreateBuffer(own->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
+                                             &error);
+    if (error != CL_SUCCESS) {
+        rungi_release(device->context, made);
+        return rungi_cl_fail(error, native ? "clRetainMemObject" : "clCreateBuffer");
+    }
+    if (made->memory)
+        rungi_cl_count(own->cl, RUNGI_CL_BUFFER);
+    *buffer = &made->base;
+    return RUNG_OK;
+}
+
+void rungi_opencl_buffer_destroy(rung_buffer *buffer)
+{
+    rungi_cl_release_buffer(cl_of(buffer->device), ((rungi_opencl_buffer *)buffer)->memory);
+    rungi_release(buffer->device->context, buffer);
+}
+
+void *rungi_opencl_buffer_native(const rung_buffer *buffer)
+{
+    return ((const rungi_opencl_buffer *)buffer)->memory;
+}
+
+/* ---- Work ---------------------------------------------------------------------------------------------- */
+
+rung_status rungi_opencl_submitted(rung_queue *queue, const rung_run_options *options, cl_int error,
+                                   cl_event event, const char *function)
+{
+    rungi_cl *cl = cl_of(queue->device);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, function);
+    rungi_cl_count(cl, RUNGI_CL_EVENT);
+    rungi_opencl_signal(cl, options, retained(cl, event), event);
+    error = cl->Flush(((rungi_opencl_queue *)queue)->queue);
+    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clFlush");
+}
+
+rung_status rungi_opencl_submit_nothing(rung_queue *queue, const rung_run_options *options)
+{
+    rungi_opencl_waits waits;
+    cl_event event = NULL;
+    rungi_opencl_gather(options, &waits);
+    cl_int error = cl_of(queue->device)->EnqueueMarkerWithWaitList(
+        ((rungi_opencl_queue *)queue)->queue, waits.count, rungi_opencl_wait_list(&waits), &event);
+    return rungi_opencl_submitted(queue, options, error, event, "clEnqueueMarkerWithWaitList");
+}
+
+rung_status rungi_opencl_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset,
+                                      int64_t bytes, const void *from,
+                                      const rung_run_options *options)
+{
+    rungi_opencl_waits waits;
+    cl_event event = NULL;
+    if (bytes == 0)
+        return rungi_opencl_submit_nothing(queue, options);
+    rungi_opencl_gather(options, &waits);
+    cl_int error = cl_of(queue->device)->EnqueueWriteBuffer(
+        ((rungi_opencl_queue *)queue)->queue, ((rungi_opencl_buffer *)buffer)->memory, CL_FALSE,
+        (size_t)(buffer->offset + offset), (size_t)bytes, from, waits.count,
+        rungi_opencl_wait_list(&waits), &event);
+    return rungi_opencl_submitted(queue, options, error, event, "clEnqueueWriteBuffer");
+}
+
+rung_status rungi_opencl_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset,
+                                     int64_t bytes, void *to, const rung_run_options *options)
+{
+    rungi_opencl_waits waits;
+    cl_event event = NULL;
+    if (bytes == 0)
+        return rungi_opencl_submit_nothing(queue, options);
+    rungi_opencl_gather(options, &waits);
+    cl_int error = cl_of(queue->device)->EnqueueReadBuffer(
+        ((rungi_opencl_queue *)queue)->queue, ((rungi_opencl_buffer *)buffer)->memory, CL_FALSE,
+        (size_t)(buffer->offset + offset), (size_t)bytes, to, waits.count,
+        rungi_opencl_wait_list(&waits), &event);
+    return rungi_opencl_submitted(queue, options, error, event, "clEnqueueReadBuffer");
+}
