@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_kernels.c - rung kernels: the ladder, or one step of it. */
+#include "json.h"
+#include "options.h"
+#include "rung/rung.h"
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The backends, each once, in the order of the device list. */
+enum { BACKENDS_MAX = 8 };
+
+static int find_backends(char names[BACKENDS_MAX][16])
+{
+    rung_device_info infos[64];
+    int64_t count = 0;
+    int found = 0;
+    if (rung_device_list(NULL, infos, 64, &count) != RUNG_OK)
+        return 0;
+    for (int64_t i = 0; i < count && i < 64 && found < BACKENDS_MAX; i++)
+        if (found == 0 || strcmp(names[found - 1], infos[i].backend) != 0)
+            strcpy(names[found++], infos[i].backend);
+    return found;
+}
+
+static void write_parameter(const rung_parameter *parameter, char *text, size_t capacity)
+{
+    size_t used = (size_t)snprintf(text, capacity, "%s=%lld", parameter->name,
+                                   (long long)parameter->value);
+    for (int64_t i = 0; i < parameter->choice_count && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, "%s%lld%s", i ? " " : " (",
+                                 (long long)parameter->choices[i],
+                                 i == parameter->choice_count - 1 ? ")" : "");
+}
+
+static void write_defaults(const rung_kernel_info *info, char *text, size_t capacity)
+{
+    size_t used = 0;
+    snprintf(text, capacity, "-");
+    for (int64_t i = 0; i < info->parameter_count && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "",
+                                 info->parameters[i].name, (long long)info->parameters[i].value);
+}
+
+static void write_types(const rung_kernel_info *info, char *text, size_t capacity)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int type = 0; type < RUNG_TYPE_COUNT && used < capacity; type++)
+        if (info->types & 1u << type)
+            used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? "," : "",
+                                     rung_type_name((rung_type)type));
+}
+
+static void add_row(lab_table *table, const rung_kernel_info *info)
+{
+    char defaults[LAB_TABLE_CELL], types[LAB_TABLE_CELL];
+    write_defaults(info, defaults, sizeof defaults);
+    write_types(info, types, sizeof types);
+    lab_table_add(table, 5, (const char *[]){info->backend, info->name, types, defaults, info->summary});
+}
+
+static void add_json(lab_json *json, const rung_kernel_info *info)
+{
+    char types[128];
+    write_types(info, types, sizeof types);
+    lab_json_begin(json, NULL, '{');
+    lab_json_string(json, "kernel", info->name);
+    lab_json_integer(json, "number", info->number);
+    lab_json_string(json, "backend", info->backend);
+    lab_json_string(json, "summary", info->summary);
+    lab_json_string(json, "file", info->file);
+    lab_json_string(json, "dtypes", types);
+    lab_json_begin(json, "params", '[');
+    for (int64_t i = 0; i < info->parameter_count; i++) {
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "name", info->parameters[i].name);
+        lab_json_integer(json, "default", info->parameters[i].value);
+        lab_json_begin(json, "choices", '[');
+        for (int64_t j = 0; j < info->parameters[i].choice_count; j++)
+            lab_json_integer(json, NULL, info->parameters[i].choices[j]);
+        lab_json_end(json, ']');
+        lab_json_end(json, '}');
+    }
+    lab_json_end(json, ']');
+    lab_json_begin(json, "constraints", '[');
+    for (int64_t i = 0; i < info->constraint_count; i++) {
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "refused_if", info->constraints[i].refused_if);
+        lab_json_string(json, "reason", info->constraints[i].reason);
+        lab_json_end(json, '}');
+    }
+    lab_json_end(json, ']');
+    lab_json_end(json, '}');
+}
+
+static void print_one(const rung_kernel_info *info)
+{
+    char text[256];
+    printf("%s on %s: %s\n", info->name, info->backend, info->summary);
+    write_types(info, text, sizeof text);
+    printf("  types       %s\n", text);
+    for (int64_t i = 0; i < info->parameter_count; i++) {
+        write_parameter(&info->parameters[i], text, sizeof text);
+        printf("  %-11s %s\n", i ? "" : "parameters", text);
+    }
+    for (int64_t i = 0; i < info->constraint_count; i++)
+        printf("  %-11s %s: %s\n", i ? "" : "refused if", info->constraints[i].refused_if,
+               info->constraints[i].reason);
+    printf("\n");
+}
+
+/* Shows the kernels of one backend, or the one that is named. */
+static int64_t show_backend(const char *backend, const lab_options *options, lab_json *json,
+                            lab_table *table)
+{
+    rung_kernel *kernel;
+    int64_t shown = 0;
+    if (options->argument) {
+        if (rung_kernel_find(NULL, backend, options->argument, &kernel) != RUNG_OK)
+            return 0;
+        const rung_kernel_info *info = rung_kernel_describe(kernel);
+        if (options->json)
+            add_json(json, info);
+        else if (options->source)
+            fputs(info->source, stdout);
+        else
+            print_one(info);
+        return 1;
+    }
+    for (; rung_kernel_at(NULL, backend, shown, &kernel) == RUNG_OK; shown++) {
+        if (options->json)
+            add_json(json, rung_kernel_describe(kernel));
+        else
+            add_row(table, rung_kernel_describe(kernel));
+    }
+    return shown;
+}
+
+int lab_command_kernels(const lab_options *options)
+{
+    char backends[BACKENDS_MAX][16];
+    int count = find_backends(backends);
+    int64_t shown = 0;
+    lab_json json = {.out = stdout};
+    if (options->source && !options->argument) {
+        fprintf(stderr, "rung: whose source? Like: rung kernels 04 --source\n");
+        return LAB_USAGE;
+    }
+    lab_table *table = calloc(1, sizeof *table);
+    if (!table)
+        return LAB_NOTHING;
+    if (options->json) {
+        lab_json_begin(&json, NULL, '{');
+        lab_json_string(&json, "schema", "rung-kernels/1");
+        lab_json_begin(&json, "kernels", '[');
+    } else if (!options->argument) {
+        lab_table_add(table, 5, (const char *[]){"backend", "kernel", "types", "parameters", "idea"});
+    }
+    for (int i = 0; i < count; i++)
+        if (!options->device || strncmp(options->device, backends[i], strlen(backends[i])) == 0)
+            shown += show_backend(backends[i], options, &json, table);
+    if (options->json) {
+        lab_json_end(&json, ']');
+        lab_json_end(&json, '}');
+    } else if (!options->argument) {
+        lab_table_print(table, "lllll", stdout);
+    }
+    free(table);
+    if (shown == 0) {
+        fprintf(stderr, "rung: %s\n", options->argument ? rung_error_text() : "no such backend");
+        return LAB_USAGE;
+    }
+    return LAB_GOOD;
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_verify.c - rung verify: every kernel against the oracle, on a suite of
+ * problems or on one. */
+#include "conform.h"
+#include "json.h"
+#include "options.h"
+#include "oracle.h"
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CONTENDERS_MAX = 128, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128 };
+
+/* A kernel with one set of parameters, and how it fared. */
+typedef struct contender {
+    const rung_kernel *kernel; /* NULL: rung_gemm */
+    char               parameters[PARAMETERS_TEXT];
+    lab_suite          suite;
+    int64_t            cases, wrong, skipped;
+    char               why_skipped[256];
+} contender;
+
+typedef struct failure {
+    char replay[768];
+    char message[4096];
+} failure;
+
+typedef struct session {
+    const lab_options *options;
+    rung_context      *context;
+    rung_device       *device;
+    rung_queue        *queue;
+    rung_type          type;
+    uint64_t           seed;
+    int64_t            every;
+    lab_suite          suite;
+    lab_case           single; /* if options->m is given */
+    rung_kernel       *owned[CONTENDERS_MAX]; /* kernels from files */
+    int                owned_count;
+    contender          contenders[CONTENDERS_MAX];
+    int                contender_count;
+    failure            failures[FAILURES_TOLD];
+    int64_t            failure_count;
+} session;
+
+static int usage(const char *message)
+{
+    fprintf(stderr, "rung: %s\nrung: see: rung help verify\n", message);
+    return LAB_USAGE;
+}
+
+/* ---- Reading the options ---------------------------------------------------------------------- */
+
+static bool read_type(const char *text, rung_type *type)
+{
+    *type = RUNG_F32;
+    for (int i = 0; text && i < RUNG_TYPE_COUNT; i++)
+        if (strcmp(rung_type_name((rung_type)i), text) == 0) {
+            *type = (rung_type)i;
+            return true;
+        }
+    return !text;
+}
+
+static bool read_suite(const char *text, lab_suite *suite)
+{
+    static const char *const names[] = {"full", "quick", "edges"};
+    *suite = LAB_SUITE_FULL;
+    for (int i = 0; text && i < 3; i++)
+        if (strcmp(names[i], text) == 0) {
+            *suite = (lab_suite)i;
+            return true;
+        }
+    return !text;
+}
+
+/* "R,C" over the dense row-major default. */
+static bool read_form(const char *text, int64_t rows, int64_t cols, lab_form *form)
+{
+    char copy[64];
+    *form = lab_form_of(LAB_LAYOUT_rows, rows, cols);
+    if (!text)
+        return true;
+    snprintf(copy, sizeof copy, "%s", text);
+    char *comma = strchr(copy, ',');
+    if (!comma)
+        return false;
+    *comma = '\0';
+    return lab_read_integer(copy, &form->row_stride) &&
+           lab_read_integer(comma + 1, &form->col_stride);
+}
+
+static bool read_single(const lab_options *options, lab_case *single)
+{
+    *single = (lab_case){.alpha = 1, .beta = 0};
+    if (!lab_read_integer(options->m, &single->m))
+        return false;
+    single->n = single->k = single->m;
+    return (!options->n || lab_read_integer(options->n, &single->n)) &&
+           (!options->k || lab_read_integer(options->k, &single->k)) &&
+           (!options->alpha || lab_read_number(options->alpha, &single->alpha)) &&
+           (!options->beta || lab_read_number(options->beta, &single->beta)) && single->m >= 0 &&
+           single->n >= 0 && single->k >= 0 &&
+           read_form(options->a_strides, single->m, single->k, &single->a) &&
+           read_form(options->b_strides, single->k, single->n, &single->b) &&
+           read_form(options->c_strides, single->m, single->n, &single->c);
+}
+
+static int read_options(session *session)
+{
+    const lab_options *options = session->options;
+    int64_t seed = 1;
+    session->every = 1;
+    if (!read_type(options->dtype, &session->type))
+        return usage("--dtype is one of f32, f64, f16, bf16, i8, i32");
+    if (!lab_oracle_takes(session->type))
+        return usage("no kernel takes that type yet; verify f32");
+    if (!read_suite(options->suite, &session->suite))
+        return usage("--suite is full, quick or edges");
+    if (options->every && (!lab_read_integer(options->every, &session->every) || session->every < 1))
+        return usage("--every is a number from 1 on");
+    if (options->seed && !lab_read_integer(options->seed, &seed))
+        return usage("--seed is a whole number");
+    session->seed = (uint64_t)seed;
+    if (options->m ? !read_single(options, &session->single)
+                   : options->n || options->k || options->a_strides || options->b_strides ||
+                         options->c_strides || options->alpha || options->beta)
+        return usage("one problem is given by --m, and then --n, --k, strides like --a-strides 64,1, "
+                     "--alpha and --beta");
+    return LAB_GOOD;
+}
+
+/* ---- The device ---------------------------------------------------------------------------------- */
+
+static bool names_a_backend(const char *device)
+{
+    rung_device_info infos[64];
+    int64_t count = 0;
+    size_t length = strcspn(device, ":");
+    rung_device_list(NULL, infos, 64, &count);
+    for (int64_t i = 0; i < count && i < 64; i++)
+        if (strlen(infos[i].backend) == length && strncmp(infos[i].backend, device, length) == 0)
+            return true;
+    return false;
+}
+
+static bool is_file(const char *name)
+{
+    size_t length = strlen(name);
+    return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".cu") == 0);
+}
+
+/* A file needs a device that compiles; else the library's own choice. */
+static const char *device_of(const lab_options *options)
+{
+    const char *kernels = options->argument ? options->argument : options->kernels;
+    if (options->device)
+        return options->device;
+    if (kernels && (strchr(kernels, '/') || strstr(kernels, ".cu")))
+        return "opencl";
+    return getenv("RUNG_DEVICE") ? getenv("RUNG_DEVICE") : "cpu";
+}
+
+static int open_device(session *session)
+{
+    const char *name = device_of(session->options);
+    rung_context_options options = {.device = name};
+    rung_status status = rung_context_create(&options, &session->context);
+    if (status == RUNG_OK)
+        status = rung_device_open(session->context, name, &session->device);
+    if (status == RUNG_OK)
+        status = rung_queue_create(session->device, &session->queue);
+    if (status == RUNG_OK)
+        return LAB_GOOD;
+    fprintf(stderr, "rung: %s\n", rung_error_text());
+    return names_a_backend(name) ? LAB_NOTHING : LAB_USAGE;
+}
+
+/* ---- The contenders -------------------------------------------------------------------------------- */
+
+static void add_contender(session *session, const rung_kernel *kernel, const char *parameters,
+                          lab_suite suite)
+{
+    if (session->contender_count == CONTENDERS_MAX)
+        return;
+    contender *added = &session->contenders[session->contender_count++];
+    added->kernel = kernel;
+    added->suite = suite;
+    snprintf(added->parameters, sizeof added->parameters, "%s", parameters ? parameters : "");
+}
+
+/* The kernel as asked for; if nothing was, also each other choice of each
+ * parameter, at the edges of its tiles. */
+static void add_kernel(session *session, const rung_kernel *kernel)
+{
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    add_contender(session, kernel, session->options->params, session->suite);
+    if (session->options->params || session->suite != LAB_SUITE_FULL || session->options->m)
+        return;
+    for (int64_t i = 0; i < info->parameter_count; i++)
+        for (int64_t j = 0; j < info->parameters[i].choice_count; j++) {
+            char parameters[PARAMETERS_TEXT];
+            snprintf(parameters, sizeof parameters, "%s=%lld", info->parameters[i].name,
+                     (long long)info->parameters[i].choices[j]);
+            if (info->parameters[i].choices[j] != info->parameters[i].value &&
+                rung_kernel_check(kernel, parameters) == RUNG_OK)
+                add_contender(session, kernel, parameters, LAB_SUITE_EDGES);
+        }
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    if (file && fseek(file, 0, SEEK_END) == 0) {
+        long length = ftell(file);
+        rewind(file);
+        text = length >= 0 ? malloc((size_t)length + 1) : NULL;
+        if (text && fread(text, 1, (size_t)length, file) == (size_t)length) {
+            text[length] = '\0';
+        } else {
+            free(text);
+            text = NULL;
+        }
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static int add_file(session *session, const char *path)
+{
+    char *text = read_file(path);
+    rung_kernel *kernel;
+    if (!text) {
+        fprintf(stderr, "rung: %s cannot be read\n", path);
+        return LAB_USAGE;
+    }
+    rung_status status = rung_kernel_from_source(session->context,
+                                                 rung_device_describe(session->device)->backend, path,
+                                                 text, &kernel);
+    free(text);
+    if (status != RUNG_OK) {
+        fprintf(stderr, "rung: %s\n", rung_error_text());
+        return LAB_USAGE;
+    }
+    session->owned[session->owned_count++] = kernel;
+    add_kernel(session, kernel);
+    return LAB_GOOD;
+}
+
+static int add_named(session *session, const char *name)
+{
+    rung_kernel *kernel;
+    if (strcmp(name, "rung_gemm") == 0) {
+        add_contender(session, NULL, NULL, session->suite);
+        return LAB_GOOD;
+    }
+    if (rung_kernel_find(session->context, rung_device_describe(session->device)->backend, name,
+                         &kernel) != RUNG_OK) {
+        fprintf(stderr, "rung: %s\n", rung_error_text());
+        return LAB_USAGE;
+    }
+    add_kernel(session, kernel);
+    return LAB_GOOD;
+}
+
+static int add_listed(session *session, const char *list)
+{
+    char name[512];
+    int code = LAB_GOOD;
+    while (*list && code == LAB_GOOD && session->owned_count < CONTENDERS_MAX) {
+        size_t length = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        code = is_file(name) ? add_file(session, name) : add_named(session, name);
+        list += length + (list[length] == ',');
+    }
+    return code;
+}
+
+static int add_contenders(session *session)
+{
+    const char *list = session->options->argument ? session->options->argument
+                                                  : session->options->kernels;
+    rung_kernel *kernel;
+    if (list) {
+        int code = add_listed(session, list);
+        if (code != LAB_GOOD)
+            return code;
+    } else {
+        const char *backend = rung_device_describe(session->device)->backend;
+        for (int64_t i = 0; rung_kernel_at(session->context, backend, i, &kernel) == RUNG_OK; i++)
+            add_kernel(session, kernel);
+        if (!session->options->params)
+            add_contender(session, NULL, NULL, session->suite);
+    }
+    for (int i = 0; i < session->contender_count; i++) {
+        contender *contender = &session->contenders[i];
+        if (contender->kernel && rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
+            return usage(rung_error_text());
+    }
+    return LAB_GOOD;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------ */
+
+static void note(session *session, contender *contender, const lab_subject *subject,
+                 const lab_case *problem, const lab_outcome *outcome)
+{
+    contender->cases++;
+    switch (outcome->kind) {
+    case LAB_RIGHT:
+        return;
+    case LAB_REFUSED:
+        contender->skipped++;
+        snprintf(contender->why_skipped, sizeof contender->why_skipped, "%.*s",
+                 (int)sizeof contender->why_skipped - 1, outcome->message);
+        return;
+    case LAB_WRONG_RESULT:
+    case LAB_FAILED:
+        contender->wrong++;
+        if (session->failure_count < FAILURES_TOLD) {
+            failure *failure = &session->failures[session->failure_count];
+            lab_replay(subject, problem, failure->replay, sizeof failure->replay);
+            snprintf(failure->message, sizeof failure->message, "%s", outcome->message);
+        }
+        session->failure_count++;
+    }
+}
+
+/* The tile of a contender, for the edges of its problems. */
+static int64_t tile(const contender *contender, const char *name, int64_t otherwise)
+{
+    int64_t size;
+    if (!contender->kernel ||
+        rung_kernel_evaluate(contender->kernel, contender->parameters, name, &size) != RUNG_OK ||
+        size < 1 || size > 4096)
+        return otherwise;
+    return size;
+}
+
+static lab_case_list problems_of(const session *session, const contender *contender)
+{
+    if (!session->options->m)
+        return lab_cases_of(contender->suite, tile(contender, "BM", 16), tile(contender, "BN", 16),
+                            tile(contender, "BK", 8));
+    lab_case_list list = {.cases = calloc(LAB_CONTENT_COUNT, sizeof(lab_case)),
+                          .count = LAB_CONTENT_COUNT};
+    list.out_of_memory = !list.cases;
+    for (int i = 0; list.cases && i < LAB_CONTENT_COUNT; i++) {
+        list.cases[i] = session->single;
+        list.cases[i].content = (lab_content)i;
+        list.cases[i].guarded = i % 2 != 0;
+    }
+    return list;
+}
+
+static void show_progress(const session *session, const contender *contender, int64_t done,
+                          int64_t count)
+{
+    if (session->options->quiet || !isatty(STDERR_FILENO) || done % 20 != 0)
+        return;
+    fprintf(stderr, "\r%-16s %-16s %lld of %lld ", contender->kernel
+            ? rung_kernel_describe(contender->kernel)->name : "rung_gemm", contender->parameters,
+            (long long)done, (long long)count);
+}
+
+static int run_contender(session *session, contender *contender)
+{
+    lab_outcome outcome;
+    lab_subject subject = {
+        .context = session->context, .device = session->device, .queue = session->queue,
+        .kernel = contender->kernel, .parameters = contender->parameters, .type = session->type,
+        .seed = session->seed,
+    };
+    lab_case_list list = problems_of(session, contender);
+    if (list.out_of_memory) {
+        free(list.cases);
+        fprintf(stderr, "rung: out of memory for the list of problems\n");
+        return LAB_NOTHING;
+    }
+    for (int64_t i = 0; i < list.count; i += session->every) {
+        show_progress(session, contender, i, list.count);
+        lab_conform(&subject, &list.cases[i], &outcome);
+        note(session, contender, &subject, &list.cases[i], &outcome);
+        /* What does not compile or fit once never will. */
+        if (contender->wrong + contender->skipped == contender->cases && contender->cases == 3 &&
+            outcome.kind != LAB_WRONG_RESULT)
+            break;
+    }
+    free(list.cases);
+    return LAB_GOOD;
+}
+
+/* ---- Telling -------------------------------------------------------------------------------------------- */
+
+static const char *name_of(const contender *contender)
+{
+    return contender->kernel ? rung_kernel_describe(contender->kernel)->name : "rung_gemm";
+}
+
+static contender total_of(const session *session)
+{
+    contender total = {0};
+    for (int i = 0; i < session->contender_count; i++) {
+        total.cases += session->contenders[i].cases;
+        total.wrong += session->contenders[i].wrong;
+        total.skipped += session->contenders[i].skipped;
+    }
+    return total;
+}
+
+static void print_json(const session *session)
+{
+    const rung_device_info *device = rung_device_describe(session->device);
+    contender total = total_of(session);
+    lab_json json = {.out = stdout};
+    lab_json_begin(&json, NULL, '{');
+    lab_json_string(&json, "schema", "rung-verify/1");
+    lab_json_string(&json, "version", rung_version());
+    lab_json_string(&json, "device", device->name);
+    lab_json_string(&json, "title", device->title);
+    lab_json_string(&json, "platform", device->platform);
+    lab_json_string(&json, "dtype", rung_type_name(session->type));
+    lab_json_integer(&json, "seed", (int64_t)session->seed);
+    lab_json_integer(&json, "cases", total.cases);
+    lab_json_integer(&json, "wrong", total.wrong);
+    lab_json_integer(&json, "skipped", total.skipped);
+    lab_json_begin(&json, "by_kernel", '[');
+    for (int i = 0; i < session->contender_count; i++) {
+        const contender *contender = &session->contenders[i];
+        lab_json_begin(&json, NULL, '{');
+        lab_json_string(&json, "kernel", name_of(contender));
+        lab_json_string(&json, "params", contender->parameters);
+        lab_json_integer(&json, "cases", contender->cases);
+        lab_json_integer(&json, "wrong", contender->wrong);
+        lab_json_integer(&json, "skipped", contender->skipped);
+        lab_json_string(&json, "why_skipped", contender->why_skipped);
+        lab_json_end(&json, '}');
+    }
+    lab_json_end(&json, ']');
+    lab_json_begin(&json, "failures", '[');
+    for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++) {
+        lab_json_begin(&json, NULL, '{');
+        lab_json_string(&json, "message", session->failures[i].message);
+        lab_json_string(&json, "replay", session->failures[i].replay);
+        lab_json_end(&json, '}');
+    }
+    lab_json_end(&json, ']');
+    lab_json_end(&json, '}');
+}
+
+static void add_row(lab_table *table, const char *name, const char *parameters,
+                    const contender *counts)
+{
+    char cases[32], wrong[32], skipped[32];
+    snprintf(cases, sizeof cases, "%lld", (long long)counts->cases);
+    snprintf(wrong, sizeof wrong, "%lld", (long long)counts->wrong);
+    snprintf(skipped, sizeof skipped, "%lld", (long long)counts->skipped);
+    lab_table_add(table, 6, (const char *[]){name, parameters, cases, wrong, skipped,
+                                             counts->why_skipped});
+}
+
+static void print_table(const session *session)
+{
+    const rung_device_info *device = rung_device_describe(session->device);
+    contender total = total_of(session);
+    lab_table *table = calloc(1, sizeof *table);
+    if (!table)
+        return;
+    printf("%s: %s (%s)\n\n", device->name, device->title, device->platform);
+    lab_table_add(table, 6, (const char *[]){"kernel", "parameters", "cases", "wrong", "skipped", ""});
+    for (int i = 0; i < session->contender_count; i++)
+        add_row(table, name_of(&session->contenders[i]), session->contenders[i].parameters,
+                &session->contenders[i]);
+    add_row(table, "all", "", &total);
+    lab_table_print(table, "llrrrl", stdout);
+    free(table);
+    for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++)
+        printf("\nwrong: %s\n  again: %s\n", session->failures[i].message,
+               session->failures[i].replay);
+    if (session->failure_count > FAILURES_TOLD)
+        printf("\n... and %lld more\n", (long long)(session->failure_count - FAILURES_TOLD));
+}
+
+static int verify(session *session)
+{
+    int code = read_options(session);
+    if (code == LAB_GOOD)
+        code = open_device(session);
+    if (code == LAB_GOOD)
+        code = add_contenders(session);
+    for (int i = 0; code == LAB_GOOD && i < session->contender_count; i++)
+        code = run_contender(session, &session->contenders[i]);
+    if (code != LAB_GOOD)
+        return code;
+    if (!session->options->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%60s\r", "");
+    if (session->options->json)
+        print_json(session);
+    else
+        print_table(session);
+    contender total = total_of(session);
+    if (total.wrong > 0)
+        return LAB_WRONG;
+    return total.skipped == total.cases ? LAB_NOTHING : LAB_GOOD;
+}
+
+int lab_command_verify(const lab_options *options)
+{
+    session *session = calloc(1, sizeof *session);
+    if (!session)
+        return LAB_NOTHING;
+    session->options = options;
+    int code = verify(session);
+    for (int i = 0; i < session->owned_count; i++)
+        rung_kernel_destroy(session->owned[i]);
+    rung_queue_destroy(session->queue);
+    rung_device_close(session->device);
+    rung_context_destroy(session->context);
+    free(session);
+    return code;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conform.c - one problem, from making its matrices to judging the result.
+ *
+ * Everything that must not be read is NaN: gaps in A and B, C where beta is 0, A
+ * and B where alpha is 0. Everything that must not be written, the gaps of C and
+ * what lies behind it, must come back bit for bit. */
+#include "conform.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle.h"
+#include "random.h"
+
+enum { GUARD = 64 }; /* elements behind a guarded C */
+
+/* A matrix in memory of its own. */
+typedef struct storage {
+    rung_matrix view;
+    int64_t     bytes;
+} storage;
+
+/* The three operands, and C as it was before. */
+typedef struct setting {
+    storage a, b, c, before;
+} setting;
+
+/* ---- Making the matrices ------------------------------------------------------------------ */
+
+static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form form, int64_t guard,
+                         storage *storage)
+{
+    int64_t elements = guard;
+    if (rows > 0 && cols > 0)
+        elements += form.offset + (rows - 1) * form.row_stride + (cols - 1) * form.col_stride + 1;
+    storage->bytes = elements * rung_type_size(type);
+    storage->view = rung_matrix_of(type, rows, cols, malloc(storage->bytes ? (size_t)storage->bytes : 1));
+    storage->view.row_stride = form.row_stride;
+    storage->view.col_stride = form.col_stride;
+    storage->view.offset = form.offset;
+    if (!storage->view.data)
+        return false;
+    /* All ones is NaN in every floating type, and -1 in the whole ones. */
+    memset(storage->view.data, 0xff, (size_t)storage->bytes);
+    return true;
+}
+
+static double value_of(lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
+{
+    double real = lab_random_real(seed, stream, index);
+    uint32_t other = lab_random(seed, stream + 100, index);
+    switch (content) {
+    case LAB_INTEGERS: return (double)(other % 17) - 8;
+    case LAB_WIDE: return ldexp(real, (int)(other % 41) - 20);
+    case LAB_SPECIAL:
+        /* Few, so that most elements of C stay finite and are judged as such. */
+        if (other % 199 == 0)
+            return NAN;
+        if (other % 199 < 3)
+            return other % 2 ? INFINITY : -INFINITY;
+        return real;
+    case LAB_REALS:
+    case LAB_CONTENT_COUNT: break;
+    }
+    return real;
+}
+
+static void fill(const storage *storage, lab_content content, uint64_t seed, uint64_t stream)
+{
+    const rung_matrix *view = &storage->view;
+    for (int64_t row = 0; row < view->rows; row++)
+        for (int64_t col = 0; col < view->cols; col++)
+            lab_element_set(view, row, col,
+                            value_of(content, seed, stream, (uint64_t)(row * view->cols + col)));
+}
+
+static void free_setting(setting *setting)
+{
+    free(setting->a.view.data);
+    free(setting->b.view.data);
+    free(setting->c.view.data);
+    free(setting->before.view.data);
+}
+
+static bool make_setting(const lab_subject *subject, const lab_case *problem, setting *setting)
+{
+    int64_t guard = problem->guarded ? GUARD : 0;
+    rung_type type = subject->type;
+    memset(setting, 0, sizeof *setting);
+    if (!make_storage(type, problem->m, problem->k, problem->a, 0, &setting->a) ||
+        !make_storage(type, problem->k, problem->n, problem->b, 0, &setting->b) ||
+        !make_storage(type, problem->m, problem->n, problem->c, guard, &setting->c) ||
+        !make_storage(type, problem->m, problem->n, problem->c, guard, &setting->before))
+        return false;
+    if (problem->alpha != 0) {
+        fill(&setting->a, problem->content, subject->seed, 1);
+        fill(&setting->b, problem->content, subject->seed, 2);
+    }
+    if (problem->beta != 0)
+        fill(&setting->c, problem->content, subject->seed, 3);
+    memcpy(setting->before.view.data, setting->c.view.data, (size_t)setting->c.bytes);
+    return true;
+}
+
+static rung_problem problem_of(const lab_case *problem, const setting *setting)
+{
+    return (rung_problem){problem->alpha, setting->a.view, setting->b.view, problem->beta,
+                          setting->c.view};
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+/* The operand in a buffer of just its size, so that a checker sees what leaves it. */
+static rung_status to_device(const lab_subject *subject, const storage *storage, rung_matrix *there)
+{
+    *there = storage->view;
+    there->data = NULL;
+    rung_status status = rung_buffer_create(subject->device, storage->bytes, &there->buffer);
+    if (status == RUNG_OK)
+        status = rung_buffer_write(subject->queue, there->buffer, 0, storage->bytes,
+                                   storage->view.data, NULL);
+    return status;
+}
+
+static rung_status run_plan(const lab_subject *subject, const rung_problem *problem)
+{
+    rung_plan *plan;
+    rung_buffer *workspace = NULL;
+    rung_plan_options options = {subject->kernel, subject->parameters};
+    rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
+    if (status != RUNG_OK)
+        return status;
+    int64_t bytes = rung_plan_describe(plan)->workspace;
+    if (bytes > 0)
+        status = rung_buffer_create(subject->device, bytes, &workspace);
+    if (status == RUNG_OK)
+        status = rung_plan_run(plan, subject->queue, problem,
+                               &(rung_run_options){.workspace = workspace});
+    if (status == RUNG_OK)
+        status = rung_queue_finish(subject->queue);
+    rung_buffer_destroy(workspace);
+    rung_plan_destroy(plan);
+    return status;
+}
+
+static rung_status run_on_device(const lab_subject *subject, const lab_case *problem,
+                                 const setting *setting)
+{
+    rung_problem there = {.alpha = problem->alpha, .beta = problem->beta};
+    rung_status status = to_device(subject, &setting->a, &there.a);
+    if (status == RUNG_OK)
+        status = to_device(subject, &setting->b, &there.b);
+    if (status == RUNG_OK)
+        status = to_device(subject, &setting->c, &there.c);
+    if (status == RUNG_OK)
+        status = run_plan(subject, &there);
+    if (status == RUNG_OK)
+        status = rung_buffer_read(subject->queue, there.c.buffer, 0, setting->c.bytes,
+                                  setting->c.view.data, NULL);
+    rung_status finished = rung_queue_finish(subject->queue);
+    rung_buffer_destroy(there.a.buffer);
+    rung_buffer_destroy(there.b.buffer);
+    rung_buffer_destroy(there.c.buffer);
+    return status == RUNG_OK ? finished : status;
+}
+
+/* ---- Judging ----------------------------------------------------------------------------------- */
+
+/* What is not an element must be as before. Returns the first byte that is not. */
+static int64_t first_changed_gap(const setting *setting)
+{
+    const rung_matrix *before = &setting->before.view, *after = &setting->c.view;
+    char *expected = malloc(setting->c.bytes ? (size_t)setting->c.bytes : 1);
+    int64_t changed = -1, size = rung_type_size(after->type);
+    if (!expected)
+        return -1;
+    memcpy(expected, before->data, (size_t)setting->c.bytes);
+    for (int64_t row = 0; row < after->rows; row++)
+        for (int64_t col = 0; col < after->cols; col++) {
+            int64_t place = size * (after->offset + row * after->row_stride + col * after->col_stride);
+            memcpy(expected + place, (char *)after->data + place, (size_t)size);
+        }
+    for (int64_t i = 0; changed < 0 && i < setting->c.bytes; i++)
+        if (expected[i] != ((char *)after->data)[i])
+            changed = i;
+    free(expected);
+    return changed;
+}
+
+static void judge(const lab_case *problem, const setting *setting, lab_outcome *outcome)
+{
+    rung_problem run = problem_of(problem, setting);
+    lab_verdict verdict = lab_oracle_judge(&run, &setting->before.view,
+                                           problem->content == LAB_INTEGERS);
+    int64_t gap = first_changed_gap(setting);
+    if (!verdict.right) {
+        outcome->kind = LAB_WRONG_RESULT;
+        snprintf(outcome->message, sizeof outcome->message,
+                 "element (%lld, %lld) is %.9g, expected %.9g within %.3g", (long long)verdict.row,
+                 (long long)verdict.col, verdict.got, verdict.expected, verdict.bound);
+    } else if (gap >= 0) {
+        outcome->kind = LAB_WRONG_RESULT;
+        snprintf(outcome->message, sizeof outcome->message,
+                 "wrote outside C: byte %lld of its memory is no element's and has changed",
+                 (long long)gap);
+    } else {
+        outcome->kind = LAB_RIGHT;
+    }
+}
+
+static void tell_failure(rung_status status, lab_outcome *outcome)
+{
+    outcome->kind = status == RUNG_UNSUPPORTED || status == RUNG_NO_MEMORY ? LAB_REFUSED : LAB_FAILED;
+    snprintf(outcome->message, sizeof outcome->message, "%s", rung_error_text());
+}
+
+void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcome *outcome)
+{
+    setting setting;
+    outcome->message[0] = '\0';
+    if (!make_setting(subject, problem, &setting)) {
+        outcome->kind = LAB_REFUSED;
+        snprintf(outcome->message, sizeof outcome->message, "out of memory for the matrices");
+        free_setting(&setting);
+        return;
+    }
+    rung_status status;
+    if (subject->kernel) {
+        status = run_on_device(subject, problem, &setting);
+    } else {
+        rung_problem run = problem_of(problem, &setting);
+        status = rung_gemm(subject->context, run.alpha, run.a, run.b, run.beta, run.c);
+    }
+    if (status == RUNG_OK)
+        judge(problem, &setting, outcome);
+    else
+        tell_failure(status, outcome);
+    free_setting(&setting);
+}
+
+void lab_replay(const lab_subject *subject, const lab_case *problem, char *text, size_t capacity)
+{
+    const char *parameters = subject->parameters ? subject->parameters : "";
+    snprintf(text, capacity,
+             "rung verify --device %s --kernels %s%s%s --dtype %s --m %lld --n %lld --k %lld "
+             "--a-strides %lld,%lld --b-strides %lld,%lld --c-strides %lld,%lld --alpha %.17g "
+             "--beta %.17g", rung_device_describe(subject->device)->name,
+             subject->kernel ? rung_kernel_describe(subject->kernel)->name : "rung_gemm",
+             *parameters ? " --params " : "", parameters, rung_type_name(subject->type),
+             (long long)problem->m, (long long)problem->n, (long long)problem->k,
+             (long long)problem->a.row_stride, (long long)problem->a.col_stride,
+             (long long)problem->b.row_stride, (long long)problem->b.col_stride,
+             (long long)problem->c.row_stride, (long long)problem->c.col_stride, problem->alpha,
+             problem->beta);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conform.h - runs one problem on one kernel and judges it: the one code behind
+ * `rung verify` and the tests. */
+#ifndef LAB_CONFORM_H
+#define LAB_CONFORM_H
+
+#include "cases.h"
+#include "rung/rung.h"
+
+typedef struct lab_subject {
+    rung_context      *context;    /* whose device of rung_gemm is `device` too */
+    rung_device       *device;
+    rung_queue        *queue;
+    const rung_kernel *kernel;     /* NULL: rung_gemm itself, on matrices in memory */
+    const char        *parameters; /* NULL: the kernel's defaults */
+    rung_type          type;
+    uint64_t           seed;
+} lab_subject;
+
+typedef enum lab_outcome_kind { LAB_RIGHT, LAB_WRONG_RESULT, LAB_REFUSED, LAB_FAILED } lab_outcome_kind;
+
+typedef struct lab_outcome {
+    lab_outcome_kind kind;
+    char             message[4096]; /* what is wrong, or why it did not run */
+} lab_outcome;
+
+void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcome *outcome);
+
+/* The command that runs this problem alone. */
+void lab_replay(const lab_subject *subject, const lab_case *problem, char *text, size_t capacity);
+
+#endif /* LAB_CONFORM_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - rung, the lab: greets, or hands on to a sub-command. */
+#include <string.h>
+
+#include "options.h"
+#include "rung/rung.h"
+
+static int (*const functions[])(const lab_options *) = {
+#define COMMAND(name, arguments, help) lab_command_##name,
+#include "commands.def"
+#undef COMMAND
+};
+
+static void greet(FILE *out)
+{
+    fprintf(out, "rung %s: matrix multiplication, kernel by kernel\n\n", rung_version());
+    lab_options_help(LAB_COMMAND_COUNT, out);
+}
+
+int lab_command_help(const lab_options *options)
+{
+    if (!options->argument) {
+        greet(stdout);
+        return LAB_GOOD;
+    }
+    int command = lab_command_of(options->argument);
+    if (command == LAB_COMMAND_COUNT) {
+        fprintf(stderr, "rung: there is no command \"%s\"; these there are:\n", options->argument);
+        lab_options_help(LAB_COMMAND_COUNT, stderr);
+        return LAB_USAGE;
+    }
+    lab_options_help(command, stdout);
+    return LAB_GOOD;
+}
+
+int main(int argc, char **argv)
+{
+    lab_options options;
+    if (argc < 2) {
+        greet(stdout);
+        printf("\nTry: rung devices, then: rung verify --device cpu\n");
+        return LAB_GOOD;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("rung %s\n", rung_version());
+        return LAB_GOOD;
+    }
+    int command = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0
+                      ? LAB_COMMAND_help
+                      : lab_command_of(argv[1]);
+    if (command == LAB_COMMAND_COUNT) {
+        fprintf(stderr, "rung: there is no command \"%s\"; these there are:\n", argv[1]);
+        lab_options_help(LAB_COMMAND_COUNT, stderr);
+        return LAB_USAGE;
+    }
+    if (!lab_options_read(command, argc, argv, &options))
+        return LAB_USAGE;
+    return functions[command](&options);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table.h - aligned columns on a terminal: gather the rows, then print them. */
+#ifndef LAB_TABLE_H
+#define LAB_TABLE_H
+
+#include <stdio.h>
+
+enum { LAB_TABLE_COLUMNS = 8, LAB_TABLE_ROWS = 256, LAB_TABLE_CELL = 96 };
+
+typedef struct lab_table {
+    int  columns, rows;
+    char cells[LAB_TABLE_ROWS][LAB_TABLE_COLUMNS][LAB_TABLE_CELL];
+} lab_table;
+
+/* One more row, a text a column; rows past the last are dropped. `align` has an l
+ * or an r a column. */
+void lab_table_add(lab_table *table, int columns, const char *const *cells);
+void lab_table_print(const lab_table *table, const char *align, FILE *out);
+
+#endif /* LAB_TABLE_H */
