@@ -23,6 +23,7 @@ typedef struct contender {
 } contender;
 
 typedef struct failure {
+    bool ran;
     char replay[768];
     char message[4096];
 } failure;
@@ -113,8 +114,10 @@ static int read_options(session *session)
     const lab_options *options = session->options;
     int64_t seed = 1;
     session->every = 1;
+#define X(name, bytes, word) " " word
     if (!read_type(options->dtype, &session->type))
-        return usage("--dtype is one of f32, f64, f16, bf16, i8, i32");
+        return usage("--dtype is one of" RUNG_TYPE_LIST(X));
+#undef X
     if (!lab_oracle_takes(session->type))
         return usage("no kernel takes that type yet; verify f32");
     if (!read_suite(options->suite, &session->suite))
@@ -323,6 +326,7 @@ static void note(session *session, contender *contender, const lab_subject *subj
         contender->wrong++;
         if (session->failure_count < FAILURES_TOLD) {
             failure *failure = &session->failures[session->failure_count];
+            failure->ran = outcome->kind == LAB_WRONG_RESULT;
             lab_replay(subject, problem, failure->replay, sizeof failure->replay);
             snprintf(failure->message, sizeof failure->message, "%s", outcome->message);
         }
@@ -386,8 +390,7 @@ static int run_contender(session *session, contender *contender)
         lab_conform(&subject, &list.cases[i], &outcome);
         note(session, contender, &subject, &list.cases[i], &outcome);
         /* What does not compile or fit once never will. */
-        if (contender->wrong + contender->skipped == contender->cases && contender->cases == 3 &&
-            outcome.kind != LAB_WRONG_RESULT)
+        if (outcome.kind == LAB_FAILED || (outcome.kind == LAB_REFUSED && contender->cases == 1))
             break;
     }
     free(list.cases);
@@ -479,8 +482,8 @@ static void print_table(const session *session)
     lab_table_print(table, "llrrrl", stdout);
     free(table);
     for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++)
-        printf("\nwrong: %s\n  again: %s\n", session->failures[i].message,
-               session->failures[i].replay);
+        printf("\n%s: %s\n  again: %s\n", session->failures[i].ran ? "wrong" : "did not run",
+               session->failures[i].message, session->failures[i].replay);
     if (session->failure_count > FAILURES_TOLD)
         printf("\n... and %lld more\n", (long long)(session->failure_count - FAILURES_TOLD));
 }

@@ -38,6 +38,13 @@ extern "C" {
 #define RUNG_API
 #endif
 
+/* A view of C may point at what was never written: making it reads nothing. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#define RUNG_READS_NOTHING(argument) __attribute__((access(none, argument)))
+#else
+#define RUNG_READS_NOTHING(argument)
+#endif
+
 #define RUNG_VERSION_MAJOR 0
 #define RUNG_VERSION_MINOR 1
 #define RUNG_VERSION_PATCH 0
@@ -127,7 +134,8 @@ typedef struct rung_matrix {
 } rung_matrix;
 
 /* A dense row-major view. `data` is written only if the view is used as C. */
-RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data);
+RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
+    RUNG_READS_NOTHING(4);
 
 /* The same over device memory, beginning `offset` elements into the buffer. */
 RUNG_API rung_matrix rung_matrix_in(rung_type type, int64_t rows, int64_t cols,

@@ -52,7 +52,7 @@ void rungi_release(rung_context *context, void *memory)
 
 void rungi_log(rung_context *context, int level, const char *format, ...)
 {
-    char line[2048];
+    char line[4096];
     if (context->verbose < level)
         return;
     va_list arguments;

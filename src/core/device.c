@@ -116,9 +116,10 @@ rung_status rung_device_wrap(rung_context *context, const char *name, void *nati
 {
     const rungi_backend *backend;
     void *state;
+    if (device)
+        *device = NULL;
     if (!device || !name)
         return rungi_fail(RUNG_INVALID, "rung_device_wrap needs a backend and a place for the device");
-    *device = NULL;
     context = rungi_context_of(context);
     if (!context)
         return RUNG_NO_MEMORY;

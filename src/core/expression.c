@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* expression.c - a recursive-descent reader of integer expressions: || && the
- * six comparisons, + - * / %, unary ! + -, parentheses, names and numbers. */
+ * six comparisons, + - * / %, unary ! + -, parentheses, names and numbers.
+ *
+ * As in the preprocessor a name is its text, not its value: with SUM defined as
+ * 1 + 1, SUM * 2 is 3. So the text of a name is read in the name's place, from a
+ * stack of texts. What && and || do not reach may divide by zero. */
 #include "core/expression.h"
 
 #include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/checked.h"
 #include "core/error.h"
@@ -12,13 +18,20 @@
  * more names in all, since each may stand for two of the next. */
 enum { DEPTH_MAX = 32, NAMES_MAX = 10000 };
 
+typedef struct text {
+    const char *at, *end;
+} text;
+
 typedef struct reader {
-    const char       *start, *at, *end;
+    text              texts[DEPTH_MAX]; /* the innermost last */
+    int               text_count;
+    const char       *whole; /* for messages */
+    size_t            whole_length;
     rungi_name_lookup lookup;
     const void       *names;
-    int               depth;
-    int              *names_read;
-    rung_status       status; /* the first failure; values are 0 after it */
+    int               depth, names_read;
+    int               unreached; /* above 0: read, but not computed */
+    rung_status       status;    /* the first failure; nothing is left to read after it */
 } reader;
 
 static int64_t read_any(reader *reader);
@@ -27,15 +40,29 @@ static int64_t fail(reader *reader, const char *what)
 {
     if (reader->status == RUNG_OK)
         reader->status = rungi_fail(RUNG_INVALID, "%s in \"%.*s\"", what,
-                                    (int)(reader->end - reader->start), reader->start);
-    reader->at = reader->end;
+                                    (int)reader->whole_length, reader->whole);
+    reader->text_count = 0;
     return 0;
 }
 
-static void skip_blanks(reader *reader)
+/* What only a computed value can do wrong. */
+static int64_t fail_if_reached(reader *reader, const char *what)
 {
-    while (reader->at < reader->end && isspace((unsigned char)*reader->at))
-        reader->at++;
+    return reader->unreached ? 0 : fail(reader, what);
+}
+
+/* The next character that is no blank, of this text or of one around it. */
+static const char *next(reader *reader)
+{
+    while (reader->text_count > 0) {
+        text *text = &reader->texts[reader->text_count - 1];
+        while (text->at < text->end && isspace((unsigned char)*text->at))
+            text->at++;
+        if (text->at < text->end)
+            return text->at;
+        reader->text_count--;
+    }
+    return NULL;
 }
 
 static bool is_name_character(char c)
@@ -43,94 +70,102 @@ static bool is_name_character(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Takes `word` if it comes next; "<" is not taken from "<=". */
+/* Takes `word` if it comes next; "<" is not taken from "<=", nor "!" from "!=". */
 static bool take(reader *reader, const char *word)
 {
-    skip_blanks(reader);
-    const char *at = reader->at;
-    while (*word && at < reader->end && *at == *word)
-        at++, word++;
-    if (*word || (at - reader->at == 1 && at < reader->end && *at == '=' &&
-                  (at[-1] == '<' || at[-1] == '>' || at[-1] == '!')))
+    const char *at = next(reader);
+    size_t length = strlen(word);
+    if (!at)
         return false;
-    reader->at = at;
+    text *text = &reader->texts[reader->text_count - 1];
+    size_t left = (size_t)(text->end - at);
+    if (left < length || memcmp(at, word, length) != 0)
+        return false;
+    if (length == 1 && strchr("<>!", *word) && left > 1 && at[1] == '=')
+        return false;
+    text->at += length;
     return true;
 }
 
-static int64_t read_number(reader *reader)
+/* Cuts off the name or number that comes next. */
+static size_t take_word(reader *reader, const char *start)
 {
-    int64_t value = 0;
-    while (reader->at < reader->end && isdigit((unsigned char)*reader->at)) {
-        if (!rungi_multiply(value, 10, &value) || !rungi_add(value, *reader->at - '0', &value))
-            return fail(reader, "a number is too large");
-        reader->at++;
-    }
-    if (reader->at < reader->end && is_name_character(*reader->at))
-        return fail(reader, "a number has letters (only decimal ones are read)");
-    return value;
+    text *text = &reader->texts[reader->text_count - 1];
+    while (text->at < text->end && is_name_character(*text->at))
+        text->at++;
+    return (size_t)(text->at - start);
 }
 
-static int64_t read_text(reader *reader)
+/* Decimal, octal or hexadecimal, with C's suffixes. */
+static int64_t read_number(reader *reader, const char *start)
 {
-    int64_t value = read_any(reader);
-    skip_blanks(reader);
-    if (reader->status == RUNG_OK && reader->at != reader->end)
-        fail(reader, "something is left over");
-    return reader->status == RUNG_OK ? value : 0;
+    char digits[32], *end;
+    size_t length = take_word(reader, start);
+    if (length >= sizeof digits)
+        return fail(reader, "a number is too large");
+    memcpy(digits, start, length);
+    digits[length] = '\0';
+    unsigned long long value = strtoull(digits, &end, 0);
+    if (strspn(end, "uUlL") != strlen(end))
+        return fail(reader, "a number is not one");
+    if (value > INT64_MAX)
+        return fail(reader, "a number is too large");
+    return (int64_t)value;
 }
 
-static int64_t read_name(reader *reader)
+static int64_t read_unary(reader *reader);
+
+/* A name's value, or the first operand of its text. */
+static int64_t read_name(reader *reader, const char *start)
 {
-    const char *start = reader->at;
-    while (reader->at < reader->end && is_name_character(*reader->at))
-        reader->at++;
-    rungi_name name = reader->lookup(reader->names, start, (size_t)(reader->at - start));
+    size_t length = take_word(reader, start);
+    rungi_name name = reader->lookup(reader->names, start, length);
     if (!name.known) {
         reader->status = rungi_fail(RUNG_INVALID, "\"%.*s\" is neither a parameter nor a macro",
-                                    (int)(reader->at - start), start);
+                                    (int)length, start);
         return fail(reader, "");
     }
     if (!name.text)
         return name.value;
-    if (++*reader->names_read > NAMES_MAX)
+    if (++reader->names_read > NAMES_MAX)
         return fail(reader, "names stand for too many names");
+    next(reader); /* texts that are at their end make room */
+    if (reader->text_count == DEPTH_MAX)
+        return fail(reader, "names go too deep");
+    reader->texts[reader->text_count++] = (text){name.text, name.text + name.length};
+    return read_unary(reader);
+}
 
-    struct reader inner = *reader;
-    inner.start = inner.at = name.text;
-    inner.end = name.text + name.length;
-    int64_t value = read_text(&inner);
-    if (inner.status != RUNG_OK) {
-        reader->status = inner.status;
-        reader->at = reader->end;
+static int64_t read_operand(reader *reader)
+{
+    const char *at;
+    int64_t value;
+    if (take(reader, "!"))
+        return !read_unary(reader);
+    if (take(reader, "+"))
+        return read_unary(reader);
+    if (take(reader, "-"))
+        return rungi_subtract(0, read_unary(reader), &value)
+                   ? value
+                   : fail_if_reached(reader, "a value overflows");
+    if (take(reader, "(")) {
+        value = read_any(reader);
+        return take(reader, ")") ? value : fail(reader, "a parenthesis is not closed");
     }
-    return value;
+    at = next(reader);
+    if (at && isdigit((unsigned char)*at))
+        return read_number(reader, at);
+    if (at && is_name_character(*at))
+        return read_name(reader, at);
+    return fail(reader, "a value is missing");
 }
 
 static int64_t read_unary(reader *reader)
 {
-    int64_t value;
-    if (reader->depth > DEPTH_MAX)
+    if (reader->depth == DEPTH_MAX)
         return fail(reader, "names or parentheses go too deep");
     reader->depth++;
-    skip_blanks(reader);
-    if (take(reader, "!")) {
-        value = !read_unary(reader);
-    } else if (take(reader, "-")) {
-        if (!rungi_subtract(0, read_unary(reader), &value))
-            value = fail(reader, "a value overflows");
-    } else if (take(reader, "+")) {
-        value = read_unary(reader);
-    } else if (take(reader, "(")) {
-        value = read_any(reader);
-        if (!take(reader, ")"))
-            value = fail(reader, "a parenthesis is not closed");
-    } else if (reader->at < reader->end && isdigit((unsigned char)*reader->at)) {
-        value = read_number(reader);
-    } else if (reader->at < reader->end && is_name_character(*reader->at)) {
-        value = read_name(reader);
-    } else {
-        value = fail(reader, "a value is missing");
-    }
+    int64_t value = read_operand(reader);
     reader->depth--;
     return value;
 }
@@ -138,7 +173,7 @@ static int64_t read_unary(reader *reader)
 static int64_t divide(reader *reader, int64_t x, int64_t y, bool remainder)
 {
     if (y == 0 || (x == INT64_MIN && y == -1))
-        return fail(reader, "a division by zero or an overflow");
+        return fail_if_reached(reader, "a division by zero or an overflow");
     return remainder ? x % y : x / y;
 }
 
@@ -148,7 +183,7 @@ static int64_t read_product(reader *reader)
     for (;;) {
         if (take(reader, "*")) {
             if (!rungi_multiply(value, read_unary(reader), &value))
-                return fail(reader, "a value overflows");
+                value = fail_if_reached(reader, "a value overflows");
         } else if (take(reader, "/")) {
             value = divide(reader, value, read_unary(reader), false);
         } else if (take(reader, "%")) {
@@ -165,10 +200,10 @@ static int64_t read_sum(reader *reader)
     for (;;) {
         if (take(reader, "+")) {
             if (!rungi_add(value, read_product(reader), &value))
-                return fail(reader, "a value overflows");
+                value = fail_if_reached(reader, "a value overflows");
         } else if (take(reader, "-")) {
             if (!rungi_subtract(value, read_product(reader), &value))
-                return fail(reader, "a value overflows");
+                value = fail_if_reached(reader, "a value overflows");
         } else {
             return value;
         }
@@ -209,8 +244,11 @@ static int64_t read_and(reader *reader)
 {
     int64_t value = read_equality(reader);
     while (take(reader, "&&")) {
+        bool reached = value != 0;
+        reader->unreached += !reached;
         int64_t right = read_equality(reader);
-        value = value && right;
+        reader->unreached -= !reached;
+        value = reached && right;
     }
     return value;
 }
@@ -219,18 +257,23 @@ static int64_t read_any(reader *reader)
 {
     int64_t value = read_and(reader);
     while (take(reader, "||")) {
+        bool reached = value == 0;
+        reader->unreached += !reached;
         int64_t right = read_and(reader);
-        value = value || right;
+        reader->unreached -= !reached;
+        value = !reached || right;
     }
     return value;
 }
 
-rung_status rungi_expression_value(const char *text, size_t length, rungi_name_lookup lookup,
+rung_status rungi_expression_value(const char *whole, size_t length, rungi_name_lookup lookup,
                                    const void *names, int64_t *value)
 {
-    int names_read = 0;
-    reader reader = {.start = text, .at = text, .end = text + length, .lookup = lookup,
-                     .names = names, .names_read = &names_read};
-    *value = read_text(&reader);
+    reader reader = {.texts = {{whole, whole + length}}, .text_count = 1, .whole = whole,
+                     .whole_length = length, .lookup = lookup, .names = names};
+    int64_t result = read_any(&reader);
+    if (reader.status == RUNG_OK && next(&reader))
+        fail(&reader, "something is left over");
+    *value = reader.status == RUNG_OK ? result : 0;
     return reader.status;
 }

@@ -52,10 +52,11 @@ static rung_status make_kernel(rung_context *context, const rungi_backend *backe
 rung_status rung_kernel_from_source(rung_context *context, const char *backend_name,
                                     const char *file, const char *text, rung_kernel **kernel)
 {
+    if (kernel)
+        *kernel = NULL;
     if (!backend_name || !file || !text || !kernel)
         return rungi_fail(RUNG_INVALID, "rung_kernel_from_source needs a backend, a name, a text and "
                           "a place for the kernel");
-    *kernel = NULL;
     context = rungi_context_of(context);
     if (!context)
         return RUNG_NO_MEMORY;
@@ -131,9 +132,10 @@ static rung_status step_kernel(rung_context *context, int backend_index, int64_t
 rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index,
                            rung_kernel **kernel)
 {
+    if (kernel)
+        *kernel = NULL;
     if (!backend || !kernel)
         return rungi_fail(RUNG_INVALID, "rung_kernel_at needs a backend and a place for the kernel");
-    *kernel = NULL;
     context = rungi_context_of(context);
     if (!context)
         return RUNG_NO_MEMORY;
@@ -166,6 +168,8 @@ rung_status rung_kernel_find(rung_context *context, const char *backend, const c
                              rung_kernel **kernel)
 {
     char known[512] = "";
+    if (kernel)
+        *kernel = NULL;
     if (!name || !kernel)
         return rungi_fail(RUNG_INVALID, "rung_kernel_find needs a name and a place for the kernel");
     for (int64_t i = 0;; i++) {

@@ -5,7 +5,12 @@
 
 #include "core/context.h"
 
-enum { RUNGI_PARAMETERS_MAX = 16, RUNGI_PARAMETERS_TEXT = 256 };
+/* So small that all parameters of a kernel fit one text, as "NAME=value,...". */
+enum {
+    RUNGI_PARAMETERS_MAX = 16,
+    RUNGI_PARAMETER_NAME = 31,
+    RUNGI_PARAMETERS_TEXT = RUNGI_PARAMETERS_MAX * (RUNGI_PARAMETER_NAME + 12)
+};
 
 /* A stretch of the kernel's own text. */
 typedef struct rungi_slice {

@@ -168,7 +168,7 @@ static bool is_number(rungi_slice slice)
     for (size_t i = 0; i < slice.length; i++)
         if (!isdigit((unsigned char)slice.text[i]))
             return false;
-    return slice.length > 0 && slice.length < 19;
+    return slice.length > 0 && slice.length < 10;
 }
 
 /* `#ifndef NAME`, when the next two lines make it a parameter. */
@@ -183,6 +183,9 @@ static rung_status read_parameter(rung_kernel *kernel, scan *scan, rungi_slice n
     rungi_slice rest = define.rest;
     if (!same(take_name(&rest), name) || !is_number(trimmed(rest)))
         return RUNG_OK;
+    if (name.length > RUNGI_PARAMETER_NAME)
+        return rungi_fail(RUNG_INVALID, "%s: the name %.*s is longer than %d letters",
+                          kernel->info.file, (int)name.length, name.text, RUNGI_PARAMETER_NAME);
     if (kernel->info.parameter_count == RUNGI_PARAMETERS_MAX)
         return rungi_fail(RUNG_INVALID, "%s has more than %d parameters", kernel->info.file,
                           RUNGI_PARAMETERS_MAX);
@@ -271,10 +274,20 @@ static bool read_head(rung_kernel *kernel, const char *at)
 
 static bool find_head(rung_kernel *kernel, rungi_slice code)
 {
-    for (size_t i = 0; i + 6 < code.length; i++)
-        if ((i == 0 || !is_name_character(code.text[i - 1])) &&
-            memcmp(code.text + i, "KERNEL", 6) == 0 && !is_name_character(code.text[i + 6]))
+    char quote = '\0';
+    for (size_t i = 0; i + 6 <= code.length; i++) {
+        if (quote || code.text[i] == '"' || code.text[i] == '\'') {
+            if (!quote)
+                quote = code.text[i];
+            else if (code.text[i] == '\\')
+                i++;
+            else if (code.text[i] == quote)
+                quote = '\0';
+        } else if ((i == 0 || !is_name_character(code.text[i - 1])) &&
+                   memcmp(code.text + i, "KERNEL", 6) == 0 && !is_name_character(code.text[i + 6])) {
             return read_head(kernel, code.text + i + 6);
+        }
+    }
     return false;
 }
 
@@ -289,6 +302,7 @@ static const char *read_summary(const char *text, char **room)
         const char *dash = strstr(text, " - ");
         if (dash && dash < text + line.length && (line.text[0] == '/')) {
             rungi_slice summary = rungi_slice_of(dash + 3, (size_t)(text + line.length - dash - 3));
+            summary = trimmed(summary);
             if (summary.length >= 2 && memcmp(summary.text + summary.length - 2, "*/", 2) == 0)
                 summary.length -= 2;
             return keep(trimmed(summary), room);
@@ -336,7 +350,7 @@ rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char 
     while (status == RUNG_OK && next_line(&scan, &line)) {
         if (line.word.length > 0)
             status = read_directive(kernel, &scan, &line, &room, &choices);
-        else if (!has_head)
+        else if (!has_head && scan.conditionals == 0)
             has_head = find_head(kernel, line.rest);
     }
     return status;

@@ -73,6 +73,9 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
             return rungi_fail(RUNG_INVALID, "%s is a kernel of %s, not of %s",
                               options->kernel->info.name, options->kernel->backend->name,
                               plan->device->info.name);
+        if (options->kernel->context != plan->device->context)
+            return rungi_fail(RUNG_INVALID, "%s was found in another context than the device's",
+                              options->kernel->info.name);
         status = try_kernel(plan, options->kernel, options->parameters);
     } else {
         status = choose_kernel(plan, options ? options->parameters : NULL);
@@ -90,10 +93,11 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
                              const rung_plan_options *options, rung_plan **out)
 {
+    if (out)
+        *out = NULL;
     if (!device || !problem || !out)
         return rungi_fail(RUNG_INVALID, "rung_plan_create needs a device, a problem and a place for "
                           "the plan");
-    *out = NULL;
     rung_status status = rungi_problem_check_form(problem);
     if (status != RUNG_OK)
         return status;

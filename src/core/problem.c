@@ -143,7 +143,7 @@ static bool is_integer_type(rung_type type)
 
 static rung_status check_scalar(const char *name, double value, rung_type type)
 {
-    if (is_integer_type(type) && (value != floor(value) || fabs(value) > 2147483648.0))
+    if (is_integer_type(type) && (value != floor(value) || value < INT32_MIN || value > INT32_MAX))
         return rungi_fail(RUNG_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit "
                           "number", name, value);
     return RUNG_OK;
@@ -191,13 +191,16 @@ bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y)
 static rung_status check_place(const char *name, const rung_matrix *matrix)
 {
     int64_t span, size = rung_type_size(matrix->type);
+    const void *space;
     if (rungi_matrix_is_empty(matrix))
         return RUNG_OK;
     if (!matrix->data == !matrix->buffer)
         return rungi_fail(RUNG_INVALID, "%s has %s; a view has data or a buffer", name,
                           matrix->data ? "data and a buffer" : "neither data nor a buffer");
-    if (matrix->data && (uintptr_t)matrix->data % (uintptr_t)size != 0)
-        return rungi_fail(RUNG_INVALID, "the data of %s is not aligned to its element, %lld bytes",
+    uintptr_t start = matrix->buffer ? rungi_buffer_place(matrix->buffer, &space)
+                                     : (uintptr_t)matrix->data;
+    if (start % (uintptr_t)size != 0)
+        return rungi_fail(RUNG_INVALID, "the memory of %s is not aligned to its element, %lld bytes",
                           name, (long long)size);
     if (!matrix->buffer)
         return RUNG_OK;

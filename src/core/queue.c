@@ -10,7 +10,6 @@
 
 static rung_status make_queue(rung_device *device, void *native, rung_queue **queue)
 {
-    *queue = NULL;
     rung_status status = device->ops->queue_create(device, native, queue);
     if (status == RUNG_OK)
         (*queue)->device = rungi_device_retain(device);
@@ -19,6 +18,8 @@ static rung_status make_queue(rung_device *device, void *native, rung_queue **qu
 
 rung_status rung_queue_create(rung_device *device, rung_queue **queue)
 {
+    if (queue)
+        *queue = NULL;
     if (!device || !queue)
         return rungi_fail(RUNG_INVALID, "rung_queue_create needs a device and a place for the queue");
     return make_queue(device, NULL, queue);
@@ -26,6 +27,8 @@ rung_status rung_queue_create(rung_device *device, rung_queue **queue)
 
 rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queue)
 {
+    if (queue)
+        *queue = NULL;
     if (!device || !native || !queue)
         return rungi_fail(RUNG_INVALID, "rung_queue_wrap needs a device, a queue to wrap and a place "
                           "for the result");
@@ -61,7 +64,6 @@ void *rung_queue_native(const rung_queue *queue)
 
 static rung_status make_event(rung_device *device, void *native, rung_event **event)
 {
-    *event = NULL;
     rung_status status = device->ops->event_create(device, native, event);
     if (status == RUNG_OK)
         (*event)->device = rungi_device_retain(device);
@@ -70,6 +72,8 @@ static rung_status make_event(rung_device *device, void *native, rung_event **ev
 
 rung_status rung_event_create(rung_device *device, rung_event **event)
 {
+    if (event)
+        *event = NULL;
     if (!device || !event)
         return rungi_fail(RUNG_INVALID, "rung_event_create needs a device and a place for the event");
     return make_event(device, NULL, event);
@@ -77,6 +81,8 @@ rung_status rung_event_create(rung_device *device, rung_event **event)
 
 rung_status rung_event_wrap(rung_device *device, void *native, rung_event **event)
 {
+    if (event)
+        *event = NULL;
     if (!device || !native || !event)
         return rungi_fail(RUNG_INVALID, "rung_event_wrap needs a device, an event to wrap and a place "
                           "for the result");
@@ -119,7 +125,6 @@ static rung_status make_buffer(rung_device *device, void *native, int64_t offset
                                rung_buffer **buffer)
 {
     int64_t end;
-    *buffer = NULL;
     if (offset < 0 || bytes < 0 || !rungi_add(offset, bytes, &end))
         return rungi_fail(RUNG_INVALID, "a buffer of %lld bytes at offset %lld cannot be",
                           (long long)bytes, (long long)offset);
@@ -137,6 +142,8 @@ static rung_status make_buffer(rung_device *device, void *native, int64_t offset
 
 rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer)
 {
+    if (buffer)
+        *buffer = NULL;
     if (!device || !buffer)
         return rungi_fail(RUNG_INVALID, "rung_buffer_create needs a device and a place for the buffer");
     return make_buffer(device, NULL, 0, bytes, buffer);
@@ -145,6 +152,8 @@ rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer *
 rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, int64_t bytes,
                              rung_buffer **buffer)
 {
+    if (buffer)
+        *buffer = NULL;
     if (!device || !native || !buffer)
         return rungi_fail(RUNG_INVALID, "rung_buffer_wrap needs a device, memory to wrap and a place "
                           "for the buffer");

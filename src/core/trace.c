@@ -12,8 +12,8 @@
 struct rungi_trace_line {
     rungi_trace_line *next;
     rung_event       *event;
-    char              head[512];  /* before the time */
-    char              tail[1536]; /* after it */
+    char              head[1024]; /* before the time */
+    char              tail[3072]; /* after it */
 };
 
 static void append(char *text, size_t capacity, const char *format, ...) RUNGI_PRINTF(3, 4);

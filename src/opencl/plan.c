@@ -115,20 +115,16 @@ typedef struct launch {
     int64_t row, col, rows, cols;
 } launch;
 
-/* A buffer's place is bytes, a view's elements: a wrapped buffer may begin
- * anywhere, but not inside an element. */
-static rung_status view_of(const char *name, const rung_matrix *matrix, int64_t row, int64_t col,
-                           rungi_simt_view *view)
+/* The view that begins at (row, col). A wrapped buffer may begin anywhere in its
+ * cl_mem, but not inside an element. */
+static rungi_simt_view view_of(const rung_matrix *matrix, int64_t row, int64_t col)
 {
-    int64_t size = rung_type_size(matrix->type), start = matrix->buffer ? matrix->buffer->offset : 0;
-    if (start % size != 0)
-        return rungi_fail(RUNG_INVALID, "the buffer of %s begins %lld bytes into the wrapped one, which "
-                          "is not a multiple of its element, %lld bytes", name, (long long)start,
-                          (long long)size);
-    view->offset = start / size + matrix->offset + row * matrix->row_stride + col * matrix->col_stride;
-    view->row_stride = matrix->row_stride;
-    view->col_stride = matrix->col_stride;
-    return RUNG_OK;
+    int64_t start = matrix->buffer ? matrix->buffer->offset / rung_type_size(matrix->type) : 0;
+    return (rungi_simt_view){
+        .offset = start + matrix->offset + row * matrix->row_stride + col * matrix->col_stride,
+        .row_stride = matrix->row_stride,
+        .col_stride = matrix->col_stride,
+    };
 }
 
 static cl_mem memory_of(const rung_matrix *matrix)
@@ -140,16 +136,10 @@ static rung_status set_arguments(rungi_cl *cl, cl_kernel kernel, const rung_prob
                                  launch launch, int64_t k)
 {
     cl_mem a = memory_of(&problem->a), b = memory_of(&problem->b), c = memory_of(&problem->c);
-    rungi_simt_view a_view, b_view, c_view;
+    rungi_simt_view a_view = view_of(&problem->a, launch.row, 0);
+    rungi_simt_view b_view = view_of(&problem->b, 0, launch.col);
+    rungi_simt_view c_view = view_of(&problem->c, launch.row, launch.col);
     float alpha = (float)problem->alpha, beta = (float)problem->beta;
-    rung_status status = view_of("A", &problem->a, launch.row, 0, &a_view);
-    if (status == RUNG_OK)
-        status = view_of("B", &problem->b, 0, launch.col, &b_view);
-    if (status == RUNG_OK)
-        status = view_of("C", &problem->c, launch.row, launch.col, &c_view);
-    if (status != RUNG_OK)
-        return status;
-
     struct { const void *value; size_t size; } arguments[RUNGI_SIMT_ARGUMENTS] = {
         {&launch.rows, sizeof launch.rows}, {&launch.cols, sizeof launch.cols}, {&k, sizeof k},
         {&alpha, sizeof alpha}, {&a, sizeof a}, {&a_view, sizeof a_view},

@@ -22,17 +22,27 @@ const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_STEPS] = {
 
 /* ---- Source ---------------------------------------------------------------------------------- */
 
-static const char include_line[] = "#include \"dialect.h\"\n";
+static const char include_words[] = "#include \"dialect.h\"";
+
+/* Where a line that includes the dialect begins; NULL if there is none. */
+static const char *find_include(const char *source)
+{
+    const char *at = source;
+    while ((at = strstr(at, include_words)) && at != source && at[-1] != '\n')
+        at++;
+    return at;
+}
 
 rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
 {
     const char *source = kernel->info.source;
-    const char *include = strstr(source, include_line);
+    const char *include = find_include(source);
     *text = NULL;
     if (!include)
         return rungi_fail(RUNG_COMPILE, "%s does not say #include \"dialect.h\", the header that makes "
                           "one file CUDA C and OpenCL C", kernel->info.file);
-    int64_t line = 2; /* the one behind the include */
+    const char *rest = include + strcspn(include, "\n");
+    int64_t line = 1;
     for (const char *at = source; at < include; at++)
         line += *at == '\n';
 
@@ -42,7 +52,7 @@ rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
         return RUNG_NO_MEMORY;
     snprintf(*text, capacity, "#line 1 \"%s\"\n%.*s#line 1 \"dialect.h\"\n%s\n#line %lld \"%s\"\n%s",
              kernel->info.file, (int)(include - source), source, rungi_source_dialect,
-             (long long)line, kernel->info.file, include + strlen(include_line));
+             (long long)line, kernel->info.file, rest);
     return RUNG_OK;
 }
 
