@@ -68,6 +68,7 @@ static void add(lab_case_list *list, sizes size, lab_layout a, lab_layout b, lab
         .beta = (whole ? whole_betas : betas)[beta],
         .content = content,
         .guarded = list->count % 2 != 0,
+        .rehearsed = list->count % 5 == 0,
     });
 }
 

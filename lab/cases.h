@@ -47,7 +47,8 @@ typedef struct lab_case {
     lab_form    a, b, c;
     double      alpha, beta;
     lab_content content;
-    bool        guarded; /* C's memory goes on behind its last element */
+    bool        guarded; /* memory goes on behind the last elements */
+    bool        rehearsed; /* the plan has run before, on other memory and scalars */
 } lab_case;
 
 typedef struct lab_case_list {

@@ -43,7 +43,7 @@ static void print_device(const rung_device_info *info)
     }
     RUNG_DEVICE_FACT_LIST(X)
 #undef X
-    printf("  %-28s %s\n\n", "not told by the driver", untold);
+    printf("  %-28s %s\n\n", "not told", untold);
 }
 
 static void print_json(const rung_device_info *infos, int64_t count)

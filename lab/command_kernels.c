@@ -34,15 +34,6 @@ static void write_parameter(const rung_parameter *parameter, char *text, size_t 
                                  i == parameter->choice_count - 1 ? ")" : "");
 }
 
-static void write_defaults(const rung_kernel_info *info, char *text, size_t capacity)
-{
-    size_t used = 0;
-    snprintf(text, capacity, "-");
-    for (int64_t i = 0; i < info->parameter_count && used < capacity; i++)
-        used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "",
-                                 info->parameters[i].name, (long long)info->parameters[i].value);
-}
-
 static void write_types(const rung_kernel_info *info, char *text, size_t capacity)
 {
     size_t used = 0;
@@ -55,10 +46,10 @@ static void write_types(const rung_kernel_info *info, char *text, size_t capacit
 
 static void add_row(lab_table *table, const rung_kernel_info *info)
 {
-    char defaults[LAB_TABLE_CELL], types[LAB_TABLE_CELL];
-    write_defaults(info, defaults, sizeof defaults);
+    char types[LAB_TABLE_CELL];
     write_types(info, types, sizeof types);
-    lab_table_add(table, 5, (const char *[]){info->backend, info->name, types, defaults, info->summary});
+    lab_table_add(table, 5, (const char *[]){info->backend, info->name, types,
+                                             *info->defaults ? info->defaults : "-", info->summary});
 }
 
 static void add_json(lab_json *json, const rung_kernel_info *info)
@@ -138,6 +129,13 @@ static int64_t show_backend(const char *backend, const lab_options *options, lab
     return shown;
 }
 
+/* "opencl" and "opencl:1" are of backend opencl. */
+static bool is_of_backend(const char *device, const char *backend)
+{
+    size_t length = strcspn(device, ":");
+    return strlen(backend) == length && strncmp(device, backend, length) == 0;
+}
+
 int lab_command_kernels(const lab_options *options)
 {
     char backends[BACKENDS_MAX][16];
@@ -159,7 +157,7 @@ int lab_command_kernels(const lab_options *options)
         lab_table_add(table, 5, (const char *[]){"backend", "kernel", "types", "parameters", "idea"});
     }
     for (int i = 0; i < count; i++)
-        if (!options->device || strncmp(options->device, backends[i], strlen(backends[i])) == 0)
+        if (!options->device || is_of_backend(options->device, backends[i]))
             shown += show_backend(backends[i], options, &json, table);
     if (options->json) {
         lab_json_end(&json, ']');

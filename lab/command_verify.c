@@ -77,20 +77,26 @@ static bool read_suite(const char *text, lab_suite *suite)
     return !text;
 }
 
-/* "R,C" over the dense row-major default. */
+/* "R,C" or "R,C,OFFSET" over the dense row-major default. */
 static bool read_form(const char *text, int64_t rows, int64_t cols, lab_form *form)
 {
-    char copy[64];
+    char copy[96], *rest = copy;
+    int64_t *fields[] = {&form->row_stride, &form->col_stride, &form->offset};
     *form = lab_form_of(LAB_LAYOUT_rows, rows, cols);
     if (!text)
         return true;
     snprintf(copy, sizeof copy, "%s", text);
-    char *comma = strchr(copy, ',');
-    if (!comma)
-        return false;
-    *comma = '\0';
-    return lab_read_integer(copy, &form->row_stride) &&
-           lab_read_integer(comma + 1, &form->col_stride);
+    int count = 0;
+    while (rest && count < 3) {
+        char *comma = strchr(rest, ',');
+        if (comma)
+            *comma = '\0';
+        if (!lab_read_integer(rest, fields[count]) || *fields[count] < 0)
+            return false;
+        count++;
+        rest = comma ? comma + 1 : NULL;
+    }
+    return !rest && count >= 2;
 }
 
 static bool read_single(const lab_options *options, lab_case *single)
@@ -132,6 +138,8 @@ static int read_options(session *session)
                          options->c_strides || options->alpha || options->beta)
         return usage("one problem is given by --m, and then --n, --k, strides like --a-strides 64,1, "
                      "--alpha and --beta");
+    if (options->m && !lab_oracle_takes_k(session->type, session->single.k))
+        return usage("k is so large that rounding can explain any result");
     return LAB_GOOD;
 }
 
@@ -357,8 +365,14 @@ static lab_case_list problems_of(const session *session, const contender *conten
         list.cases[i] = session->single;
         list.cases[i].content = (lab_content)i;
         list.cases[i].guarded = i % 2 != 0;
+        list.cases[i].rehearsed = i == 0;
     }
     return list;
+}
+
+static const char *name_of(const contender *contender)
+{
+    return contender->kernel ? rung_kernel_describe(contender->kernel)->name : "rung_gemm";
 }
 
 static void show_progress(const session *session, const contender *contender, int64_t done,
@@ -366,8 +380,7 @@ static void show_progress(const session *session, const contender *contender, in
 {
     if (session->options->quiet || !isatty(STDERR_FILENO) || done % 20 != 0)
         return;
-    fprintf(stderr, "\r%-16s %-16s %lld of %lld ", contender->kernel
-            ? rung_kernel_describe(contender->kernel)->name : "rung_gemm", contender->parameters,
+    fprintf(stderr, "\r%-16s %-16s %lld of %lld ", name_of(contender), contender->parameters,
             (long long)done, (long long)count);
 }
 
@@ -398,11 +411,6 @@ static int run_contender(session *session, contender *contender)
 }
 
 /* ---- Telling -------------------------------------------------------------------------------------------- */
-
-static const char *name_of(const contender *contender)
-{
-    return contender->kernel ? rung_kernel_describe(contender->kernel)->name : "rung_gemm";
-}
 
 static contender total_of(const session *session)
 {
@@ -447,6 +455,7 @@ static void print_json(const session *session)
     lab_json_begin(&json, "failures", '[');
     for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++) {
         lab_json_begin(&json, NULL, '{');
+        lab_json_true(&json, "ran", session->failures[i].ran);
         lab_json_string(&json, "message", session->failures[i].message);
         lab_json_string(&json, "replay", session->failures[i].replay);
         lab_json_end(&json, '}');

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conform.c - one problem, from making its matrices to judging the result.
  *
- * Everything that must not be read is NaN: gaps in A and B, C where beta is 0, A
- * and B where alpha is 0. Everything that must not be written, the gaps of C and
- * what lies behind it, must come back bit for bit. */
+ * Everything that must not be read is NaN: gaps in A and B and what lies behind
+ * them, C where beta is 0, A and B where alpha is 0. Everything that must not be
+ * written, the gaps of C and what lies behind it, holds a pattern of its own, which
+ * no arithmetic on the rest gives, and must come back bit for bit. */
 #include "conform.h"
 
 #include <math.h>
@@ -14,7 +15,13 @@
 #include "oracle.h"
 #include "random.h"
 
-enum { GUARD = 64 }; /* elements behind a guarded C */
+enum { GUARD = 64 }; /* elements behind the last, where there are any */
+
+/* All ones is NaN in every floating type, and -1 in the whole ones. */
+enum { UNREADABLE = 0xff, UNTOUCHED = 0xa5 };
+
+/* More than any problem of a suite; one on the command line is held to it. */
+static const int64_t bytes_max = (int64_t)4 << 30;
 
 /* A matrix in memory of its own. */
 typedef struct storage {
@@ -29,21 +36,34 @@ typedef struct setting {
 
 /* ---- Making the matrices ------------------------------------------------------------------ */
 
-static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form form, int64_t guard,
-                         storage *storage)
+/* The bytes up to the last element; false if they are more than we care to make. */
+static bool measure(rung_type type, int64_t rows, int64_t cols, lab_form form, int64_t *bytes)
 {
-    int64_t elements = guard;
-    if (rows > 0 && cols > 0)
-        elements += form.offset + (rows - 1) * form.row_stride + (cols - 1) * form.col_stride + 1;
-    storage->bytes = elements * rung_type_size(type);
+    double elements = rows > 0 && cols > 0
+                          ? (double)form.offset + (double)(rows - 1) * (double)form.row_stride +
+                                (double)(cols - 1) * (double)form.col_stride + 1
+                          : 0;
+    *bytes = 0;
+    if (elements * (double)rung_type_size(type) > (double)bytes_max)
+        return false;
+    *bytes = (int64_t)elements * rung_type_size(type);
+    return true;
+}
+
+static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form form, bool guarded,
+                         int pattern, storage *storage)
+{
+    if (!measure(type, rows, cols, form, &storage->bytes))
+        return false;
+    if (guarded)
+        storage->bytes += GUARD * rung_type_size(type);
     storage->view = rung_matrix_of(type, rows, cols, malloc(storage->bytes ? (size_t)storage->bytes : 1));
     storage->view.row_stride = form.row_stride;
     storage->view.col_stride = form.col_stride;
     storage->view.offset = form.offset;
     if (!storage->view.data)
         return false;
-    /* All ones is NaN in every floating type, and -1 in the whole ones. */
-    memset(storage->view.data, 0xff, (size_t)storage->bytes);
+    memset(storage->view.data, pattern, (size_t)storage->bytes);
     return true;
 }
 
@@ -76,6 +96,15 @@ static void fill(const storage *storage, lab_content content, uint64_t seed, uin
                             value_of(content, seed, stream, (uint64_t)(row * view->cols + col)));
 }
 
+/* Elements that must not be read. */
+static void make_unreadable(const storage *storage)
+{
+    const rung_matrix *view = &storage->view;
+    for (int64_t row = 0; row < view->rows; row++)
+        for (int64_t col = 0; col < view->cols; col++)
+            lab_element_set(view, row, col, NAN);
+}
+
 static void free_setting(setting *setting)
 {
     free(setting->a.view.data);
@@ -86,13 +115,14 @@ static void free_setting(setting *setting)
 
 static bool make_setting(const lab_subject *subject, const lab_case *problem, setting *setting)
 {
-    int64_t guard = problem->guarded ? GUARD : 0;
+    bool guarded = problem->guarded;
     rung_type type = subject->type;
     memset(setting, 0, sizeof *setting);
-    if (!make_storage(type, problem->m, problem->k, problem->a, 0, &setting->a) ||
-        !make_storage(type, problem->k, problem->n, problem->b, 0, &setting->b) ||
-        !make_storage(type, problem->m, problem->n, problem->c, guard, &setting->c) ||
-        !make_storage(type, problem->m, problem->n, problem->c, guard, &setting->before))
+    if (!make_storage(type, problem->m, problem->k, problem->a, guarded, UNREADABLE, &setting->a) ||
+        !make_storage(type, problem->k, problem->n, problem->b, guarded, UNREADABLE, &setting->b) ||
+        !make_storage(type, problem->m, problem->n, problem->c, guarded, UNTOUCHED, &setting->c) ||
+        !make_storage(type, problem->m, problem->n, problem->c, guarded, UNTOUCHED,
+                      &setting->before))
         return false;
     if (problem->alpha != 0) {
         fill(&setting->a, problem->content, subject->seed, 1);
@@ -100,6 +130,8 @@ static bool make_setting(const lab_subject *subject, const lab_case *problem, se
     }
     if (problem->beta != 0)
         fill(&setting->c, problem->content, subject->seed, 3);
+    else
+        make_unreadable(&setting->c);
     memcpy(setting->before.view.data, setting->c.view.data, (size_t)setting->c.bytes);
     return true;
 }
@@ -124,23 +156,55 @@ static rung_status to_device(const lab_subject *subject, const storage *storage,
     return status;
 }
 
-static rung_status run_plan(const lab_subject *subject, const rung_problem *problem)
+/* Runs the plan into memory of its own, with other scalars, signalling `done`: what
+ * follows must not be touched by it. */
+static rung_status rehearse(const lab_subject *subject, rung_plan *plan, const rung_problem *problem,
+                            int64_t c_bytes, rung_buffer *workspace, rung_event *done)
+{
+    rung_problem other = *problem;
+    rung_run_options options = {.workspace = workspace, .signal = done};
+    other.alpha = 2 * problem->alpha + 1;
+    other.beta = 0;
+    rung_status status = rung_buffer_create(subject->device, c_bytes, &other.c.buffer);
+    if (status == RUNG_OK)
+        status = rung_plan_run(plan, subject->queue, &other, &options);
+    rung_buffer_destroy(other.c.buffer);
+    return status;
+}
+
+static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan,
+                               const rung_problem *problem, int64_t c_bytes, bool rehearsed)
+{
+    rung_run_options options = {0};
+    rung_event *done = NULL;
+    int64_t bytes = rung_plan_describe(plan)->workspace;
+    rung_status status = RUNG_OK;
+    if (bytes > 0)
+        status = rung_buffer_create(subject->device, bytes, &options.workspace);
+    if (status == RUNG_OK && rehearsed) {
+        status = rung_event_create(subject->device, &done);
+        if (status == RUNG_OK)
+            status = rehearse(subject, plan, problem, c_bytes, options.workspace, done);
+        options.wait = &done;
+        options.wait_count = 1;
+    }
+    if (status == RUNG_OK)
+        status = rung_plan_run(plan, subject->queue, problem, &options);
+    rung_status finished = rung_queue_finish(subject->queue);
+    rung_event_destroy(done);
+    rung_buffer_destroy(options.workspace);
+    return status == RUNG_OK ? finished : status;
+}
+
+static rung_status run_plan(const lab_subject *subject, const rung_problem *problem, int64_t c_bytes,
+                            bool rehearsed)
 {
     rung_plan *plan;
-    rung_buffer *workspace = NULL;
     rung_plan_options options = {subject->kernel, subject->parameters};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
     if (status != RUNG_OK)
         return status;
-    int64_t bytes = rung_plan_describe(plan)->workspace;
-    if (bytes > 0)
-        status = rung_buffer_create(subject->device, bytes, &workspace);
-    if (status == RUNG_OK)
-        status = rung_plan_run(plan, subject->queue, problem,
-                               &(rung_run_options){.workspace = workspace});
-    if (status == RUNG_OK)
-        status = rung_queue_finish(subject->queue);
-    rung_buffer_destroy(workspace);
+    status = run_on_plan(subject, plan, problem, c_bytes, rehearsed);
     rung_plan_destroy(plan);
     return status;
 }
@@ -155,7 +219,7 @@ static rung_status run_on_device(const lab_subject *subject, const lab_case *pro
     if (status == RUNG_OK)
         status = to_device(subject, &setting->c, &there.c);
     if (status == RUNG_OK)
-        status = run_plan(subject, &there);
+        status = run_plan(subject, &there, setting->c.bytes, problem->rehearsed);
     if (status == RUNG_OK)
         status = rung_buffer_read(subject->queue, there.c.buffer, 0, setting->c.bytes,
                                   setting->c.view.data, NULL);
@@ -168,32 +232,38 @@ static rung_status run_on_device(const lab_subject *subject, const lab_case *pro
 
 /* ---- Judging ----------------------------------------------------------------------------------- */
 
-/* What is not an element must be as before. Returns the first byte that is not. */
+/* What is not an element must be as before. Returns the first byte that is not.
+ * The elements, judged by now, are taken over into `before`. */
 static int64_t first_changed_gap(const setting *setting)
 {
-    const rung_matrix *before = &setting->before.view, *after = &setting->c.view;
-    char *expected = malloc(setting->c.bytes ? (size_t)setting->c.bytes : 1);
-    int64_t changed = -1, size = rung_type_size(after->type);
-    if (!expected)
-        return -1;
-    memcpy(expected, before->data, (size_t)setting->c.bytes);
+    const rung_matrix *after = &setting->c.view;
+    char *expected = setting->before.view.data;
+    const char *found = after->data;
+    int64_t size = rung_type_size(after->type);
     for (int64_t row = 0; row < after->rows; row++)
         for (int64_t col = 0; col < after->cols; col++) {
             int64_t place = size * (after->offset + row * after->row_stride + col * after->col_stride);
-            memcpy(expected + place, (char *)after->data + place, (size_t)size);
+            memcpy(expected + place, found + place, (size_t)size);
         }
-    for (int64_t i = 0; changed < 0 && i < setting->c.bytes; i++)
-        if (expected[i] != ((char *)after->data)[i])
-            changed = i;
-    free(expected);
-    return changed;
+    for (int64_t i = 0; i < setting->c.bytes; i++)
+        if (expected[i] != found[i])
+            return i;
+    return -1;
+}
+
+/* Whether whole matrices give a whole result that no rounding touches. */
+static bool is_exact(const lab_case *problem)
+{
+    double largest = 64.0 * (double)problem->k * fabs(problem->alpha) + 8 * fabs(problem->beta);
+    return problem->content == LAB_INTEGERS && problem->alpha == floor(problem->alpha) &&
+           problem->beta == floor(problem->beta) && largest < 0x1p24;
 }
 
 static void judge(const lab_case *problem, const setting *setting, lab_outcome *outcome)
 {
     rung_problem run = problem_of(problem, setting);
     lab_verdict verdict = lab_oracle_judge(&run, &setting->before.view,
-                                           problem->content == LAB_INTEGERS);
+                                           is_exact(problem));
     int64_t gap = first_changed_gap(setting);
     if (!verdict.right) {
         outcome->kind = LAB_WRONG_RESULT;
@@ -222,7 +292,8 @@ void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcom
     outcome->message[0] = '\0';
     if (!make_setting(subject, problem, &setting)) {
         outcome->kind = LAB_REFUSED;
-        snprintf(outcome->message, sizeof outcome->message, "out of memory for the matrices");
+        snprintf(outcome->message, sizeof outcome->message,
+                 "there is no memory for the matrices, or they pass 4 GiB");
         free_setting(&setting);
         return;
     }
@@ -245,13 +316,15 @@ void lab_replay(const lab_subject *subject, const lab_case *problem, char *text,
     const char *parameters = subject->parameters ? subject->parameters : "";
     snprintf(text, capacity,
              "rung verify --device %s --kernels %s%s%s --dtype %s --m %lld --n %lld --k %lld "
-             "--a-strides %lld,%lld --b-strides %lld,%lld --c-strides %lld,%lld --alpha %.17g "
-             "--beta %.17g", rung_device_describe(subject->device)->name,
+             "--a-strides %lld,%lld,%lld --b-strides %lld,%lld,%lld --c-strides %lld,%lld,%lld "
+             "--alpha %.17g --beta %.17g --seed %llu", rung_device_describe(subject->device)->name,
              subject->kernel ? rung_kernel_describe(subject->kernel)->name : "rung_gemm",
              *parameters ? " --params " : "", parameters, rung_type_name(subject->type),
              (long long)problem->m, (long long)problem->n, (long long)problem->k,
              (long long)problem->a.row_stride, (long long)problem->a.col_stride,
-             (long long)problem->b.row_stride, (long long)problem->b.col_stride,
-             (long long)problem->c.row_stride, (long long)problem->c.col_stride, problem->alpha,
-             problem->beta);
+             (long long)problem->a.offset, (long long)problem->b.row_stride,
+             (long long)problem->b.col_stride, (long long)problem->b.offset,
+             (long long)problem->c.row_stride, (long long)problem->c.col_stride,
+             (long long)problem->c.offset, problem->alpha, problem->beta,
+             (unsigned long long)subject->seed);
 }

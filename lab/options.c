@@ -80,7 +80,7 @@ void lab_options_help(int command, FILE *out)
         if (!(rows[i].commands & 1u << command))
             continue;
         snprintf(left, sizeof left, "--%.31s %.24s", rows[i].name, rows[i].argument);
-        fprintf(out, "  %-17s  %s\n", left, rows[i].help);
+        fprintf(out, "  %-20s  %s\n", left, rows[i].help);
     }
 }
 

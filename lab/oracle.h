@@ -8,8 +8,9 @@
  *
  * with gamma(n) = n u / (1 - n u), u the unit roundoff and tiny the smallest
  * denormal. The comparison is written so that NaN fails it. Where the reference
- * is NaN or infinite the element must be just that. Inputs whose every partial
- * sum is a whole number the type can hold must come out to the last bit.
+ * is NaN or infinite the element must be just that; where it lies within the bound
+ * of the largest number, the infinity of its sign is right too. Inputs whose every
+ * partial sum is a whole number the type can hold must come out to the last bit.
  */
 #ifndef LAB_ORACLE_H
 #define LAB_ORACLE_H
@@ -28,8 +29,10 @@ typedef struct lab_verdict {
 double lab_element(const rung_matrix *matrix, int64_t row, int64_t col);
 void   lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double value);
 
-/* Whether the oracle can judge this type. */
+/* Whether the oracle can judge this type, and a sum of k products in it: past 1/u
+ * of them rounding can explain anything. */
 bool lab_oracle_takes(rung_type type);
+bool lab_oracle_takes_k(rung_type type, int64_t k);
 
 /* Judges problem->c, the result, against A, B and C0, the C of before; all with
  * data. `exact` asks for every bit. */

@@ -14,13 +14,17 @@
  * plan for a problem, run the plan on a queue. See "Plans" below.
  *
  * Threads   A context, a device, a kernel and a plan may be shared between
- *           threads; a queue, an event and a buffer are one thread's at a time.
- * Memory    Running a plan never allocates. Every destroy accepts NULL and waits
- *           for pending work; objects may be destroyed in any order, since each
- *           keeps alive what it stands on.
+ *           threads; a queue and an event are one thread's at a time; a buffer
+ *           may be read by many or written by one.
+ * Memory    Running a plan never allocates, unless it is to be logged. Every
+ *           destroy accepts NULL. A queue and an event are destroyed after their
+ *           work; anything else may go before, and the work goes on. Objects may
+ *           be destroyed in any order, since each keeps alive what it stands on;
+ *           the kernels of a context's ladder go with it.
  * Errors    A call that can fail returns a rung_status; outputs come last, and a
- *           failed call leaves a created object NULL. The library never exits,
- *           aborts or prints, unless RUNG_VERBOSE asks it to.
+ *           failed call leaves a created object NULL. Where work on a queue fails,
+ *           finish the queue before freeing memory that was given to it. The
+ *           library never exits, aborts or prints, unless RUNG_VERBOSE asks it to.
  */
 #ifndef RUNG_H
 #define RUNG_H
@@ -182,7 +186,8 @@ RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix 
 /* ---- Context ------------------------------------------------------------------- */
 
 /* Allocates `bytes` (> 0) aligned to `alignment`, a power of two; NULL if it
- * cannot. The release function gets what the allocate function gave. */
+ * cannot. The release function gets what the allocate function gave. Neither may
+ * call the library. */
 typedef void *(*rung_allocate_function)(void *user, size_t bytes, size_t alignment);
 typedef void (*rung_release_function)(void *user, void *memory);
 
@@ -206,8 +211,8 @@ typedef struct rung_context_options {
  *
  * Verbose 1 writes a line for each multiply: the time it took, the device, the
  * kernel, the `rung verify` command that runs the same problem again, and which
- * kernels were refused and why. Work on a queue is told when the queue is next
- * finished. Verbose 2 adds a line for each kernel compiled and each library that
+ * kernels were refused and why. Work on a queue is told when it is done and the
+ * queue is next used or finished. Verbose 2 adds a line for each kernel compiled and each library that
  * was not found. */
 RUNG_API rung_status rung_context_create(const rung_context_options *options,
                                          rung_context **context);
@@ -225,7 +230,7 @@ RUNG_API void        rung_context_destroy(rung_context *context);
     X(registers_unit,    "registers a unit",           "")                      \
     X(shared_block,      "shared memory a block",      "B")                     \
     X(shared_unit,       "shared memory a unit",       "B")                     \
-    X(l2_bytes,          "last cache",                 "B")                     \
+    X(last_cache_bytes,  "last cache",                 "B")                     \
     X(clock_khz,         "clock",                      "kHz")                   \
     X(memory_clock_khz,  "memory clock",               "kHz")                   \
     X(memory_bus_bits,   "memory bus",                 "bit")                   \
@@ -280,7 +285,7 @@ RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
 
 /* What any piece of work may be given; NULL stands for all zero. */
 typedef struct rung_run_options {
-    rung_event *const *wait;      /* starts after all of these ... */
+    rung_event *const *wait;      /* starts after all of these, 64 at most ... */
     int64_t            wait_count;
     rung_event        *signal;    /* ... and signals this one when done */
     rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes */
@@ -361,6 +366,7 @@ typedef struct rung_kernel_info {
     const char            *file;        /* "04_shared.cu" */
     const char            *source;      /* the whole text */
     unsigned               types;       /* bit (1 << RUNG_F32) is set if it takes F32 */
+    const char            *defaults;    /* all parameters at their defaults, "TILE=32" */
     const rung_parameter  *parameters;
     int64_t                parameter_count;
     const rung_constraint *constraints;

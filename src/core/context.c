@@ -74,7 +74,9 @@ static int verbose_level(int asked)
     const char *environment = getenv("RUNG_VERBOSE");
     if (asked != 0)
         return asked > 0 ? asked : 0;
-    return environment ? atoi(environment) : 0;
+    if (!environment || !*environment)
+        return 0;
+    return *environment >= '0' && *environment <= '9' ? atoi(environment) : 1; /* "yes" is yes */
 }
 
 static const char *device_asked_for(const char *asked)
@@ -153,15 +155,13 @@ static void destroy_backend(rung_context *context, int index)
         backend->unload(context, context->backends[index].state);
 }
 
+static void destroy_queues(rung_queue *queue);
+
 void rungi_context_release(rung_context *context)
 {
     if (atomic_fetch_sub(&context->references, 1) != 1)
         return;
-    while (context->idle) {
-        rung_queue *queue = context->idle;
-        context->idle = queue->next;
-        rung_queue_destroy(queue);
-    }
+    destroy_queues(context->idle);
     rung_device_close(context->device);
     for (int i = 0; rungi_backends[i]; i++)
         destroy_backend(context, i);
@@ -178,47 +178,71 @@ void rung_context_destroy(rung_context *context)
 
 /* ---- Backends ----------------------------------------------------------------------- */
 
+/* Under the lock. Being out of memory passes; a missing library stays missing. */
+static rung_status load(rung_context *context, int index)
+{
+    rung_status status = rungi_backends[index]->load(context, &context->backends[index].state);
+    context->backends[index].loaded = status != RUNG_NO_MEMORY;
+    context->backends[index].load_status = status;
+    if (status != RUNG_OK)
+        snprintf(context->backends[index].load_error, sizeof context->backends[index].load_error,
+                 "%s", rung_error_text());
+    return status;
+}
+
 rung_status rungi_context_load(rung_context *context, int index, void **state)
 {
+    bool failed_now = false;
     pthread_mutex_lock(&context->lock);
-    if (!context->backends[index].loaded) {
-        rung_status status = rungi_backends[index]->load(context, &context->backends[index].state);
-        context->backends[index].loaded = true;
-        context->backends[index].load_status = status;
-        if (status != RUNG_OK) {
-            snprintf(context->backends[index].load_error,
-                     sizeof context->backends[index].load_error, "%s", rung_error_text());
-            rungi_log(context, 2, "rung: %s: %s", rungi_backends[index]->name, rung_error_text());
-        }
-    }
+    if (!context->backends[index].loaded)
+        failed_now = load(context, index) != RUNG_OK;
     rung_status status = context->backends[index].load_status;
     *state = context->backends[index].state;
     pthread_mutex_unlock(&context->lock);
-    return status == RUNG_OK ? status
-                             : rungi_fail(status, "%s", context->backends[index].load_error);
+    if (status == RUNG_OK)
+        return RUNG_OK;
+    /* Not under the lock: the caller's log may call us again. */
+    if (failed_now)
+        rungi_log(context, 2, "rung: %s: %s", rungi_backends[index]->name,
+                  context->backends[index].load_error);
+    return rungi_fail(status, "%s", context->backends[index].load_error);
+}
+
+int rungi_backend_index(const char *name)
+{
+    char known[128] = "";
+    for (int i = 0; rungi_backends[i]; i++) {
+        if (strcmp(rungi_backends[i]->name, name) == 0)
+            return i;
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", rungi_backends[i]->name);
+    }
+    rungi_fail(RUNG_NO_DEVICE, "there is no backend \"%s\"; this library has %s", name, known);
+    return -1;
 }
 
 rung_status rungi_context_backend(rung_context *context, const char *name,
                                   const rungi_backend **backend, void **state)
 {
-    char known[128] = "";
-    for (int i = 0; rungi_backends[i]; i++) {
-        if (strcmp(rungi_backends[i]->name, name) == 0) {
-            *backend = rungi_backends[i];
-            return rungi_context_load(context, i, state);
-        }
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", rungi_backends[i]->name);
-    }
-    return rungi_fail(RUNG_NO_DEVICE, "there is no backend \"%s\"; this library has %s", name, known);
+    int index = rungi_backend_index(name);
+    if (index < 0)
+        return RUNG_NO_DEVICE;
+    *backend = rungi_backends[index];
+    return rungi_context_load(context, index, state);
 }
 
 /* ---- The device and the queues of rung_gemm --------------------------------------------- */
 
+/* Under the lock. */
+static rung_device *retained_device(rung_context *context)
+{
+    return context->device ? rungi_device_retain(context->device) : NULL;
+}
+
 rung_status rungi_context_device(rung_context *context, rung_device **device)
 {
     pthread_mutex_lock(&context->lock);
-    *device = context->device;
+    *device = retained_device(context);
     pthread_mutex_unlock(&context->lock);
     if (*device)
         return RUNG_OK;
@@ -233,18 +257,43 @@ rung_status rungi_context_device(rung_context *context, rung_device **device)
     bool first = !context->device;
     if (first)
         context->device = opened;
-    *device = context->device;
+    *device = retained_device(context);
     pthread_mutex_unlock(&context->lock);
     if (!first)
         rung_device_close(opened);
     return RUNG_OK;
 }
 
+static void destroy_queues(rung_queue *queue)
+{
+    while (queue) {
+        rung_queue *next = queue->next;
+        rung_queue_destroy(queue);
+        queue = next;
+    }
+}
+
+void rungi_context_forget_device(rung_context *context, rung_device *device)
+{
+    rung_queue *idle = NULL;
+    pthread_mutex_lock(&context->lock);
+    bool ours = context->device == device;
+    if (ours) {
+        context->device = NULL;
+        idle = context->idle;
+        context->idle = NULL;
+    }
+    pthread_mutex_unlock(&context->lock);
+    destroy_queues(idle);
+    if (ours)
+        rung_device_close(device);
+}
+
 rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
                                      rung_queue **queue)
 {
     pthread_mutex_lock(&context->lock);
-    *queue = context->idle;
+    *queue = context->device == device ? context->idle : NULL;
     if (*queue)
         context->idle = (*queue)->next;
     pthread_mutex_unlock(&context->lock);
@@ -254,7 +303,12 @@ rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
 void rungi_context_give_queue(rung_context *context, rung_queue *queue)
 {
     pthread_mutex_lock(&context->lock);
-    queue->next = context->idle;
-    context->idle = queue;
+    bool ours = context->device == queue->device;
+    if (ours) {
+        queue->next = context->idle;
+        context->idle = queue;
+    }
     pthread_mutex_unlock(&context->lock);
+    if (!ours)
+        rung_queue_destroy(queue);
 }

@@ -42,7 +42,8 @@ rung_context *rungi_context_of(rung_context *context);
 rung_context *rungi_context_retain(rung_context *context);
 void          rungi_context_release(rung_context *context);
 
-/* Zeroed memory, or NULL after rungi_fail(RUNG_NO_MEMORY). Zero bytes give one. */
+/* Memory, or NULL after rungi_fail(RUNG_NO_MEMORY); a request of no bytes gives one.
+ * rungi_new's is zeroed. */
 void *rungi_allocate(rung_context *context, int64_t bytes, size_t alignment);
 void *rungi_new(rung_context *context, size_t bytes);
 void  rungi_release(rung_context *context, void *memory);
@@ -55,8 +56,13 @@ rung_status rungi_context_backend(rung_context *context, const char *name,
                                   const rungi_backend **backend, void **state);
 rung_status rungi_context_load(rung_context *context, int index, void **state);
 
-/* The context's own device, opened at first use. */
+/* The place of that name in rungi_backends; -1 after rungi_fail. */
+int rungi_backend_index(const char *name);
+
+/* The context's own device, opened at first use; the caller closes it. One that was
+ * lost is forgotten, so that the next call opens it again. */
 rung_status rungi_context_device(rung_context *context, rung_device **device);
+void        rungi_context_forget_device(rung_context *context, rung_device *device);
 
 /* A queue of that device for one call, and back. */
 rung_status rungi_context_take_queue(rung_context *context, rung_device *device,

@@ -45,8 +45,11 @@ rung_status rung_device_list(rung_context *context, rung_device_info *infos, int
         return RUNG_NO_MEMORY;
     if (!count || capacity < 0)
         return rungi_fail(RUNG_INVALID, "rung_device_list needs a place for the count");
+    rungi_error before;
+    rungi_error_save(&before);
     for (int i = 0; rungi_backends[i]; i++)
         list_backend(context, i, &list);
+    rungi_error_restore(&before); /* a missing backend is listed; nothing has failed */
     *count = list.count;
     return RUNG_OK;
 }
@@ -68,11 +71,10 @@ static rung_status split_name(const char *name, char *backend, size_t capacity, 
 {
     const char *colon = strchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : strlen(name);
-    char *end = NULL;
-    *index = -1;
-    if (colon)
-        *index = strtol(colon + 1, &end, 10);
-    if (length == 0 || length >= capacity || (colon && (end == colon + 1 || *end || *index < 0)))
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    bool well_formed = !colon || (digits > 0 && digits < 5 && colon[1 + digits] == '\0');
+    *index = colon ? atoi(colon + 1) : -1;
+    if (length == 0 || length >= capacity || !well_formed)
         return rungi_fail(RUNG_NO_DEVICE, "\"%.80s\" is no device's name; they are like \"cpu\", "
                           "\"opencl\", \"opencl:1\"", name);
     memcpy(backend, name, length);

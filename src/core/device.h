@@ -27,6 +27,7 @@ typedef struct rungi_device_ops {
     rung_status (*event_create)(rung_device *device, void *native, rung_event **event);
     rung_status (*event_wait)(rung_event *event);
     rung_status (*event_time)(rung_event *event, int64_t *nanoseconds);
+    bool (*event_is_done)(rung_event *event);
     /* Both then stand for the same piece of work. */
     void (*event_copy)(const rung_event *from, rung_event *to);
     void (*event_destroy)(rung_event *event);
@@ -65,16 +66,22 @@ struct rung_queue {
     rung_device      *device;
     rung_queue       *next;  /* among a context's idle ones */
     rungi_trace_line *lines; /* runs to be told of when they are done */
+    rungi_trace_line *last_line;
 };
 
 struct rung_event {
     rung_device *device;
 };
 
+/* The last two say where the first byte stands, for telling overlap: at an address in
+ * this process's memory, with `space` NULL, or so far into the memory that `space`
+ * names. The backend sets them; the rest is the core's. */
 struct rung_buffer {
     rung_device *device;
     int64_t      offset; /* bytes into the caller's memory, 0 if it is ours */
     int64_t      bytes;
+    const void  *space;
+    uintptr_t    place;
 };
 
 /* For backends: the parts that every object has in common. */
@@ -85,9 +92,5 @@ rung_device *rungi_device_retain(rung_device *device);
 /* Backs rung_device_open; `hold` is false for the context's own device. */
 rung_status rungi_device_open(rung_context *context, const char *name, bool hold,
                               rung_device **device);
-
-/* Where a buffer's first byte stands: an address in this process's memory, with
- * `space` NULL, or a distance from the start of the memory that `space` names. */
-uintptr_t rungi_buffer_place(const rung_buffer *buffer, const void **space);
 
 #endif /* RUNGI_DEVICE_H */

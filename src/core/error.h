@@ -23,4 +23,13 @@ rung_status rungi_fail(rung_status status, const char *format, ...) RUNGI_PRINTF
 /* Puts a sentence in front of the one already there: where it happened. */
 rung_status rungi_fail_in(rung_status status, const char *format, ...) RUNGI_PRINTF(2, 3);
 
+/* The sentence of a failure that is being handled: kept while cleaning up, or while
+ * trying what may fail without the call failing. */
+typedef struct rungi_error {
+    char text[4096];
+} rungi_error;
+
+void rungi_error_save(rungi_error *error);
+void rungi_error_restore(const rungi_error *error);
+
 #endif /* RUNGI_ERROR_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expression.c - a recursive-descent reader of integer expressions: || && the
- * six comparisons, + - * / %, unary ! + -, parentheses, names and numbers.
+/* expression.c - a recursive-descent reader of integer expressions: every operator
+ * the preprocessor has, parentheses, names, numbers and defined().
  *
  * As in the preprocessor a name is its text, not its value: with SUM defined as
  * 1 + 1, SUM * 2 is 3. So the text of a name is read in the name's place, from a
@@ -29,6 +29,7 @@ typedef struct reader {
     size_t            whole_length;
     rungi_name_lookup lookup;
     const void       *names;
+    bool              unknown_is_zero;
     int               depth, names_read;
     int               unreached; /* above 0: read, but not computed */
     rung_status       status;    /* the first failure; nothing is left to read after it */
@@ -70,7 +71,8 @@ static bool is_name_character(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Takes `word` if it comes next; "<" is not taken from "<=", nor "!" from "!=". */
+/* Takes `word` if it comes next and is not the beginning of a longer operator: "<"
+ * is not taken from "<=" or "<<", nor "|" from "||". */
 static bool take(reader *reader, const char *word)
 {
     const char *at = next(reader);
@@ -81,7 +83,8 @@ static bool take(reader *reader, const char *word)
     size_t left = (size_t)(text->end - at);
     if (left < length || memcmp(at, word, length) != 0)
         return false;
-    if (length == 1 && strchr("<>!", *word) && left > 1 && at[1] == '=')
+    if (length == 1 && left > 1 &&
+        ((strchr("<>!", *word) && at[1] == '=') || (strchr("<>&|", *word) && at[1] == *word)))
         return false;
     text->at += length;
     return true;
@@ -115,11 +118,28 @@ static int64_t read_number(reader *reader, const char *start)
 
 static int64_t read_unary(reader *reader);
 
+/* defined NAME, or defined(NAME): `start` is past the word. */
+static int64_t read_defined(reader *reader)
+{
+    bool closed = take(reader, "(");
+    const char *start = next(reader);
+    if (!start || !is_name_character(*start))
+        return fail(reader, "a name is missing");
+    size_t length = take_word(reader, start);
+    if (closed && !take(reader, ")"))
+        return fail(reader, "a parenthesis is not closed");
+    return reader->lookup(reader->names, start, length).known;
+}
+
 /* A name's value, or the first operand of its text. */
 static int64_t read_name(reader *reader, const char *start)
 {
     size_t length = take_word(reader, start);
+    if (length == 7 && memcmp(start, "defined", 7) == 0)
+        return read_defined(reader);
     rungi_name name = reader->lookup(reader->names, start, length);
+    if (!name.known && reader->unknown_is_zero)
+        return 0;
     if (!name.known) {
         reader->status = rungi_fail(RUNG_INVALID, "\"%.*s\" is neither a parameter nor a macro",
                                     (int)length, start);
@@ -142,6 +162,8 @@ static int64_t read_operand(reader *reader)
     int64_t value;
     if (take(reader, "!"))
         return !read_unary(reader);
+    if (take(reader, "~"))
+        return ~read_unary(reader);
     if (take(reader, "+"))
         return read_unary(reader);
     if (take(reader, "-"))
@@ -210,18 +232,39 @@ static int64_t read_sum(reader *reader)
     }
 }
 
-static int64_t read_order(reader *reader)
+/* What C leaves open, negative values and large distances, is refused. */
+static int64_t shift(reader *reader, int64_t value, int64_t by, bool left)
+{
+    if (value < 0 || by < 0 || by > 62 || (left && value > INT64_MAX >> by))
+        return fail_if_reached(reader, "a shift loses its value");
+    return left ? value << by : value >> by;
+}
+
+static int64_t read_shift(reader *reader)
 {
     int64_t value = read_sum(reader);
     for (;;) {
+        if (take(reader, "<<"))
+            value = shift(reader, value, read_sum(reader), true);
+        else if (take(reader, ">>"))
+            value = shift(reader, value, read_sum(reader), false);
+        else
+            return value;
+    }
+}
+
+static int64_t read_order(reader *reader)
+{
+    int64_t value = read_shift(reader);
+    for (;;) {
         if (take(reader, "<="))
-            value = value <= read_sum(reader);
+            value = value <= read_shift(reader);
         else if (take(reader, ">="))
-            value = value >= read_sum(reader);
+            value = value >= read_shift(reader);
         else if (take(reader, "<"))
-            value = value < read_sum(reader);
+            value = value < read_shift(reader);
         else if (take(reader, ">"))
-            value = value > read_sum(reader);
+            value = value > read_shift(reader);
         else
             return value;
     }
@@ -240,20 +283,44 @@ static int64_t read_equality(reader *reader)
     }
 }
 
-static int64_t read_and(reader *reader)
+static int64_t read_bit_and(reader *reader)
 {
     int64_t value = read_equality(reader);
+    while (take(reader, "&"))
+        value &= read_equality(reader);
+    return value;
+}
+
+static int64_t read_bit_xor(reader *reader)
+{
+    int64_t value = read_bit_and(reader);
+    while (take(reader, "^"))
+        value ^= read_bit_and(reader);
+    return value;
+}
+
+static int64_t read_bit_or(reader *reader)
+{
+    int64_t value = read_bit_xor(reader);
+    while (take(reader, "|"))
+        value |= read_bit_xor(reader);
+    return value;
+}
+
+static int64_t read_and(reader *reader)
+{
+    int64_t value = read_bit_or(reader);
     while (take(reader, "&&")) {
         bool reached = value != 0;
         reader->unreached += !reached;
-        int64_t right = read_equality(reader);
+        int64_t right = read_bit_or(reader);
         reader->unreached -= !reached;
         value = reached && right;
     }
     return value;
 }
 
-static int64_t read_any(reader *reader)
+static int64_t read_or(reader *reader)
 {
     int64_t value = read_and(reader);
     while (take(reader, "||")) {
@@ -266,11 +333,32 @@ static int64_t read_any(reader *reader)
     return value;
 }
 
+static int64_t read_any(reader *reader)
+{
+    int64_t condition = read_or(reader);
+    if (reader->depth == DEPTH_MAX)
+        return fail(reader, "names or parentheses go too deep");
+    if (!take(reader, "?"))
+        return condition;
+    reader->depth++;
+    reader->unreached += !condition;
+    int64_t if_true = read_any(reader);
+    reader->unreached -= !condition;
+    if (!take(reader, ":"))
+        return fail(reader, "a ? has no :");
+    reader->unreached += !!condition;
+    int64_t if_false = read_any(reader);
+    reader->unreached -= !!condition;
+    reader->depth--;
+    return condition ? if_true : if_false;
+}
+
 rung_status rungi_expression_value(const char *whole, size_t length, rungi_name_lookup lookup,
-                                   const void *names, int64_t *value)
+                                   const void *names, bool unknown_is_zero, int64_t *value)
 {
     reader reader = {.texts = {{whole, whole + length}}, .text_count = 1, .whole = whole,
-                     .whole_length = length, .lookup = lookup, .names = names};
+                     .whole_length = length, .lookup = lookup, .names = names,
+                     .unknown_is_zero = unknown_is_zero};
     int64_t result = read_any(&reader);
     if (reader.status == RUNG_OK && next(&reader))
         fail(&reader, "something is left over");

@@ -48,12 +48,20 @@ static rung_status send(rung_queue *queue, transfer *transfer)
 
 static rung_status fetch(rung_queue *queue, transfer *transfer)
 {
-    rung_status status = rung_buffer_read(queue, transfer->dense.buffer, 0, transfer->bytes,
-                                          transfer->staged.data, NULL);
+    return rung_buffer_read(queue, transfer->dense.buffer, 0, transfer->bytes, transfer->staged.data,
+                            NULL);
+}
+
+/* Whatever happened, nothing may still read or write what is freed next. The first
+ * failure is the one that is told. */
+static rung_status finish(rung_queue *queue, rung_status status)
+{
+    rungi_error first;
     if (status == RUNG_OK)
-        status = rung_queue_finish(queue);
-    if (status == RUNG_OK && transfer->stage)
-        rungi_matrix_copy(&transfer->staged, transfer->view);
+        return rung_queue_finish(queue);
+    rungi_error_save(&first);
+    rung_queue_finish(queue);
+    rungi_error_restore(&first);
     return status;
 }
 
@@ -74,14 +82,12 @@ static rung_status run(rung_device *device, rung_queue *queue, const rung_proble
         status = rung_buffer_create(device, plan->info.workspace, &options.workspace);
     if (status == RUNG_OK)
         status = rung_plan_run(plan, queue, problem, &options);
-    if (status == RUNG_OK)
-        status = rung_queue_finish(queue);
+    status = finish(queue, status);
     rung_buffer_destroy(options.workspace);
     rung_plan_destroy(plan);
     return status;
 }
 
-/* What is not read is not sent either. */
 static rung_status run_there(rung_device *device, rung_queue *queue, const rung_problem *problem)
 {
     transfer a = {0}, b = {0}, c = {0};
@@ -90,9 +96,9 @@ static rung_status run_there(rung_device *device, rung_queue *queue, const rung_
         status = prepare(device, &problem->b, &b);
     if (status == RUNG_OK)
         status = prepare(device, &problem->c, &c);
-    if (status == RUNG_OK && problem->alpha != 0.0)
+    if (status == RUNG_OK)
         status = send(queue, &a);
-    if (status == RUNG_OK && problem->alpha != 0.0)
+    if (status == RUNG_OK)
         status = send(queue, &b);
     if (status == RUNG_OK && problem->beta != 0.0)
         status = send(queue, &c);
@@ -102,11 +108,29 @@ static rung_status run_there(rung_device *device, rung_queue *queue, const rung_
     }
     if (status == RUNG_OK)
         status = fetch(queue, &c);
-    else
-        device->ops->queue_finish(queue); /* nothing may still read what is freed now */
+    status = finish(queue, status);
+    if (status == RUNG_OK && c.stage)
+        rungi_matrix_copy(&c.staged, c.view);
     clean_up(device->context, &a);
     clean_up(device->context, &b);
     clean_up(device->context, &c);
+    return status;
+}
+
+static rung_status run_on(rung_context *context, rung_device *device, const rung_problem *problem)
+{
+    rung_queue *queue;
+    rung_status status = rungi_context_take_queue(context, device, &queue);
+    if (status != RUNG_OK)
+        return status;
+    status = device->takes_data ? run(device, queue, problem) : run_there(device, queue, problem);
+    if (status == RUNG_DEVICE_LOST) {
+        rungi_error why;
+        rungi_error_save(&why);
+        rungi_context_forget_device(context, device);
+        rungi_error_restore(&why);
+    }
+    rungi_context_give_queue(context, queue);
     return status;
 }
 
@@ -115,7 +139,6 @@ rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_m
 {
     rung_problem problem = {alpha, a, b, beta, c};
     rung_device *device;
-    rung_queue *queue;
     context = rungi_context_of(context);
     if (!context)
         return RUNG_NO_MEMORY;
@@ -123,13 +146,18 @@ rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_m
         return rungi_fail(RUNG_INVALID, "rung_gemm takes matrices in memory; for buffers make a plan "
                           "and run it on a queue");
     rung_status status = rung_problem_check(&problem);
-    if (status == RUNG_OK)
-        status = rungi_context_device(context, &device);
-    if (status == RUNG_OK)
-        status = rungi_context_take_queue(context, device, &queue);
     if (status != RUNG_OK)
         return status;
-    status = device->takes_data ? run(device, queue, &problem) : run_there(device, queue, &problem);
-    rungi_context_give_queue(context, queue);
+    problem.alpha = rungi_problem_scalar(&problem, alpha);
+    problem.beta = rungi_problem_scalar(&problem, beta);
+    if (problem.alpha == 0.0) { /* what is not read is not brought over either */
+        problem.a.cols = 0;
+        problem.b.rows = 0;
+    }
+    status = rungi_context_device(context, &device);
+    if (status == RUNG_OK) {
+        status = run_on(context, device, &problem);
+        rung_device_close(device);
+    }
     return status;
 }

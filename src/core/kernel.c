@@ -28,6 +28,13 @@ void rungi_kernel_free(rung_kernel *kernel)
         rungi_context_release(context);
 }
 
+static void set_defaults(const rung_kernel *kernel, rungi_values *values)
+{
+    memset(values, 0, sizeof *values);
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++)
+        values->value[i] = kernel->parameters[i].value;
+}
+
 static rung_status make_kernel(rung_context *context, const rungi_backend *backend,
                                const char *file, const char *text, rung_kernel **out)
 {
@@ -44,6 +51,10 @@ static rung_status make_kernel(rung_context *context, const rungi_backend *backe
         rungi_kernel_free(kernel);
         return status;
     }
+    rungi_values defaults;
+    set_defaults(kernel, &defaults);
+    rungi_kernel_values_text(kernel, &defaults, kernel->defaults, sizeof kernel->defaults);
+    kernel->info.defaults = kernel->defaults;
     kernel->info.name = kernel->info.file;
     *out = kernel;
     return RUNG_OK;
@@ -60,23 +71,21 @@ rung_status rung_kernel_from_source(rung_context *context, const char *backend_n
     context = rungi_context_of(context);
     if (!context)
         return RUNG_NO_MEMORY;
-    for (int i = 0; rungi_backends[i]; i++) {
-        const rungi_backend *backend = rungi_backends[i];
-        if (strcmp(backend->name, backend_name) != 0)
-            continue;
-        if (backend->source_types == 0)
-            return rungi_fail(RUNG_UNSUPPORTED, "the %s device compiles no files; use an OpenCL one "
-                              "for %s", backend_name, file);
-        rung_status status = make_kernel(context, backend, file, text, kernel);
-        if (status != RUNG_OK)
-            return status;
-        (*kernel)->info.types = backend->source_types;
-        rungi_context_retain(context);
-        (*kernel)->holds_context = true;
-        atomic_init(&(*kernel)->references, 1);
-        return RUNG_OK;
-    }
-    return rungi_fail(RUNG_NO_DEVICE, "there is no backend \"%s\"", backend_name);
+    int index = rungi_backend_index(backend_name);
+    if (index < 0)
+        return RUNG_NO_DEVICE;
+    const rungi_backend *backend = rungi_backends[index];
+    if (backend->source_types == 0)
+        return rungi_fail(RUNG_UNSUPPORTED, "the %s device compiles no files; use an OpenCL one for %s",
+                          backend_name, file);
+    rung_status status = make_kernel(context, backend, file, text, kernel);
+    if (status != RUNG_OK)
+        return status;
+    (*kernel)->info.types = backend->source_types;
+    rungi_context_retain(context);
+    (*kernel)->holds_context = true;
+    atomic_init(&(*kernel)->references, 1);
+    return RUNG_OK;
 }
 
 /* The count is the one thing about a shared kernel that changes. */
@@ -87,7 +96,8 @@ static atomic_int *references_of(const rung_kernel *kernel)
 
 const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel)
 {
-    atomic_fetch_add(references_of(kernel), 1);
+    if (kernel->holds_context)
+        atomic_fetch_add(references_of(kernel), 1);
     return kernel;
 }
 
@@ -139,18 +149,16 @@ rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t i
     context = rungi_context_of(context);
     if (!context)
         return RUNG_NO_MEMORY;
-    for (int i = 0; rungi_backends[i]; i++) {
-        if (strcmp(rungi_backends[i]->name, backend) != 0)
-            continue;
-        if (index < 0 || index >= rungi_backends[i]->ladder_count)
-            return rungi_fail(RUNG_NOT_FOUND, "the %s ladder has %lld kernels", backend,
-                              (long long)rungi_backends[i]->ladder_count);
-        pthread_mutex_lock(&context->lock);
-        rung_status status = step_kernel(context, i, index, kernel);
-        pthread_mutex_unlock(&context->lock);
-        return status;
-    }
-    return rungi_fail(RUNG_NO_DEVICE, "there is no backend \"%s\"", backend);
+    int i = rungi_backend_index(backend);
+    if (i < 0)
+        return RUNG_NO_DEVICE;
+    if (index < 0 || index >= rungi_backends[i]->ladder_count)
+        return rungi_fail(RUNG_NOT_FOUND, "the %s ladder has %lld kernels", backend,
+                          (long long)rungi_backends[i]->ladder_count);
+    pthread_mutex_lock(&context->lock);
+    rung_status status = step_kernel(context, i, index, kernel);
+    pthread_mutex_unlock(&context->lock);
+    return status;
 }
 
 /* "04_shared" is called so, or "shared", or by its number: "4", "04". */
@@ -210,13 +218,19 @@ static rungi_name look_up(const void *opaque, const char *name, size_t length)
     return (rungi_name){.known = false};
 }
 
+static rung_status evaluate(const rung_kernel *kernel, const rungi_values *values,
+                            rungi_slice expression, bool unknown_is_zero, int64_t *number)
+{
+    names names = {kernel, values};
+    rung_status status = rungi_expression_value(expression.text, expression.length, look_up, &names,
+                                                unknown_is_zero, number);
+    return status == RUNG_OK ? status : rungi_fail_in(status, "%s", kernel->info.file);
+}
+
 rung_status rungi_kernel_number(const rung_kernel *kernel, const rungi_values *values,
                                 rungi_slice expression, int64_t *number)
 {
-    names names = {kernel, values};
-    rung_status status =
-        rungi_expression_value(expression.text, expression.length, look_up, &names, number);
-    return status == RUNG_OK ? status : rungi_fail_in(status, "%s", kernel->info.file);
+    return evaluate(kernel, values, expression, false, number);
 }
 
 /* One "NAME=16"; `end` is behind it. */
@@ -244,9 +258,7 @@ static rung_status set_value(const rung_kernel *kernel, const char *text, const 
 
 rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, rungi_values *values)
 {
-    memset(values, 0, sizeof *values);
-    for (int64_t i = 0; i < kernel->info.parameter_count; i++)
-        values->value[i] = kernel->parameters[i].value;
+    set_defaults(kernel, values);
     while (text && *text) {
         const char *end = text + strcspn(text, ",");
         rung_status status = set_value(kernel, text, end, values);
@@ -257,9 +269,10 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, run
     for (int64_t i = 0; i < kernel->info.constraint_count; i++) {
         const rung_constraint *constraint = &kernel->constraints[i];
         int64_t refused;
-        rung_status status = rungi_kernel_number(
-            kernel, values, rungi_slice_of(constraint->refused_if, strlen(constraint->refused_if)),
-            &refused);
+        rung_status status =
+            evaluate(kernel, values,
+                     rungi_slice_of(constraint->refused_if, strlen(constraint->refused_if)), true,
+                     &refused);
         if (status != RUNG_OK)
             return status;
         if (refused)

@@ -22,6 +22,15 @@ typedef struct rungi_macro {
     rungi_slice name, text;
 } rungi_macro;
 
+/* A line that includes a header by a name in quotes. */
+typedef struct rungi_include {
+    rungi_slice name;
+    rungi_slice line; /* the whole of it, without its end */
+    int64_t     number;
+} rungi_include;
+
+enum { RUNGI_INCLUDES_MAX = 8 };
+
 struct rung_kernel {
     rung_kernel_info         info;
     rung_context            *context;
@@ -34,8 +43,11 @@ struct rung_kernel {
     rungi_slice              threads; /* an expression */
     rung_parameter          *parameters;
     rung_constraint         *constraints;
+    rungi_include            includes[RUNGI_INCLUDES_MAX];
+    int64_t                  include_count;
     rungi_macro             *macros;
     int64_t                  macro_count;
+    char                     defaults[RUNGI_PARAMETERS_TEXT];
     char                    *strings; /* names and reasons, cut out of the text */
     int64_t                 *choices;
 };

@@ -9,6 +9,7 @@
  *     #ifndef NAME / #define NAME number // choices / #endif      a parameter
  *     #if expression / #error "reason" / #endif                   a constraint
  *     #define NAME expression                                     a macro
+ *     #include "name"                                             a header of ours
  *     KERNEL(expression) name(                                    the function
  */
 #include "core/kernel.h"
@@ -19,6 +20,8 @@
 #include <string.h>
 
 typedef struct line {
+    rungi_slice whole;
+    int64_t     number;
     rungi_slice word; /* "define" of a directive, empty for other lines */
     rungi_slice rest; /* after the word, without comments */
     rungi_slice note; /* the comment at its end, without its marks */
@@ -27,6 +30,7 @@ typedef struct line {
 /* What the scan of one file goes through. */
 typedef struct scan {
     const char *at;
+    int64_t     lines; /* gone past */
     bool        in_comment;
     int         conditionals; /* open ones */
 } scan;
@@ -119,6 +123,8 @@ static bool next_line(scan *scan, line *line)
     if (!*start)
         return false;
     measure_line(scan, &code_end, &line->note);
+    line->whole = rungi_slice_of(start, strcspn(start, "\n"));
+    line->number = ++scan->lines;
     line->note = trimmed(line->note);
     line->rest = rungi_slice_of(start, began_in_comment ? 0 : (size_t)(code_end - start));
     line->rest = trimmed(line->rest);
@@ -218,6 +224,22 @@ static void read_constraint(rung_kernel *kernel, scan *scan, rungi_slice conditi
     scan->conditionals--;
 }
 
+static rung_status read_include(rung_kernel *kernel, const line *line)
+{
+    rungi_slice name = line->rest;
+    if (name.length < 3 || name.text[0] != '"' || name.text[name.length - 1] != '"')
+        return RUNG_OK;
+    if (kernel->include_count == RUNGI_INCLUDES_MAX)
+        return rungi_fail(RUNG_INVALID, "%s includes more than %d headers", kernel->info.file,
+                          RUNGI_INCLUDES_MAX);
+    kernel->includes[kernel->include_count++] = (rungi_include){
+        .name = rungi_slice_of(name.text + 1, name.length - 2),
+        .line = line->whole,
+        .number = line->number,
+    };
+    return RUNG_OK;
+}
+
 static rung_status read_directive(rung_kernel *kernel, scan *scan, const line *line, char **room,
                                   int64_t **choices)
 {
@@ -230,6 +252,8 @@ static rung_status read_directive(rung_kernel *kernel, scan *scan, const line *l
             return read_parameter(kernel, scan, line->rest, room, choices);
         if (outermost && is(line->word, "if"))
             read_constraint(kernel, scan, line->rest, room);
+    } else if (is(line->word, "include") && scan->conditionals == 0) {
+        return read_include(kernel, line);
     } else if (is(line->word, "define") && scan->conditionals == 0) {
         rungi_slice name = take_name(&rest);
         if (name.length > 0 && (rest.length == 0 || rest.text[0] != '('))

@@ -71,14 +71,19 @@ rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int6
 
 bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
 {
+    int64_t size = rung_type_size(matrix->type), last = 0, end = matrix->offset, bytes;
     *elements = 0;
+    /* Strides count even where they are never taken, in a matrix of one row or of
+     * none: nobody behind this check has to ask again. */
+    if (!rungi_multiply(matrix->row_stride, size, &bytes) ||
+        !rungi_multiply(matrix->col_stride, size, &bytes) || !rungi_multiply(end, size, &bytes))
+        return false;
     if (rungi_matrix_is_empty(matrix))
         return true;
-    int64_t last = 0, end = matrix->offset, bytes;
     bool fits = rungi_multiply_add(matrix->rows - 1, matrix->row_stride, &last) &&
                 rungi_multiply_add(matrix->cols - 1, matrix->col_stride, &last) &&
                 rungi_add(last, 1, elements) && rungi_add(end, *elements, &end) &&
-                rungi_multiply(end, rung_type_size(matrix->type), &bytes);
+                rungi_multiply(end, size, &bytes);
     return fits && (uint64_t)bytes <= PTRDIFF_MAX;
 }
 

@@ -34,17 +34,44 @@ static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const 
     return status;
 }
 
-/* The highest step of the ladder that takes the problem. Its refusals are kept
- * for the log, one sentence each. */
-static rung_status choose_kernel(rung_plan *plan, const char *parameters)
+/* With the kernel's defaults, and where the device cannot take those (a block of too
+ * many threads), with each other choice of one parameter. */
+static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
+{
+    rungi_error first;
+    rung_status status = try_kernel(plan, kernel, NULL);
+    if (status != RUNG_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK)
+        return status;
+    rungi_error_save(&first);
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
+        const rung_parameter *parameter = &kernel->parameters[i];
+        for (int64_t j = 0; j < parameter->choice_count; j++) {
+            char choice[RUNGI_PARAMETER_NAME + 24];
+            snprintf(choice, sizeof choice, "%s=%lld", parameter->name,
+                     (long long)parameter->choices[j]);
+            if (try_kernel(plan, kernel, choice) == RUNG_OK)
+                return RUNG_OK;
+        }
+    }
+    rungi_error_restore(&first);
+    return status;
+}
+
+/* The highest step of the ladder that takes the problem. Its refusals are kept for
+ * the log, one sentence each. */
+static rung_status choose_kernel(rung_plan *plan)
 {
     const rungi_backend *backend = plan->device->backend;
     rung_status status = RUNG_UNSUPPORTED;
+    rungi_error before;
+    rungi_error_save(&before);
     for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
         rung_kernel *kernel;
         status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
         if (status == RUNG_OK)
-            status = try_kernel(plan, kernel, parameters);
+            status = try_choices(plan, kernel);
+        if (status == RUNG_OK)
+            rungi_error_restore(&before); /* a refusal on the way is no failure */
         if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
             return status;
         size_t used = strlen(plan->refused);
@@ -77,8 +104,11 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
             return rungi_fail(RUNG_INVALID, "%s was found in another context than the device's",
                               options->kernel->info.name);
         status = try_kernel(plan, options->kernel, options->parameters);
+    } else if (options && options->parameters && *options->parameters) {
+        return rungi_fail(RUNG_INVALID, "parameters are a kernel's; say which kernel \"%s\" are for",
+                          options->parameters);
     } else {
-        status = choose_kernel(plan, options ? options->parameters : NULL);
+        status = choose_kernel(plan);
     }
     if (status != RUNG_OK)
         return status;
@@ -111,6 +141,9 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     plan->problem.c = form_of(problem->c);
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
+        rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was refused: %s", device->info.name,
+                  (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols,
+                  rung_type_name(problem->c.type), rung_error_text());
         rungi_release(device->context, plan);
         return status;
     }
@@ -184,9 +217,12 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
         status = check_run(plan, queue, problem, options);
     if (status != RUNG_OK)
         return status;
+    rung_problem rounded = *problem;
+    rounded.alpha = rungi_problem_scalar(problem, problem->alpha);
+    rounded.beta = rungi_problem_scalar(problem, problem->beta);
     rungi_sizes sizes = {problem->c.rows, problem->c.cols,
-                         problem->alpha == 0.0 ? 0 : problem->a.cols};
+                         rounded.alpha == 0.0 ? 0 : problem->a.cols};
     if (plan->device->context->verbose > 0)
-        return rungi_trace_run(plan, queue, problem, sizes, options);
-    return plan->device->ops->plan_run(plan, queue, problem, sizes, options);
+        return rungi_trace_run(plan, queue, problem, &rounded, sizes, options);
+    return plan->device->ops->plan_run(plan, queue, &rounded, sizes, options);
 }

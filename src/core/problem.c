@@ -48,17 +48,20 @@ typedef struct rectangle {
     int64_t     bytes; /* from the first byte to one past the last */
 } rectangle;
 
+/* The first byte of a view's memory, in its space. */
+static uintptr_t place_of(const rung_matrix *matrix)
+{
+    return matrix->buffer ? matrix->buffer->place : (uintptr_t)matrix->data;
+}
+
 static rectangle rectangle_of(const rung_matrix *matrix)
 {
     int64_t size = rung_type_size(matrix->type), span = 0;
     bool rows_outside = matrix->row_stride >= matrix->col_stride;
     rungi_matrix_span(matrix, &span);
-    const void *space = NULL;
-    uintptr_t base = matrix->buffer ? rungi_buffer_place(matrix->buffer, &space)
-                                    : (uintptr_t)matrix->data;
     return (rectangle){
-        .space = space,
-        .first = base + (uintptr_t)(matrix->offset * size),
+        .space = matrix->buffer ? matrix->buffer->space : NULL,
+        .first = place_of(matrix) + (uintptr_t)(matrix->offset * size),
         .size = size,
         .outer_stride = size * (rows_outside ? matrix->row_stride : matrix->col_stride),
         .outer_count = rows_outside ? matrix->rows : matrix->cols,
@@ -175,6 +178,11 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
     return RUNG_OK;
 }
 
+double rungi_problem_scalar(const rung_problem *problem, double scalar)
+{
+    return problem->c.type == RUNG_F64 || is_integer_type(problem->c.type) ? scalar : (float)scalar;
+}
+
 bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y)
 {
     const rung_matrix *left[] = {&x->a, &x->b, &x->c}, *right[] = {&y->a, &y->b, &y->c};
@@ -191,15 +199,12 @@ bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y)
 static rung_status check_place(const char *name, const rung_matrix *matrix)
 {
     int64_t span, size = rung_type_size(matrix->type);
-    const void *space;
     if (rungi_matrix_is_empty(matrix))
         return RUNG_OK;
     if (!matrix->data == !matrix->buffer)
         return rungi_fail(RUNG_INVALID, "%s has %s; a view has data or a buffer", name,
                           matrix->data ? "data and a buffer" : "neither data nor a buffer");
-    uintptr_t start = matrix->buffer ? rungi_buffer_place(matrix->buffer, &space)
-                                     : (uintptr_t)matrix->data;
-    if (start % (uintptr_t)size != 0)
+    if (place_of(matrix) % (uintptr_t)size != 0)
         return rungi_fail(RUNG_INVALID, "the memory of %s is not aligned to its element, %lld bytes",
                           name, (long long)size);
     if (!matrix->buffer)

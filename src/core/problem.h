@@ -13,6 +13,9 @@ rung_status rungi_problem_check_form(const rung_problem *problem);
 /* The memory of a problem whose form is sound: bounds, places and overlap. */
 rung_status rungi_problem_check_memory(const rung_problem *problem);
 
+/* A scalar as the sum's type holds it: what is compared with 0 is what is used. */
+double rungi_problem_scalar(const rung_problem *problem, double scalar);
+
 /* Whether two problems have the same types, sizes and strides. */
 bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y);
 

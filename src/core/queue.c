@@ -174,14 +174,6 @@ void *rung_buffer_native(const rung_buffer *buffer)
     return buffer ? buffer->device->ops->buffer_native(buffer) : NULL;
 }
 
-uintptr_t rungi_buffer_place(const rung_buffer *buffer, const void **space)
-{
-    void *native = buffer->device->ops->buffer_native(buffer);
-    bool ours = buffer->device->takes_data;
-    *space = ours ? NULL : native;
-    return (ours ? (uintptr_t)native : 0) + (uintptr_t)buffer->offset;
-}
-
 /* ---- Work ------------------------------------------------------------------------------ */
 
 static const rung_run_options no_options;

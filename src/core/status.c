@@ -8,7 +8,7 @@
 
 /* Long enough for a sentence and the first screen of a compiler's log; what is
  * longer is cut. It is the thread's own, so that failures need no lock. */
-static _Thread_local char last_error[4096];
+static _Thread_local char last_error[sizeof(rungi_error)];
 
 #define RUNGI_TEXT_OF(x)  #x
 #define RUNGI_DOTTED(a, b, c) RUNGI_TEXT_OF(a) "." RUNGI_TEXT_OF(b) "." RUNGI_TEXT_OF(c)
@@ -43,6 +43,16 @@ const char *rung_error_text(void)
     return last_error;
 }
 
+void rungi_error_save(rungi_error *error)
+{
+    memcpy(error->text, last_error, sizeof last_error);
+}
+
+void rungi_error_restore(const rungi_error *error)
+{
+    memcpy(last_error, error->text, sizeof last_error);
+}
+
 rung_status rungi_fail(rung_status status, const char *format, ...)
 {
     va_list arguments;
@@ -54,14 +64,14 @@ rung_status rungi_fail(rung_status status, const char *format, ...)
 
 rung_status rungi_fail_in(rung_status status, const char *format, ...)
 {
-    char cause[sizeof last_error];
-    memcpy(cause, last_error, sizeof cause);
+    rungi_error cause;
+    rungi_error_save(&cause);
 
     va_list arguments;
     va_start(arguments, format);
     int used = vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
     if (used >= 0 && (size_t)used < sizeof last_error)
-        snprintf(last_error + used, sizeof last_error - (size_t)used, ": %s", cause);
+        snprintf(last_error + used, sizeof last_error - (size_t)used, ": %s", cause.text);
     return status;
 }

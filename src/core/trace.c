@@ -27,7 +27,7 @@ static void append(char *text, size_t capacity, const char *format, ...)
     va_end(arguments);
 }
 
-/* Strides that `rung verify` would not take by itself. */
+/* Strides and offset that `rung verify` would not take by itself. */
 static void append_strides(char *text, size_t capacity, const char *option,
                            const rung_matrix *matrix)
 {
@@ -35,6 +35,11 @@ static void append_strides(char *text, size_t capacity, const char *option,
     if (matrix->row_stride != plain.row_stride || matrix->col_stride != plain.col_stride)
         append(text, capacity, " --%s %lld,%lld", option, (long long)matrix->row_stride,
                (long long)matrix->col_stride);
+    else if (matrix->offset != 0)
+        append(text, capacity, " --%s %lld,%lld", option, (long long)plain.row_stride,
+               (long long)plain.col_stride);
+    if (matrix->offset != 0)
+        append(text, capacity, ",%lld", (long long)matrix->offset);
 }
 
 static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_problem *problem)
@@ -61,8 +66,36 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
            *plan->refused ? plan->refused : "none");
 }
 
-rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                            rungi_sizes sizes, const rung_run_options *options)
+/* A failure here is not the caller's: its own sentence stays. */
+static void tell_first(rung_queue *queue)
+{
+    rung_context *context = queue->device->context;
+    rungi_trace_line *line = queue->lines;
+    rungi_error before;
+    int64_t time;
+    queue->lines = line->next;
+    if (!queue->lines)
+        queue->last_line = NULL;
+    rungi_error_save(&before);
+    if (rung_event_time(line->event, &time) == RUNG_OK)
+        rungi_log(context, 1, "%s%.6f ms%s", line->head, (double)time * 1e-6, line->tail);
+    else
+        rungi_log(context, 1, "%stime unknown%s", line->head, line->tail);
+    rung_event_destroy(line->event);
+    rungi_error_restore(&before);
+    rungi_release(context, line);
+}
+
+/* So that lines do not pile up where a caller waits by events alone. */
+static void tell_done(rung_queue *queue)
+{
+    while (queue->lines && queue->device->ops->event_is_done(queue->lines->event))
+        tell_first(queue);
+}
+
+rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
+                            const rung_problem *rounded, rungi_sizes sizes,
+                            const rung_run_options *options)
 {
     rung_context *context = plan->device->context;
     rungi_trace_line *line = rungi_new(context, sizeof *line);
@@ -72,7 +105,7 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
     if (status == RUNG_OK) {
         rung_run_options traced = *options;
         traced.signal = line->event;
-        status = plan->device->ops->plan_run(plan, queue, problem, sizes, &traced);
+        status = plan->device->ops->plan_run(plan, queue, rounded, sizes, &traced);
     }
     if (status != RUNG_OK) {
         rung_event_destroy(line->event);
@@ -81,26 +114,18 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
     }
     if (options->signal)
         plan->device->ops->event_copy(line->event, options->signal);
-    describe(line, plan, problem);
-    rungi_trace_line **end = &queue->lines;
-    while (*end)
-        end = &(*end)->next;
-    *end = line;
+    describe(line, plan, given);
+    tell_done(queue);
+    if (queue->last_line)
+        queue->last_line->next = line;
+    else
+        queue->lines = line;
+    queue->last_line = line;
     return RUNG_OK;
 }
 
 void rungi_trace_tell(rung_queue *queue)
 {
-    rung_context *context = queue->device->context;
-    while (queue->lines) {
-        rungi_trace_line *line = queue->lines;
-        int64_t time;
-        queue->lines = line->next;
-        if (rung_event_time(line->event, &time) == RUNG_OK)
-            rungi_log(context, 1, "%s%.6f ms%s", line->head, (double)time * 1e-6, line->tail);
-        else
-            rungi_log(context, 1, "%stime unknown%s", line->head, line->tail);
-        rung_event_destroy(line->event);
-        rungi_release(context, line);
-    }
+    while (queue->lines)
+        tell_first(queue);
 }

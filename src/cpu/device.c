@@ -68,7 +68,7 @@ static void describe(rung_device_info *info)
     info->memory_bytes = known(sysconf(_SC_PHYS_PAGES)) * known(sysconf(_SC_PAGESIZE));
     info->max_buffer_bytes = info->memory_bytes;
 #ifdef _SC_LEVEL3_CACHE_SIZE
-    info->l2_bytes = known(sysconf(_SC_LEVEL3_CACHE_SIZE));
+    info->last_cache_bytes = known(sysconf(_SC_LEVEL3_CACHE_SIZE));
 #endif
 }
 
@@ -135,6 +135,12 @@ static rung_status event_wait(rung_event *event)
     return RUNG_OK;
 }
 
+static bool event_is_done(rung_event *event)
+{
+    (void)event;
+    return true;
+}
+
 static rung_status event_time(rung_event *event, int64_t *nanoseconds)
 {
     *nanoseconds = ((cpu_event *)event)->nanoseconds;
@@ -162,7 +168,6 @@ static void *event_native(const rung_event *event)
 static rung_status buffer_create(rung_device *device, void *native, int64_t offset, int64_t bytes,
                                  rung_buffer **buffer)
 {
-    (void)offset;
     cpu_buffer *made = rungi_new(device->context, sizeof *made);
     if (!made)
         return RUNG_NO_MEMORY;
@@ -172,6 +177,7 @@ static rung_status buffer_create(rung_device *device, void *native, int64_t offs
         rungi_release(device->context, made);
         return RUNG_NO_MEMORY;
     }
+    made->base.place = (uintptr_t)made->memory + (uintptr_t)offset;
     *buffer = &made->base;
     return RUNG_OK;
 }
@@ -276,6 +282,7 @@ static const rungi_device_ops ops = {
     .event_create = event_create,
     .event_wait = event_wait,
     .event_time = event_time,
+    .event_is_done = event_is_done,
     .event_copy = event_copy,
     .event_destroy = event_destroy,
     .event_native = event_native,

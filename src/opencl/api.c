@@ -87,6 +87,10 @@ DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
     X(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, DEVICE_LOST, ": an event waited for had failed") \
     X(CL_PROFILING_INFO_NOT_AVAILABLE,     UNSUPPORTED, ": the queue was made without profiling") \
     X(CL_BUILD_PROGRAM_FAILURE,            COMPILE,     "")                        \
+    X(CL_COMPILER_NOT_AVAILABLE,           COMPILE,     ": the driver has no compiler") \
+    X(CL_INVALID_BUILD_OPTIONS,            COMPILE,     ": the compiler does not take the options") \
+    X(CL_INVALID_PROGRAM_EXECUTABLE,       COMPILE,     ": the program is not built for this device") \
+    X(CL_INVALID_KERNEL_NAME,              COMPILE,     ": the program has no kernel of that name") \
     X(CL_INVALID_CONTEXT,                  INVALID,     ": an object of another cl_context") \
     X(CL_INVALID_MEM_OBJECT,               INVALID,     ": not a buffer of this cl_context") \
     X(CL_INVALID_COMMAND_QUEUE,            INVALID,     ": not a queue")           \
@@ -100,6 +104,15 @@ DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
     X(CL_INVALID_WORK_ITEM_SIZE,           UNSUPPORTED, ": the device takes no block of so many threads") \
     X(CL_INVALID_GLOBAL_WORK_SIZE,         UNSUPPORTED, ": the device takes no grid of so many threads")
 
+rung_status rungi_cl_fail_waiting(cl_int error, const char *function)
+{
+    /* Not a want of memory: it is how drivers tell that a kernel went wild. */
+    if (error == CL_OUT_OF_RESOURCES)
+        return rungi_fail(RUNG_DEVICE_LOST, "%s: CL_OUT_OF_RESOURCES: the work failed on the device"
+                          DEVICE_FAILED, function);
+    return rungi_cl_fail(error, function);
+}
+
 rung_status rungi_cl_fail(cl_int error, const char *function)
 {
     switch (error) {
@@ -109,5 +122,7 @@ rung_status rungi_cl_fail(cl_int error, const char *function)
         RUNGI_CL_ERROR_LIST(X)
 #undef X
     }
+    if (error <= CL_INVALID_VALUE && error >= CL_INVALID_DEVICE_PARTITION_COUNT)
+        return rungi_fail(RUNG_INVALID, "%s: OpenCL error %d", function, (int)error);
     return rungi_fail(RUNG_DEVICE_LOST, "%s: OpenCL error %d" DEVICE_FAILED, function, (int)error);
 }

@@ -56,4 +56,7 @@ void rungi_cl_release_kernel(rungi_cl *cl, cl_kernel kernel);
 /* The status and the sentence of an OpenCL error in that function. */
 rung_status rungi_cl_fail(cl_int error, const char *function);
 
+/* The same where work is waited for. */
+rung_status rungi_cl_fail_waiting(cl_int error, const char *function);
+
 #endif /* RUNGI_OPENCL_API_H */

@@ -11,7 +11,10 @@ enum { PLATFORMS_MAX = 16, DEVICES_MAX = 64 };
 /* ---- What a device tells ----------------------------------------------------------------------- */
 
 /* Attributes that NVIDIA's and AMD's drivers add; their headers are not needed. */
-enum { WARP_SIZE_NV = 0x4003, REGISTERS_PER_BLOCK_NV = 0x4002, WAVEFRONT_WIDTH_AMD = 0x4043 };
+enum {
+    CAPABILITY_MAJOR_NV = 0x4000, CAPABILITY_MINOR_NV = 0x4001, REGISTERS_PER_BLOCK_NV = 0x4002,
+    WARP_SIZE_NV = 0x4003, WAVEFRONT_WIDTH_AMD = 0x4043
+};
 
 static int64_t number(rungi_cl *cl, cl_device_id id, cl_device_info what, size_t size)
 {
@@ -35,6 +38,13 @@ static bool has_extension(rungi_cl *cl, cl_device_id id, const char *name)
     return strstr(extensions, name) != NULL;
 }
 
+/* FP32 multiply-adds a clock and multiprocessor, by compute capability. */
+static int64_t lanes_of(int64_t major, int64_t minor)
+{
+    bool halved = major == 7 || (major == 6 && minor == 0) || (major == 8 && minor == 0);
+    return halved ? 64 : 128;
+}
+
 static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_info *info)
 {
     cl_platform_id platform = NULL;
@@ -51,13 +61,16 @@ static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_i
     info->compute_units = number(cl, id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
     info->max_threads_block = number(cl, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
     info->shared_block = number(cl, id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
-    info->l2_bytes = number(cl, id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof(cl_ulong));
+    info->last_cache_bytes = number(cl, id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof(cl_ulong));
     info->clock_khz = 1000 * number(cl, id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof(cl_uint));
     info->memory_bytes = number(cl, id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
     info->max_buffer_bytes = number(cl, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
     if (has_extension(cl, id, "cl_nv_device_attribute_query")) {
         info->warp_size = number(cl, id, WARP_SIZE_NV, sizeof(cl_uint));
         info->registers_block = number(cl, id, REGISTERS_PER_BLOCK_NV, sizeof(cl_uint));
+        info->peak_f32 = 2 * lanes_of(number(cl, id, CAPABILITY_MAJOR_NV, sizeof(cl_uint)),
+                                      number(cl, id, CAPABILITY_MINOR_NV, sizeof(cl_uint))) *
+                         info->compute_units * info->clock_khz * 1000;
     } else if (has_extension(cl, id, "cl_amd_device_attribute_query")) {
         info->warp_size = number(cl, id, WAVEFRONT_WIDTH_AMD, sizeof(cl_uint));
     }
@@ -133,6 +146,7 @@ static const rungi_device_ops ops = {
     .event_create = rungi_opencl_event_create,
     .event_wait = rungi_opencl_event_wait,
     .event_time = rungi_opencl_event_time,
+    .event_is_done = rungi_opencl_event_is_done,
     .event_copy = rungi_opencl_event_copy,
     .event_destroy = rungi_opencl_event_destroy,
     .event_native = rungi_opencl_event_native,
@@ -161,6 +175,7 @@ static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context n
     made->cl = cl;
     made->context = native;
     made->id = id;
+    made->blocks_max = INT32_MAX; /* what CUDA takes in x: one shape serves both */
     describe(cl, id, index, &made->base.info);
     *device = &made->base;
     return RUNG_OK;

@@ -24,6 +24,7 @@ typedef struct rungi_opencl_device {
     cl_device_id          id;
     pthread_mutex_t       lock; /* of the programs */
     rungi_opencl_program *programs;
+    int64_t               blocks_max; /* of a launch */
 } rungi_opencl_device;
 
 typedef struct rungi_opencl_queue {
@@ -55,6 +56,7 @@ void       *rungi_opencl_queue_native(const rung_queue *queue);
 
 rung_status rungi_opencl_event_create(rung_device *device, void *native, rung_event **event);
 rung_status rungi_opencl_event_wait(rung_event *event);
+bool        rungi_opencl_event_is_done(rung_event *event);
 rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds);
 void        rungi_opencl_event_copy(const rung_event *from, rung_event *to);
 void        rungi_opencl_event_destroy(rung_event *event);

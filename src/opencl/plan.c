@@ -7,9 +7,6 @@
 #include "core/checked.h"
 #include "simt/simt.h"
 
-/* Held to what CUDA takes in x, so that one shape serves both. */
-static const int64_t blocks_max = INT32_MAX;
-
 typedef struct opencl_plan {
     pthread_mutex_t  lock; /* arguments belong to the kernel object, launches to threads */
     cl_kernel        kernel;
@@ -28,14 +25,18 @@ static rung_status check_threads(const rungi_opencl_device *device, const rung_k
     return RUNG_OK;
 }
 
-/* Shared memory and arguments are known only after compiling. */
+/* Registers, shared memory and arguments are known only after compiling. */
 static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel *kernel,
-                                  cl_kernel compiled)
+                                  int64_t threads, cl_kernel compiled)
 {
     cl_ulong shared = 0;
     cl_uint arguments = 0;
+    size_t threads_max = 0;
     cl_int error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_LOCAL_MEM_SIZE,
                                                       sizeof shared, &shared, NULL);
+    if (error == CL_SUCCESS)
+        error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                                   sizeof threads_max, &threads_max, NULL);
     if (error == CL_SUCCESS)
         error = device->cl->GetKernelInfo(compiled, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments,
                                           NULL);
@@ -45,17 +46,22 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
         return rungi_fail(RUNG_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
                           kernel->info.name, (long long)shared, device->base.info.name,
                           (long long)device->base.info.shared_block);
+    if ((uint64_t)threads > threads_max)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
+                          "registers for %zu", kernel->info.name, (long long)threads,
+                          device->base.info.name, threads_max);
     if (arguments != RUNGI_SIMT_ARGUMENTS)
         return rungi_fail(RUNG_INVALID, "%s takes %u arguments; a kernel takes the %d that dialect.h "
                           "lists", kernel->info.file, (unsigned)arguments, RUNGI_SIMT_ARGUMENTS);
     return RUNG_OK;
 }
 
-static rung_status make_kernel(rungi_opencl_device *device, const rung_plan *plan, cl_kernel *out)
+static rung_status make_kernel(rungi_opencl_device *device, const rung_plan *plan, int64_t threads,
+                               cl_kernel *out)
 {
     cl_program program;
     cl_int error;
-    char name[128];
+    char name[RUNGI_SIMT_NAME + 1];
     const rung_kernel *kernel = plan->kernel;
     rung_status status = rungi_opencl_program_of(device, kernel, &plan->values, &program);
     if (status != RUNG_OK)
@@ -65,7 +71,7 @@ static rung_status make_kernel(rungi_opencl_device *device, const rung_plan *pla
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clCreateKernel");
     rungi_cl_count(device->cl, RUNGI_CL_KERNEL);
-    status = check_compiled(device, kernel, *out);
+    status = check_compiled(device, kernel, threads, *out);
     if (status != RUNG_OK)
         rungi_cl_release_kernel(device->cl, *out);
     return status;
@@ -76,7 +82,8 @@ rung_status rungi_opencl_plan_create(rung_plan *plan)
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
     rungi_simt_shape shape;
     rung_status status = rungi_simt_shape_of(plan->kernel, &plan->values, plan->problem.c.rows,
-                                             plan->problem.c.cols, blocks_max, &shape);
+                                             plan->problem.c.cols, device->blocks_max,
+                                             &shape);
     if (status == RUNG_OK)
         status = check_threads(device, plan->kernel, shape.threads);
     if (status != RUNG_OK)
@@ -85,7 +92,7 @@ rung_status rungi_opencl_plan_create(rung_plan *plan)
     if (!own)
         return RUNG_NO_MEMORY;
     own->shape = shape;
-    status = make_kernel(device, plan, &own->kernel);
+    status = make_kernel(device, plan, shape.threads, &own->kernel);
     if (status == RUNG_OK && pthread_mutex_init(&own->lock, NULL) != 0) {
         rungi_cl_release_kernel(device->cl, own->kernel);
         status = rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for a plan");
@@ -177,9 +184,10 @@ typedef struct run_events {
 static void keep_event(rungi_cl *cl, run_events *events, cl_event event)
 {
     if (!events->first) {
-        events->first = event;
-        cl->RetainEvent(event);
-        rungi_cl_count(cl, RUNGI_CL_EVENT);
+        if (cl->RetainEvent(event) == CL_SUCCESS) {
+            events->first = event;
+            rungi_cl_count(cl, RUNGI_CL_EVENT);
+        }
     }
     rungi_cl_release_event(cl, events->last);
     events->last = event;

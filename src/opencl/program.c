@@ -59,8 +59,6 @@ static rung_status build(rungi_opencl_device *device, const char *file, rungi_op
     error = device->cl->BuildProgram(made->program, 1, &device->id, made->options, NULL, NULL);
     if (error != CL_SUCCESS)
         return fail_with_log(device, made->program, error, file, made->options);
-    rungi_log(device->base.context, 2, "rung: %s compiled %s %s", device->base.info.name, file,
-              made->options);
     return RUNG_OK;
 }
 
@@ -115,12 +113,17 @@ rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kern
     uint64_t key = key_of(source, options);
     pthread_mutex_lock(&device->lock);
     rungi_opencl_program *found = find_program(device, key, source, options);
-    if (found)
+    bool was_there = found != NULL;
+    if (was_there)
         rungi_release(device->base.context, source);
     else
         status = make_program(device, kernel->info.file, key, source, options, &found);
     *program = status == RUNG_OK ? found->program : NULL;
     pthread_mutex_unlock(&device->lock);
+    /* Not under the lock: the caller's log may call us again. */
+    if (status == RUNG_OK && !was_there)
+        rungi_log(device->base.context, 2, "rung: %s compiled %s %s", device->base.info.name,
+                  kernel->info.file, options);
     return status;
 }
 

@@ -9,13 +9,23 @@ static rungi_cl *cl_of(rung_device *device)
 
 /* ---- Queues ------------------------------------------------------------------------------------ */
 
-static rung_status check_in_order(rungi_cl *cl, cl_command_queue queue)
+static rung_status check_queue(rungi_opencl_device *own, cl_command_queue queue)
 {
+    rungi_cl *cl = own->cl;
     cl_command_queue_properties properties = 0;
+    cl_context context = NULL;
+    cl_device_id id = NULL;
     cl_int error = cl->GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                            NULL);
+    if (error == CL_SUCCESS)
+        error = cl->GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    if (error == CL_SUCCESS)
+        error = cl->GetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetCommandQueueInfo");
+    if (context != own->context || id != own->id)
+        return rungi_fail(RUNG_INVALID, "the wrapped queue is of another cl_context or cl_device_id than "
+                          "the device");
     if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
         return rungi_fail(RUNG_UNSUPPORTED, "the wrapped queue is an out-of-order one; make it without "
                           "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
@@ -26,7 +36,7 @@ rung_status rungi_opencl_queue_create(rung_device *device, void *native, rung_qu
 {
     rungi_opencl_device *own = rungi_opencl_device_of(device);
     cl_int error = CL_SUCCESS;
-    rung_status status = native ? check_in_order(own->cl, native) : RUNG_OK;
+    rung_status status = native ? check_queue(own, native) : RUNG_OK;
     if (status != RUNG_OK)
         return status;
     rungi_opencl_queue *made = rungi_new(device->context, sizeof *made);
@@ -50,7 +60,7 @@ rung_status rungi_opencl_queue_create(rung_device *device, void *native, rung_qu
 rung_status rungi_opencl_queue_finish(rung_queue *queue)
 {
     cl_int error = cl_of(queue->device)->Finish(((rungi_opencl_queue *)queue)->queue);
-    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clFinish");
+    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail_waiting(error, "clFinish");
 }
 
 void rungi_opencl_queue_destroy(rung_queue *queue)
@@ -66,10 +76,12 @@ void *rungi_opencl_queue_native(const rung_queue *queue)
 
 /* ---- Events ------------------------------------------------------------------------------------- */
 
+/* One more reference, or NULL if there can be none. */
 static cl_event retained(rungi_cl *cl, cl_event event)
 {
-    if (event && cl->RetainEvent(event) == CL_SUCCESS)
-        rungi_cl_count(cl, RUNGI_CL_EVENT);
+    if (!event || cl->RetainEvent(event) != CL_SUCCESS)
+        return NULL;
+    rungi_cl_count(cl, RUNGI_CL_EVENT);
     return event;
 }
 
@@ -97,7 +109,17 @@ rung_status rungi_opencl_event_wait(rung_event *event)
 {
     cl_event last = ((rungi_opencl_event *)event)->last;
     cl_int error = last ? cl_of(event->device)->WaitForEvents(1, &last) : CL_SUCCESS;
-    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clWaitForEvents");
+    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail_waiting(error, "clWaitForEvents");
+}
+
+bool rungi_opencl_event_is_done(rung_event *event)
+{
+    cl_event last = ((rungi_opencl_event *)event)->last;
+    cl_int state = CL_COMPLETE;
+    if (last)
+        cl_of(event->device)->GetEventInfo(last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
+                                           NULL);
+    return state <= CL_COMPLETE; /* below it stand errors */
 }
 
 rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds)
@@ -105,7 +127,7 @@ rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds)
     rungi_opencl_event *own = (rungi_opencl_event *)event;
     rungi_cl *cl = cl_of(event->device);
     cl_ulong start, end;
-    if (!own->last) {
+    if (!own->last || !own->first) {
         *nanoseconds = 0;
         return RUNG_OK;
     }
@@ -172,6 +194,22 @@ const cl_event *rungi_opencl_wait_list(const rungi_opencl_waits *waits)
 
 /* ---- Buffers -------------------------------------------------------------------------------------- */
 
+/* Where a buffer stands, for telling overlap: sub-buffers share their parent's. */
+static void set_place(rungi_cl *cl, rungi_opencl_buffer *buffer, int64_t offset)
+{
+    cl_mem parent = NULL;
+    size_t origin = 0;
+    buffer->base.space = buffer->memory ? (void *)buffer->memory : (void *)buffer;
+    buffer->base.place = (uintptr_t)offset;
+    if (buffer->memory &&
+        cl->GetMemObjectInfo(buffer->memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) ==
+            CL_SUCCESS && parent &&
+        cl->GetMemObjectInfo(buffer->memory, CL_MEM_OFFSET, sizeof origin, &origin, NULL) == CL_SUCCESS) {
+        buffer->base.space = parent;
+        buffer->base.place += origin;
+    }
+}
+
 /* The caller's buffer must be of our context and long enough. */
 static rung_status check_wrapped(rungi_opencl_device *own, cl_mem memory, int64_t end)
 {
@@ -213,6 +251,7 @@ rung_status rungi_opencl_buffer_create(rung_device *device, void *native, int64_
     }
     if (made->memory)
         rungi_cl_count(own->cl, RUNGI_CL_BUFFER);
+    set_place(own->cl, made, offset);
     *buffer = &made->base;
     return RUNG_OK;
 }

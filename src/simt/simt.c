@@ -22,37 +22,84 @@ const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_STEPS] = {
 
 /* ---- Source ---------------------------------------------------------------------------------- */
 
-static const char include_words[] = "#include \"dialect.h\"";
-
-/* Where a line that includes the dialect begins; NULL if there is none. */
-static const char *find_include(const char *source)
+/* A file's name as a string of C. */
+static void write_name(const char *file, char *name, size_t capacity)
 {
-    const char *at = source;
-    while ((at = strstr(at, include_words)) && at != source && at[-1] != '\n')
-        at++;
-    return at;
+    size_t used = 0;
+    for (; *file && used + 1 < capacity; file++)
+        name[used++] = *file == '"' || *file == '\\' || *file == '\n' ? '_' : *file;
+    name[used] = '\0';
+}
+
+/* The headers that kernels may include. */
+static const struct {
+    const char *name, *text;
+} headers[] = {
+    {"dialect.h", rungi_source_dialect},
+};
+
+enum { HEADER_COUNT = sizeof headers / sizeof *headers };
+
+static const char *header_text(rungi_slice name)
+{
+    for (int i = 0; i < HEADER_COUNT; i++)
+        if (strlen(headers[i].name) == name.length &&
+            memcmp(headers[i].name, name.text, name.length) == 0)
+            return headers[i].text;
+    return NULL;
+}
+
+static rung_status check_includes(const rung_kernel *kernel)
+{
+    bool has_dialect = false;
+    for (int64_t i = 0; i < kernel->include_count; i++) {
+        rungi_slice name = kernel->includes[i].name;
+        if (!header_text(name))
+            return rungi_fail(RUNG_COMPILE, "%s:%lld: a kernel may include the headers in "
+                              "src/simt/kernels; \"%.*s\" is none of them", kernel->info.file,
+                              (long long)kernel->includes[i].number, (int)name.length, name.text);
+        has_dialect = has_dialect || header_text(name) == rungi_source_dialect;
+    }
+    if (!has_dialect)
+        return rungi_fail(RUNG_COMPILE, "%s does not say #include \"dialect.h\", the header that makes "
+                          "one file CUDA C and OpenCL C", kernel->info.file);
+    return RUNG_OK;
+}
+
+/* The size that the text cannot pass: each include, its header and two #lines. */
+static size_t room_for(const rung_kernel *kernel, size_t name_length)
+{
+    size_t room = strlen(kernel->info.source) + name_length + 64;
+    for (int64_t i = 0; i < kernel->include_count; i++)
+        room += strlen(header_text(kernel->includes[i].name)) + kernel->includes[i].name.length +
+                name_length + 64;
+    return room;
 }
 
 rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
 {
-    const char *source = kernel->info.source;
-    const char *include = find_include(source);
+    char name[256];
+    const char *from = kernel->info.source;
     *text = NULL;
-    if (!include)
-        return rungi_fail(RUNG_COMPILE, "%s does not say #include \"dialect.h\", the header that makes "
-                          "one file CUDA C and OpenCL C", kernel->info.file);
-    const char *rest = include + strcspn(include, "\n");
-    int64_t line = 1;
-    for (const char *at = source; at < include; at++)
-        line += *at == '\n';
-
-    size_t capacity = strlen(source) + strlen(rungi_source_dialect) + 2 * strlen(kernel->info.file) + 128;
-    *text = rungi_allocate(kernel->context, (int64_t)capacity, 1);
-    if (!*text)
+    rung_status status = check_includes(kernel);
+    if (status != RUNG_OK)
+        return status;
+    write_name(kernel->info.file, name, sizeof name);
+    size_t room = room_for(kernel, strlen(name)), used = 0;
+    char *out = rungi_allocate(kernel->context, (int64_t)room, 1);
+    if (!out)
         return RUNG_NO_MEMORY;
-    snprintf(*text, capacity, "#line 1 \"%s\"\n%.*s#line 1 \"dialect.h\"\n%s\n#line %lld \"%s\"\n%s",
-             kernel->info.file, (int)(include - source), source, rungi_source_dialect,
-             (long long)line, kernel->info.file, rest);
+    used += (size_t)snprintf(out, room, "#line 1 \"%s\"\n", name);
+    for (int64_t i = 0; i < kernel->include_count; i++) {
+        const rungi_include *include = &kernel->includes[i];
+        used += (size_t)snprintf(out + used, room - used, "%.*s#line 1 \"%.*s\"\n%s\n#line %lld \"%s\"",
+                                 (int)(include->line.text - from), from, (int)include->name.length,
+                                 include->name.text, header_text(include->name),
+                                 (long long)include->number + 1, name);
+        from = include->line.text + include->line.length;
+    }
+    snprintf(out + used, room - used, "%s", from);
+    *text = out;
     return RUNG_OK;
 }
 
@@ -85,6 +132,9 @@ rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *v
                                 int64_t n, int64_t blocks_max, rungi_simt_shape *shape)
 {
     memset(shape, 0, sizeof *shape);
+    if (kernel->entry.length > RUNGI_SIMT_NAME)
+        return rungi_fail(RUNG_INVALID, "%s: the kernel's name is longer than %d letters",
+                          kernel->info.file, RUNGI_SIMT_NAME);
     if (kernel->entry.length == 0)
         return rungi_fail(RUNG_INVALID, "%s has no kernel; its head is written KERNEL(threads) name(...)",
                           kernel->info.file);
@@ -108,7 +158,10 @@ rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *v
     int64_t rows_of_blocks = across > 0 ? blocks_max / across : down;
     if (down > rows_of_blocks)
         down = rows_of_blocks;
-    shape->rows = down * shape->bm;
-    shape->cols = across * shape->bn;
+    /* Whole tiles, which at the end of the matrix may pass what int64_t holds. */
+    if (!rungi_multiply(down, shape->bm, &shape->rows))
+        shape->rows = m;
+    if (!rungi_multiply(across, shape->bn, &shape->cols))
+        shape->cols = n;
     return RUNG_OK;
 }

@@ -28,9 +28,12 @@ typedef struct rungi_simt_view {
 /* m, n, k, alpha, a, its view, b, its view, beta, c, its view. */
 enum { RUNGI_SIMT_ARGUMENTS = 11 };
 
-/* The kernel's text with each #include "dialect.h" replaced by that header, and
- * #line directives, so that a compiler's messages name the right file and line.
- * The text is the caller's to release. */
+/* The longest name of a kernel function. */
+enum { RUNGI_SIMT_NAME = 127 };
+
+/* The kernel's text with each header of ours in the place of its #include, and with
+ * #line directives, so that a compiler's messages name the right file and line. The
+ * text is the caller's to release. */
 rung_status rungi_simt_source(const rung_kernel *kernel, char **text);
 
 /* "-DTILE=32 -DUNROLL=4". */

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# planted.sh NAME - plants that bug of planted.txt into a kernel's text and gives
+# the file to `rung verify --kernels FILE` under Oclgrind: it must be caught, and
+# the unpatched file, by the same way, must not be.
+set -u
+here=$(dirname "$0")
+. "$here/oclgrind.sh"
+read -r name kernel params script < <(grep "^$1 " "$here/planted.txt")
+[ "$name" = "$1" ] || { echo "planted.txt has no $1"; exit 1; }
+
+source=$RUNG_SOURCE/src/simt/kernels/$kernel.cu
+cp "$source" "$work/healthy.cu"
+sed "$script" "$source" > "$work/planted.cu"
+cmp -s "$work/healthy.cu" "$work/planted.cu" && { echo "the script changes nothing"; exit 1; }
+diff "$work/healthy.cu" "$work/planted.cu"
+
+verify_checked --kernels "$work/healthy.cu" --params "$params" --suite edges
+if [ $code -ne 0 ] || [ -s "$log" ]; then
+    echo "the healthy kernel was taken for a broken one"; cat "$json"; head -n 20 "$log"; exit 1
+fi
+verify_checked --kernels "$work/planted.cu" --params "$params" --suite edges
+jq -e '.failures | all(.ran)' "$json" > /dev/null ||
+    { echo "the planted kernel did not run"; cat "$json"; exit 1; }
+wrong=$(jq .wrong "$json") lines=$(wc -l < "$log")
+echo "$name: $wrong wrong results, $lines lines from Oclgrind"
+if [ $code -eq 0 ] && [ ! -s "$log" ]; then echo "NOT CAUGHT"; exit 1; fi

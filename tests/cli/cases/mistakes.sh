@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Wrong words end in 2, with a sentence that helps.
+try rung verfy
+try rung help verfy
+try rung devices nonsense
+try rung verify --frobnicate
+try rung devices --alpha 1
+try rung verify --device gpu
+try rung verify --device cpu:7
+try rung verify --device cpu --kernels 99
+try rung verify --device cpu --kernels missing.cu
+try rung verify --device cpu --params TILE=3
+try rung verify --device cpu --suite huge
+try rung verify --device cpu --every 0
+try rung verify --device cpu --dtype f31
+try rung verify --device cpu --n 3
+try rung verify --device cpu --m 3 --a-strides 4
+try rung kernels --source
+try rung kernels 99
+try rung verify --device cpu --m 3 --a-strides -1,2
+try rung verify --device cpu --m 3 --a-strides 3,1,0,0
+try rung verify --device cpu --m 1 --k 20000000
+try rung verify --device cpu:+1
+try rung kernels --device cpux
+rung verify --device cpu --m 9223372036854775807 --n 1 --k 1 > /dev/null; echo "more than there is: exit $?"

@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* context.c - contexts and what hangs on them: options, the log, and objects that
+ * keep alive what they stand on, whatever the order in which they are destroyed. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- Options --------------------------------------------------------------------- */
+
+static void *allocate(void *user, size_t bytes, size_t alignment)
+{
+    void *memory = NULL;
+    (void)user;
+    if (alignment < sizeof memory)
+        alignment = sizeof memory;
+    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+}
+
+static void release(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+static void allocators_come_in_pairs(void **state)
+{
+    rung_context *context;
+    (void)state;
+    rung_context_options options = {.allocate = allocate};
+    assert_int_equal(rung_context_create(&options, &context), RUNG_INVALID);
+    assert_null(context);
+    options = (rung_context_options){.release = release};
+    assert_int_equal(rung_context_create(&options, &context), RUNG_INVALID);
+    options.allocate = allocate;
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    rung_context_destroy(context);
+    assert_int_equal(rung_context_create(NULL, &context), RUNG_OK);
+    rung_context_destroy(context);
+    assert_int_equal(rung_context_create(NULL, NULL), RUNG_INVALID);
+}
+
+/* One 2 x 2 multiply: 1 2 3 4 by itself is 7 10 15 22. */
+static rung_status multiply(rung_context *context, float *c)
+{
+    static const float a[] = {1, 2, 3, 4};
+    rung_matrix view = rung_matrix_of(RUNG_F32, 2, 2, a);
+    return rung_gemm(context, 1.0, view, view, 0.0, rung_matrix_of(RUNG_F32, 2, 2, c));
+}
+
+static void assert_multiplies(rung_context *context)
+{
+    float c[4] = {0};
+    assert_int_equal(multiply(context, c), RUNG_OK);
+    assert_true(c[0] == 7 && c[1] == 10 && c[2] == 15 && c[3] == 22);
+}
+
+static rung_context *context_on(const char *device)
+{
+    rung_context *context;
+    rung_context_options options = {.device = device};
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    return context;
+}
+
+static void unknown_devices(void **state)
+{
+    const char *const names[] = {"abacus", "", ":", ":0", "cpu:", "cpu:x", "cpu:-1", "cpu:1",
+                                 "cpu:0x", "CPU", "cpu ", "opencl:99999999999999999999",
+                                 "a-name-longer-than-any-backend-has:0"};
+    float c[4] = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rung_context *context = context_on(names[i]);
+        rung_device *device;
+        assert_int_equal(multiply(context, c), RUNG_NO_DEVICE);
+        assert_true(strlen(rung_error_text()) > 10);
+        assert_int_equal(rung_device_open(context, names[i], &device), RUNG_NO_DEVICE);
+        assert_null(device);
+        rung_context_destroy(context);
+    }
+    rung_context *context = context_on("cpu:0");
+    assert_multiplies(context);
+    rung_context_destroy(context);
+
+    char longer[200];
+    memset(longer, 'x', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    rung_context_options options = {.device = longer};
+    assert_int_equal(rung_context_create(&options, &context), RUNG_INVALID);
+    assert_null(context);
+}
+
+static void the_environment_names_the_device(void **state)
+{
+    float c[4] = {0};
+    (void)state;
+    setenv("RUNG_DEVICE", "abacus", 1);
+    rung_context *context = context_on(NULL);
+    assert_int_equal(multiply(context, c), RUNG_NO_DEVICE);
+    assert_non_null(strstr(rung_error_text(), "abacus"));
+    rung_context_destroy(context);
+    context = context_on("cpu"); /* the option comes first */
+    assert_multiplies(context);
+    rung_context_destroy(context);
+    setenv("RUNG_DEVICE", "", 1); /* empty is as good as unset */
+    context = context_on(NULL);
+    assert_multiplies(context);
+    rung_context_destroy(context);
+    unsetenv("RUNG_DEVICE");
+}
+
+/* ---- The log --------------------------------------------------------------------- */
+
+typedef struct lines {
+    int  count;
+    char last[4096];
+} lines;
+
+static void keep_line(void *user, const char *line)
+{
+    lines *lines = user;
+    lines->count++;
+    snprintf(lines->last, sizeof lines->last, "%s", line);
+}
+
+static void log_one(int verbose, const char *environment, lines *lines)
+{
+    rung_context *context;
+    rung_context_options options = {.device = "cpu", .verbose = verbose, .log = keep_line,
+                                    .log_user = lines};
+    memset(lines, 0, sizeof *lines);
+    if (environment)
+        setenv("RUNG_VERBOSE", environment, 1);
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    unsetenv("RUNG_VERBOSE");
+    assert_multiplies(context);
+    rung_context_destroy(context);
+}
+
+static void verbose_levels(void **state)
+{
+    lines lines;
+    (void)state;
+    log_one(0, NULL, &lines);
+    assert_int_equal(lines.count, 0);
+    log_one(1, NULL, &lines);
+    assert_int_equal(lines.count, 1);
+    log_one(2, NULL, &lines);
+    assert_true(lines.count >= 1);
+    log_one(0, "1", &lines);
+    assert_int_equal(lines.count, 1);
+    log_one(0, "0", &lines);
+    assert_int_equal(lines.count, 0);
+    log_one(0, "", &lines);
+    assert_int_equal(lines.count, 0);
+    log_one(0, "yes", &lines);
+    assert_int_equal(lines.count, 1);
+    log_one(-1, "2", &lines); /* silent, whatever the environment says */
+    assert_int_equal(lines.count, 0);
+}
+
+/* "--kernels NN_name", of the kernel that the library takes for that problem. */
+static void kernel_option(char *text, size_t capacity)
+{
+    rung_device *device;
+    rung_plan *plan;
+    rung_matrix view = rung_matrix_of(RUNG_F32, 2, 2, NULL);
+    rung_problem problem = rung_problem_of(view, view, view);
+    assert_int_equal(rung_device_open(NULL, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    snprintf(text, capacity, "--kernels %s ", rung_plan_describe(plan)->kernel);
+    rung_plan_destroy(plan);
+    rung_device_close(device);
+}
+
+/* The line must bring the same problem back: every part of it is looked for. */
+static void the_line_tells_all(void **state)
+{
+    char kernel[80];
+    const char *const parts[] = {"cpu", kernel, "2x2x2", "f32", " ms", "again: rung verify",
+                                 "--device cpu", "--m 2 --n 2 --k 2", "--dtype f32", "--alpha 1 ",
+                                 "--beta 0", "refused: "};
+    lines lines;
+    (void)state;
+    kernel_option(kernel, sizeof kernel);
+    log_one(1, NULL, &lines);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(lines.last, parts[i]))
+            fail_msg("\"%s\" does not say \"%s\"", lines.last, parts[i]);
+    assert_null(strchr(lines.last, '\n'));
+    assert_null(strstr(lines.last, "strides")); /* plain ones are not mentioned */
+}
+
+static void the_line_tells_strides_and_scalars(void **state)
+{
+    lines lines = {0};
+    rung_context *context;
+    rung_context_options options = {.device = "cpu", .verbose = 1, .log = keep_line,
+                                    .log_user = &lines};
+    float a[6] = {0}, b[12] = {0}, c[32] = {0};
+    (void)state;
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    rung_matrix c_view = rung_matrix_block(rung_matrix_of(RUNG_F32, 4, 8, c), 1, 2, 2, 4);
+    assert_int_equal(rung_gemm(context, 0.1, rung_matrix_of(RUNG_F32, 2, 3, a),
+                               rung_matrix_transpose(rung_matrix_of(RUNG_F32, 4, 3, b)), -2.0,
+                               c_view), RUNG_OK);
+    assert_non_null(strstr(lines.last, "--m 2 --n 4 --k 3"));
+    assert_null(strstr(lines.last, "--a-strides"));
+    assert_non_null(strstr(lines.last, "--b-strides 1,3"));
+    assert_non_null(strstr(lines.last, "--c-strides 8,1"));
+    const char *alpha = strstr(lines.last, "--alpha "); /* to the last bit */
+    assert_non_null(alpha);
+    assert_true((float)strtod(alpha + 8, NULL) == 0.1f);
+    assert_non_null(strstr(lines.last, "--beta -2;"));
+    rung_context_destroy(context);
+}
+
+/* A line is told when the queue is finished if not before, and none is lost when the
+ * queue goes. */
+static void lines_of_a_queue(void **state)
+{
+    lines lines = {0};
+    rung_context *context;
+    rung_device *device;
+    rung_queue *queue;
+    rung_plan *plan;
+    rung_event *event;
+    rung_context_options options = {.verbose = 1, .log = keep_line, .log_user = &lines};
+    float a[4] = {1, 2, 3, 4}, c[4] = {0};
+    (void)state;
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_event_create(device, &event), RUNG_OK);
+    rung_matrix view = rung_matrix_of(RUNG_F32, 2, 2, a);
+    rung_problem problem = rung_problem_of(view, view, rung_matrix_of(RUNG_F32, 2, 2, c));
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    rung_run_options run = {.signal = event};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(rung_plan_run(plan, queue, &problem, &run), RUNG_OK);
+    assert_int_equal(rung_queue_finish(queue), RUNG_OK);
+    assert_int_equal(lines.count, 3);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
+    rung_queue_destroy(queue);
+    assert_int_equal(lines.count, 4);
+    int64_t time;
+    assert_int_equal(rung_event_time(event, &time), RUNG_OK); /* signalled through the trace */
+    assert_true(time > 0);
+    rung_event_destroy(event);
+    rung_plan_destroy(plan);
+    rung_device_close(device);
+    rung_context_destroy(context);
+}
+
+/* Without a log function the line goes to standard error, and nothing without one
+ * asking for it. */
+static int64_t bytes_on_standard_error(int verbose)
+{
+    FILE *file = tmpfile();
+    rung_context *context;
+    rung_context_options options = {.device = "cpu", .verbose = verbose};
+    assert_non_null(file);
+    fflush(stderr);
+    int saved = dup(2);
+    dup2(fileno(file), 2);
+    rung_status status = rung_context_create(&options, &context);
+    float c[4];
+    if (status == RUNG_OK)
+        status = multiply(context, c);
+    fflush(stderr);
+    dup2(saved, 2);
+    close(saved);
+    assert_int_equal(status, RUNG_OK);
+    rung_context_destroy(context);
+    int64_t bytes = lseek(fileno(file), 0, SEEK_END);
+    fclose(file);
+    return bytes;
+}
+
+static void silent_unless_asked(void **state)
+{
+    (void)state;
+    assert_int_equal(bytes_on_standard_error(0), 0);
+    assert_int_equal(bytes_on_standard_error(-1), 0);
+    assert_true(bytes_on_standard_error(1) > 20);
+}
+
+/* ---- Lifetimes ------------------------------------------------------------------- */
+
+typedef struct objects {
+    rung_context *context;
+    rung_device  *device;
+    rung_queue   *queue;
+    rung_buffer  *buffer;
+    rung_plan    *plan;
+    rung_event   *event;
+} objects;
+
+enum { OBJECTS = 6 };
+
+static void make_objects(objects *objects, const char *device)
+{
+    rung_context_options options = {.verbose = -1};
+    assert_int_equal(rung_context_create(&options, &objects->context), RUNG_OK);
+    assert_int_equal(rung_device_open(objects->context, device, &objects->device), RUNG_OK);
+    assert_int_equal(rung_queue_create(objects->device, &objects->queue), RUNG_OK);
+    assert_int_equal(rung_buffer_create(objects->device, 4096, &objects->buffer), RUNG_OK);
+    assert_int_equal(rung_event_create(objects->device, &objects->event), RUNG_OK);
+    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, objects->buffer, 0),
+                                           rung_matrix_in(RUNG_F32, 4, 4, objects->buffer, 16),
+                                           rung_matrix_in(RUNG_F32, 4, 4, objects->buffer, 32));
+    rung_run_options run = {.signal = objects->event};
+    assert_int_equal(rung_plan_create(objects->device, &problem, NULL, &objects->plan), RUNG_OK);
+    assert_int_equal(rung_plan_run(objects->plan, objects->queue, &problem, &run), RUNG_OK);
+}
+
+static void destroy_object(objects *objects, int which)
+{
+    switch (which) {
+    case 0: rung_context_destroy(objects->context); break;
+    case 1: rung_device_close(objects->device); break;
+    case 2: rung_queue_destroy(objects->queue); break;
+    case 3: rung_buffer_destroy(objects->buffer); break;
+    case 4: rung_plan_destroy(objects->plan); break;
+    case 5: rung_event_destroy(objects->event); break;
+    }
+}
+
+/* All 720 orders: `order` is a number in the factorial system. */
+static void destroy_in_order(objects *objects, int order)
+{
+    int left[OBJECTS] = {0, 1, 2, 3, 4, 5};
+    for (int count = OBJECTS; count > 0; count--) {
+        int taken = order % count;
+        order /= count;
+        destroy_object(objects, left[taken]);
+        memmove(left + taken, left + taken + 1, (size_t)(count - 1 - taken) * sizeof *left);
+    }
+}
+
+static void any_order_will_do(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 720; order++) {
+        objects objects;
+        make_objects(&objects, "cpu");
+        destroy_in_order(&objects, order);
+    }
+}
+
+#ifdef RUNG_WITH_OPENCL
+static void any_order_will_do_on_opencl(void **state)
+{
+    rung_device *device;
+    (void)state;
+    if (rung_device_open(NULL, "opencl", &device) != RUNG_OK)
+        skip();
+    rung_device_close(device);
+    for (int order = 0; order < 720; order += 37) {
+        objects objects;
+        make_objects(&objects, "opencl");
+        destroy_in_order(&objects, order);
+    }
+}
+#endif
+
+/* A plan uses its kernel long after it was made: the kernel must outlive the one
+ * who found it, or not be taken. */
+static void kernels_of_another_context(void **state)
+{
+    rung_context *mine = context_on("cpu"), *other = context_on("cpu");
+    rung_device *device;
+    rung_queue *queue;
+    rung_kernel *kernel;
+    rung_plan *plan;
+    float a[4] = {1, 2, 3, 4}, c[4] = {0};
+    (void)state;
+    rung_matrix view = rung_matrix_of(RUNG_F32, 2, 2, a);
+    rung_problem problem = rung_problem_of(view, view, rung_matrix_of(RUNG_F32, 2, 2, c));
+    assert_int_equal(rung_device_open(mine, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_kernel_find(other, "cpu", "1", &kernel), RUNG_OK);
+    rung_plan_options options = {.kernel = kernel};
+    rung_status status = rung_plan_create(device, &problem, &options, &plan);
+    assert_int_equal(status, RUNG_INVALID);
+    assert_null(plan);
+    rung_context_destroy(other);
+    rung_queue_destroy(queue);
+    rung_device_close(device);
+    rung_context_destroy(mine);
+}
+
+static void nothing_can_be_destroyed(void **state)
+{
+    (void)state;
+    rung_context_destroy(NULL);
+    rung_device_close(NULL);
+    rung_queue_destroy(NULL);
+    rung_event_destroy(NULL);
+    rung_buffer_destroy(NULL);
+    rung_kernel_destroy(NULL);
+    rung_plan_destroy(NULL);
+    assert_null(rung_device_describe(NULL));
+    assert_null(rung_kernel_describe(NULL));
+    assert_null(rung_plan_describe(NULL));
+    assert_null(rung_queue_native(NULL));
+    assert_null(rung_event_native(NULL));
+    assert_null(rung_buffer_native(NULL));
+}
+
+/* "A failed call leaves a created object NULL", also where an argument is missing:
+ * callers destroy what they hold on any failure. */
+static void failed_calls_leave_null(void **state)
+{
+    float memory;
+    rung_device *device = (rung_device *)&memory;
+    rung_queue *queue = (rung_queue *)&memory;
+    rung_event *event = (rung_event *)&memory;
+    rung_buffer *buffer = (rung_buffer *)&memory;
+    rung_kernel *kernel = (rung_kernel *)&memory, *found = kernel, *read = kernel;
+    rung_plan *plan = (rung_plan *)&memory;
+    rung_device *wrapped = device;
+    rung_queue *wrapped_queue = queue;
+    rung_event *wrapped_event = event;
+    rung_buffer *wrapped_buffer = buffer;
+    (void)state;
+    assert_int_equal(rung_device_open(NULL, "abacus", &device), RUNG_NO_DEVICE);
+    assert_int_equal(rung_device_wrap(NULL, NULL, NULL, NULL, &wrapped), RUNG_INVALID);
+    assert_int_equal(rung_queue_create(NULL, &queue), RUNG_INVALID);
+    assert_int_equal(rung_queue_wrap(NULL, NULL, &wrapped_queue), RUNG_INVALID);
+    assert_int_equal(rung_event_create(NULL, &event), RUNG_INVALID);
+    assert_int_equal(rung_event_wrap(NULL, NULL, &wrapped_event), RUNG_INVALID);
+    assert_int_equal(rung_buffer_create(NULL, 4, &buffer), RUNG_INVALID);
+    assert_int_equal(rung_buffer_wrap(NULL, NULL, 0, 4, &wrapped_buffer), RUNG_INVALID);
+    assert_int_equal(rung_kernel_at(NULL, NULL, 0, &kernel), RUNG_INVALID);
+    assert_int_equal(rung_kernel_find(NULL, NULL, NULL, &found), RUNG_INVALID);
+    assert_int_equal(rung_kernel_from_source(NULL, NULL, NULL, NULL, &read), RUNG_INVALID);
+    assert_int_equal(rung_plan_create(NULL, NULL, NULL, &plan), RUNG_INVALID);
+    const void *const left[] = {device, wrapped, queue, wrapped_queue, event, wrapped_event, buffer,
+                                wrapped_buffer, kernel, found, read, plan};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        if (left[i])
+            fail_msg("object %zu of the list was left as it was", i);
+}
+
+/* ---- CPU queues, events, buffers ------------------------------------------------- */
+
+static void copies_stay_inside(void **state)
+{
+    rung_context *context = context_on("cpu");
+    rung_device *device;
+    rung_queue *queue;
+    rung_buffer *buffer, *nothing;
+    char from[16] = "0123456789abcde", to[16] = "";
+    (void)state;
+    assert_int_equal(rung_device_open(context, NULL, &device), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_buffer_create(device, 16, &buffer), RUNG_OK);
+    assert_int_equal(rung_buffer_write(queue, buffer, 0, 16, from, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_read(queue, buffer, 5, 3, to + 1, NULL), RUNG_OK);
+    assert_memory_equal(to, "\0" "567", 5);
+    assert_int_equal(rung_buffer_write(queue, buffer, 16, 0, NULL, NULL), RUNG_OK);
+
+    const int64_t outside[][2] = {{0, 17}, {16, 1}, {17, 0}, {-1, 1}, {0, -1}, {1, INT64_MAX},
+                                  {INT64_MAX, 1}, {INT64_MIN, 1}};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        assert_int_equal(rung_buffer_write(queue, buffer, outside[i][0], outside[i][1], from, NULL),
+                         RUNG_INVALID);
+        assert_int_equal(rung_buffer_read(queue, buffer, outside[i][0], outside[i][1], to, NULL),
+                         RUNG_INVALID);
+    }
+    assert_int_equal(rung_buffer_write(queue, buffer, 0, 1, NULL, NULL), RUNG_INVALID);
+    assert_int_equal(rung_buffer_create(device, 0, &nothing), RUNG_OK);
+    assert_int_equal(rung_buffer_write(queue, nothing, 0, 0, from, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_write(queue, nothing, 0, 1, from, NULL), RUNG_INVALID);
+    rung_buffer_destroy(nothing);
+    assert_int_equal(rung_buffer_create(device, -1, &nothing), RUNG_INVALID);
+    assert_int_equal(rung_buffer_wrap(device, from, INT64_MAX, 2, &nothing), RUNG_INVALID);
+    assert_int_equal(rung_buffer_wrap(device, from, -1, 2, &nothing), RUNG_INVALID);
+    rung_buffer_destroy(buffer);
+    rung_queue_destroy(queue);
+    rung_device_close(device);
+    rung_context_destroy(context);
+}
+
+static void the_cpu_wraps_memory_alone(void **state)
+{
+    rung_context *context = context_on("cpu");
+    rung_device *device, *wrapped;
+    rung_queue *queue;
+    rung_event *event;
+    rung_buffer *buffer;
+    float memory[4];
+    (void)state;
+    assert_int_equal(rung_device_wrap(context, "cpu", memory, memory, &wrapped), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_queue_wrap(device, memory, &queue), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_event_wrap(device, memory, &event), RUNG_UNSUPPORTED);
+    assert_null(queue);
+    assert_null(event);
+    assert_int_equal(rung_buffer_wrap(device, memory, 4, 12, &buffer), RUNG_OK);
+    assert_ptr_equal(rung_buffer_native(buffer), memory);
+    rung_buffer_destroy(buffer);
+    rung_device_close(device);
+    rung_context_destroy(context);
+}
+
+/* Objects of two devices must not be mixed. */
+static void devices_are_kept_apart(void **state)
+{
+    objects mine, other;
+    float memory[16] = {0};
+    (void)state;
+    make_objects(&mine, "cpu");
+    make_objects(&other, "cpu");
+    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, mine.buffer, 0),
+                                           rung_matrix_in(RUNG_F32, 4, 4, mine.buffer, 16),
+                                           rung_matrix_in(RUNG_F32, 4, 4, mine.buffer, 32));
+    assert_int_equal(rung_plan_run(mine.plan, other.queue, &problem, NULL), RUNG_INVALID);
+    rung_problem foreign = problem;
+    foreign.b.buffer = other.buffer;
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &foreign, NULL), RUNG_INVALID);
+    rung_run_options run = {.signal = other.event};
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    run = (rung_run_options){.wait = &other.event, .wait_count = 1};
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    run = (rung_run_options){.wait = NULL, .wait_count = 1};
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    rung_event *many[65];
+    for (int i = 0; i < 65; i++)
+        many[i] = mine.event;
+    run = (rung_run_options){.wait = many, .wait_count = 64};
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_OK);
+    run.wait_count = 65;
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    run = (rung_run_options){.wait = &mine.event, .wait_count = -1};
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    run = (rung_run_options){.wait = &mine.event, .wait_count = 1, .signal = mine.event};
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_OK);
+    assert_int_equal(rung_buffer_write(other.queue, mine.buffer, 0, 4, memory, NULL), RUNG_INVALID);
+    problem.a.row_stride = 5; /* another form than the plan's */
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, NULL), RUNG_INVALID);
+    destroy_in_order(&mine, 0);
+    destroy_in_order(&other, 719);
+}
+
+static void rung_gemm_takes_memory_alone(void **state)
+{
+    objects objects;
+    float memory[16] = {0};
+    (void)state;
+    make_objects(&objects, "cpu");
+    rung_matrix view = rung_matrix_of(RUNG_F32, 4, 4, memory);
+    assert_int_equal(rung_gemm(objects.context, 1.0, view, view, 0.0,
+                               rung_matrix_in(RUNG_F32, 4, 4, objects.buffer, 0)), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "plan"));
+    destroy_in_order(&objects, 0);
+}
+
+/* NaN where nothing is read must not come through, and k = 0 must clear C. */
+static void what_is_not_read_stays(void **state)
+{
+    const float nan = 0.0f / 0.0f;
+    float a[4] = {nan, nan, nan, nan}, c[4] = {0, 1, 2, 3};
+    (void)state;
+    rung_matrix view = rung_matrix_of(RUNG_F32, 2, 2, a), out = rung_matrix_of(RUNG_F32, 2, 2, c);
+    assert_int_equal(rung_gemm(NULL, 0.0, view, view, 2.0, out), RUNG_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(c[i] == (float)(2 * i));
+    for (int i = 0; i < 4; i++)
+        a[i] = 1, c[i] = nan;
+    assert_int_equal(rung_gemm(NULL, 3.0, view, view, 0.0, out), RUNG_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(c[i] == 6);
+    assert_int_equal(rung_gemm(NULL, 1.0, rung_matrix_of(RUNG_F32, 2, 0, NULL),
+                               rung_matrix_of(RUNG_F32, 0, 2, NULL), 0.0, out), RUNG_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(c[i] == 0);
+}
+
+/* An alpha that the element type rounds to zero is zero, here as in the kernel. */
+static void scalars_too_small_are_zero(void **state)
+{
+    const float nan = 0.0f / 0.0f;
+    float a[4] = {nan, nan, nan, nan}, c[4] = {1, 2, 3, 4};
+    (void)state;
+    rung_matrix view = rung_matrix_of(RUNG_F32, 2, 2, a), out = rung_matrix_of(RUNG_F32, 2, 2, c);
+    assert_int_equal(rung_gemm(NULL, 1e-60, view, view, 1.0, out), RUNG_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(c[i] == (float)(i + 1));
+    for (int i = 0; i < 4; i++)
+        a[i] = 1, c[i] = nan;
+    assert_int_equal(rung_gemm(NULL, 1.0, view, view, 1e-60, out), RUNG_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(c[i] == 2);
+}
+
+static void types_that_no_kernel_takes(void **state)
+{
+    double data[4] = {0}, c[4] = {0};
+    (void)state;
+    rung_matrix a = rung_matrix_of(RUNG_I8, 2, 2, data), b = rung_matrix_of(RUNG_F64, 2, 2, data);
+    assert_int_equal(rung_gemm(NULL, 1.0, a, b, 0.0, rung_matrix_of(RUNG_F16, 2, 2, c)),
+                     RUNG_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "i8 by f64 into f16"));
+}
+
+/* ---- The default context --------------------------------------------------------- */
+
+static void null_is_the_default_context(void **state)
+{
+    rung_device *device;
+    int64_t count = 0;
+    rung_device_info infos[8];
+    (void)state;
+    assert_multiplies(NULL);
+    assert_multiplies(NULL);
+    assert_int_equal(rung_device_open(NULL, NULL, &device), RUNG_OK);
+    assert_string_equal(rung_device_describe(device)->name, "cpu");
+    rung_device_close(device);
+    assert_int_equal(rung_device_list(NULL, infos, 8, &count), RUNG_OK);
+    assert_true(count >= 1);
+    assert_string_equal(infos[0].name, "cpu");
+    assert_string_equal(infos[0].missing, "");
+    assert_true(infos[0].compute_units > 0 && infos[0].memory_bytes > 0);
+}
+
+/* Every backend stands in the list, and a short list is counted in full. */
+static void device_lists(void **state)
+{
+    int64_t all = 0, again = 0;
+    rung_device_info one, guard;
+    (void)state;
+    assert_int_equal(rung_device_list(NULL, NULL, 0, &all), RUNG_OK);
+    assert_int_equal(rung_device_list(NULL, NULL, 100, &again), RUNG_OK);
+    assert_int_equal(all, again);
+    memset(&one, 0x55, sizeof one);
+    guard = one;
+    assert_int_equal(rung_device_list(NULL, &one, 0, &again), RUNG_OK);
+    assert_memory_equal(&one, &guard, sizeof one); /* no room was given */
+    assert_int_equal(again, all);
+    assert_int_equal(rung_device_list(NULL, &one, 1, &again), RUNG_OK);
+    assert_string_equal(one.backend, "cpu");
+    assert_int_equal(again, all);
+    assert_int_equal(rung_device_list(NULL, &one, -1, &again), RUNG_INVALID);
+    assert_int_equal(rung_device_list(NULL, &one, 1, NULL), RUNG_INVALID);
+#ifdef RUNG_WITH_OPENCL
+    assert_true(all >= 2);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocators_come_in_pairs),
+        cmocka_unit_test(unknown_devices),
+        cmocka_unit_test(the_environment_names_the_device),
+        cmocka_unit_test(verbose_levels),
+        cmocka_unit_test(the_line_tells_all),
+        cmocka_unit_test(the_line_tells_strides_and_scalars),
+        cmocka_unit_test(lines_of_a_queue),
+        cmocka_unit_test(silent_unless_asked),
+        cmocka_unit_test(any_order_will_do),
+#ifdef RUNG_WITH_OPENCL
+        cmocka_unit_test(any_order_will_do_on_opencl),
+#endif
+        cmocka_unit_test(kernels_of_another_context),
+        cmocka_unit_test(nothing_can_be_destroyed),
+        cmocka_unit_test(failed_calls_leave_null),
+        cmocka_unit_test(copies_stay_inside),
+        cmocka_unit_test(the_cpu_wraps_memory_alone),
+        cmocka_unit_test(devices_are_kept_apart),
+        cmocka_unit_test(rung_gemm_takes_memory_alone),
+        cmocka_unit_test(what_is_not_read_stays),
+        cmocka_unit_test(scalars_too_small_are_zero),
+        cmocka_unit_test(types_that_no_kernel_takes),
+        cmocka_unit_test(null_is_the_default_context),
+        cmocka_unit_test(device_lists),
+    };
+    unit_clean_environment();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

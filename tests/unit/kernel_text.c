@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_text.c - a kernel file describes itself, so what is read from it decides
+ * what is tuned, refused and launched. Texts that try the reader, and every kernel
+ * that ships held to its own words. No device is needed. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "core/kernel.h"
+
+static rung_context *context;
+
+static int open_context(void **state)
+{
+    rung_context_options options = {.device = "cpu", .verbose = -1};
+    (void)state;
+    return rung_context_create(&options, &context) == RUNG_OK ? 0 : -1;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    rung_context_destroy(context);
+    return 0;
+}
+
+/* ---- The kernels that ship ------------------------------------------------------- */
+
+/* "NN_name - " must open a comment line near the top. */
+static void assert_named_in_first_comment(const rung_kernel_info *info)
+{
+    char opening[128];
+    snprintf(opening, sizeof opening, "\n/* %s - ", info->name);
+    const char *found = strstr(info->source, opening);
+    assert_non_null(found);
+    assert_ptr_equal(found, strchr(info->source, '\n')); /* after the licence line */
+    assert_memory_equal(found + strlen(opening), info->summary, strlen(info->summary));
+    assert_true(strlen(info->summary) > 5);
+}
+
+static void assert_defaults_hold(const rung_kernel *kernel)
+{
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    assert_int_equal(rung_kernel_check(kernel, NULL), RUNG_OK);
+    assert_int_equal(rung_kernel_check(kernel, ""), RUNG_OK);
+    for (int64_t i = 0; i < info->parameter_count; i++) {
+        const rung_parameter *parameter = &info->parameters[i];
+        bool among_choices = false;
+        assert_true(strlen(parameter->name) > 0);
+        for (int64_t j = 0; j < parameter->choice_count; j++)
+            among_choices = among_choices || parameter->choices[j] == parameter->value;
+        assert_true(among_choices);
+    }
+    for (int64_t i = 0; i < info->constraint_count; i++)
+        assert_true(strlen(info->constraints[i].reason) > 5);
+}
+
+static void check_ladder(const char *backend, bool has_tiles)
+{
+    int last_number = -1;
+    rung_kernel *kernel;
+    for (int64_t i = 0;; i++) {
+        rung_status status = rung_kernel_at(context, backend, i, &kernel);
+        if (status == RUNG_NOT_FOUND) {
+            assert_true(i > 0);
+            assert_null(kernel);
+            return;
+        }
+        assert_int_equal(status, RUNG_OK);
+        const rung_kernel_info *info = rung_kernel_describe(kernel);
+        assert_int_equal(info->number, atoi(info->name));
+        assert_true(info->number > last_number); /* in story order */
+        last_number = info->number;
+        assert_string_equal(info->backend, backend);
+        assert_memory_equal(info->file, info->name, strlen(info->name));
+        assert_true(info->types & 1u << RUNG_F32);
+        assert_named_in_first_comment(info);
+        assert_defaults_hold(kernel);
+        int64_t bm = 0, bn = 0;
+        if (has_tiles) {
+            assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BM", &bm), RUNG_OK);
+            assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BN", &bn), RUNG_OK);
+            assert_true(bm > 0 && bn > 0);
+            assert_true(kernel->entry.length > 0 && kernel->threads.length > 0);
+        }
+    }
+}
+
+static void every_shipped_kernel_keeps_its_word(void **state)
+{
+    (void)state;
+    check_ladder("cpu", false);
+#ifdef RUNG_WITH_OPENCL
+    check_ladder("opencl", true);
+#endif
+}
+
+static void indices_outside_the_ladder(void **state)
+{
+    rung_kernel *kernel;
+    (void)state;
+    assert_int_equal(rung_kernel_at(context, "cpu", -1, &kernel), RUNG_NOT_FOUND);
+    assert_int_equal(rung_kernel_at(context, "cpu", 1000, &kernel), RUNG_NOT_FOUND);
+    assert_int_equal(rung_kernel_at(context, "cpu", INT64_MAX, &kernel), RUNG_NOT_FOUND);
+    assert_int_equal(rung_kernel_at(context, "abacus", 0, &kernel), RUNG_NO_DEVICE);
+    assert_null(kernel);
+    assert_int_equal(rung_kernel_at(context, NULL, 0, &kernel), RUNG_INVALID);
+    assert_int_equal(rung_kernel_at(context, "cpu", 0, NULL), RUNG_INVALID);
+}
+
+static void the_cpu_takes_no_files(void **state)
+{
+    rung_kernel *kernel;
+    (void)state;
+    assert_int_equal(rung_kernel_from_source(context, "cpu", "mine.c", "", &kernel),
+                     RUNG_UNSUPPORTED);
+    assert_null(kernel);
+    assert_int_equal(rung_kernel_from_source(context, "abacus", "mine.c", "", &kernel),
+                     RUNG_NO_DEVICE);
+    assert_int_equal(rung_kernel_from_source(context, "cpu", NULL, "", &kernel), RUNG_INVALID);
+    assert_int_equal(rung_kernel_from_source(context, "cpu", "mine.c", NULL, &kernel),
+                     RUNG_INVALID);
+}
+
+#ifdef RUNG_WITH_OPENCL
+
+static void kernels_are_found_by_any_of_their_names(void **state)
+{
+    const char *const names[] = {"4", "04", "shared", "04_shared"};
+    rung_kernel *kernel;
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(rung_kernel_find(context, "opencl", names[i], &kernel), RUNG_OK);
+        assert_string_equal(rung_kernel_describe(kernel)->name, "04_shared");
+        rung_kernel_destroy(kernel); /* the context's own: does nothing */
+    }
+    const char *const unknown[] = {"999", "-4", "share", "shared_", "04_", "_shared", "", " ",
+                                   "04_shared.cu", "4x"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        assert_int_equal(rung_kernel_find(context, "opencl", unknown[i], &kernel), RUNG_NOT_FOUND);
+        assert_null(kernel);
+        assert_non_null(strstr(rung_error_text(), "04_shared")); /* it lists what there is */
+    }
+    assert_int_equal(rung_kernel_find(context, "abacus", "4", &kernel), RUNG_NO_DEVICE);
+    assert_int_equal(rung_kernel_find(context, "opencl", NULL, &kernel), RUNG_INVALID);
+}
+
+/* ---- Texts ----------------------------------------------------------------------- */
+
+static rung_kernel *read_text(const char *text)
+{
+    rung_kernel *kernel;
+    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel), RUNG_OK);
+    return kernel;
+}
+
+static int64_t value_of(const rung_kernel *kernel, const char *parameters, const char *expression)
+{
+    int64_t value;
+    assert_int_equal(rung_kernel_evaluate(kernel, parameters, expression, &value), RUNG_OK);
+    return value;
+}
+
+static void assert_slice(rungi_slice slice, const char *expected)
+{
+    assert_int_equal(slice.length, strlen(expected));
+    assert_memory_equal(slice.text, expected, slice.length);
+}
+
+static const char whole_text[] =
+    "/* SPDX-License-Identifier: Apache-2.0 */\n"
+    "/* mine - what it is about. */\n"
+    "#include \"dialect.h\"\n"
+    "#ifndef TILE\n"
+    "#define TILE 16 // 8 16, 32\n"
+    "#endif\n"
+    "  #  ifndef   UNROLL  \n"
+    "#define UNROLL 4 /* 1 2 4 */\n"
+    "#endif // UNROLL\n"
+    "#ifndef WIDE\n"
+    "#define WIDE 1 // as wide as you like: 2\n"
+    "#endif\n"
+    "#if TILE * TILE > 1024 // too many\n"
+    "#error \"too many threads\"\n"
+    "#endif\n"
+    "#if UNROLL < 1\n"
+    "#error UNROLL is at least one\n"
+    "#endif\n"
+    "#define BM TILE\n"
+    "#define BN (TILE * WIDE) /* columns */\n"
+    "#define MAD(a, b, c) ((a) * (b) + (c))\n"
+    "#define FLAG\n"
+    "KERNEL(TILE * TILE)\n"
+    "my_kernel(index_t m) { }\n";
+
+static void a_whole_text(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text(whole_text);
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    assert_string_equal(info->name, "mine.cu");
+    assert_string_equal(info->file, "mine.cu");
+    assert_int_equal(info->number, -1);
+    assert_string_equal(info->summary, "what it is about.");
+    assert_string_equal(info->source, whole_text);
+    assert_int_equal(info->types, 1u << RUNG_F32);
+
+    assert_int_equal(info->parameter_count, 3);
+    assert_string_equal(info->parameters[0].name, "TILE");
+    assert_int_equal(info->parameters[0].value, 16);
+    assert_int_equal(info->parameters[0].choice_count, 3);
+    assert_int_equal(info->parameters[0].choices[2], 32);
+    assert_string_equal(info->parameters[1].name, "UNROLL");
+    assert_int_equal(info->parameters[1].value, 4);
+    assert_int_equal(info->parameters[1].choice_count, 3);
+    assert_int_equal(info->parameters[1].choices[0], 1);
+    assert_int_equal(info->parameters[2].choice_count, 0); /* words are no choices */
+
+    assert_string_equal(info->defaults, "TILE=16,UNROLL=4,WIDE=1");
+
+    assert_int_equal(info->constraint_count, 2);
+    assert_string_equal(info->constraints[0].refused_if, "TILE * TILE > 1024");
+    assert_string_equal(info->constraints[0].reason, "too many threads");
+    assert_string_equal(info->constraints[1].reason, "UNROLL is at least one");
+
+    assert_slice(kernel->threads, "TILE * TILE");
+    assert_slice(kernel->entry, "my_kernel");
+    rung_kernel_destroy(kernel);
+}
+
+static void parameters_are_given(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text(whole_text);
+    assert_int_equal(value_of(kernel, NULL, "BM * BN"), 16 * 16);
+    assert_int_equal(value_of(kernel, "TILE=8", "BM"), 8);
+    assert_int_equal(value_of(kernel, "WIDE=3,TILE=8", "BN"), 24);
+    assert_int_equal(value_of(kernel, "TILE=8,TILE=4", "TILE"), 4); /* the last one counts */
+    assert_int_equal(rung_kernel_check(kernel, "TILE=32"), RUNG_OK);
+
+    assert_int_equal(rung_kernel_check(kernel, "TILE=33"), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "too many threads"));
+    assert_int_equal(rung_kernel_check(kernel, "UNROLL=0"), RUNG_INVALID);
+    assert_int_equal(rung_kernel_check(kernel, "TILES=8"), RUNG_NOT_FOUND);
+    assert_non_null(strstr(rung_error_text(), "TILES"));
+    assert_non_null(strstr(rung_error_text(), "UNROLL")); /* it lists what there is */
+    assert_int_equal(rung_kernel_check(kernel, "TIL=8"), RUNG_NOT_FOUND);
+    assert_int_equal(rung_kernel_check(kernel, "BM=8"), RUNG_NOT_FOUND);
+
+    int64_t value = 5;
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BK", &value), RUNG_INVALID);
+    assert_int_equal(value, 0);
+    assert_int_equal(rung_kernel_evaluate(kernel, "TILE=33", "BM", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "FLAG", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "MAD(1, 2, 3)", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, NULL, &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(NULL, NULL, "1", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_check(NULL, NULL), RUNG_INVALID);
+    rung_kernel_destroy(kernel);
+}
+
+/* A constraint may ask for what only a compiler defines; here that is not defined. */
+static void constraints_over_unknown_names(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text(
+        "#ifndef TILE\n#define TILE 8 // 8\n#endif\n"
+        "#if defined(__SOME_COMPILER__) && TILE > 4\n#error no\n#endif\n"
+        "#if SOME_VERSION > 3 || TILE > 16\n#error \"too many\"\n#endif\n");
+    assert_int_equal(rung_kernel_check(kernel, NULL), RUNG_OK);
+    assert_int_equal(rung_kernel_check(kernel, "TILE=17"), RUNG_INVALID);
+    rung_kernel_destroy(kernel);
+}
+
+static void malformed_parameters(void **state)
+{
+    const char *const texts[] = {
+        "TILE", "TILE=", "=16", "TILE=x", "TILE=16x", "TILE=-1", "TILE=1.5", "TILE==16", "TILE=16;",
+        ",", ",TILE=16", "TILE=16,,UNROLL=1", "TILE=16 UNROLL=1", "TILE=99999999999999999999",
+        "TILE=2147483648", "TILE=16,UNROLL", "TILE=0x10",
+    };
+    (void)state;
+    rung_kernel *kernel = read_text(whole_text);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        rung_status status = rung_kernel_check(kernel, texts[i]);
+        if (status != RUNG_INVALID && status != RUNG_NOT_FOUND)
+            fail_msg("\"%s\" was taken", texts[i]);
+    }
+    rung_kernel_destroy(kernel);
+}
+
+/* ---- What must not be taken ------------------------------------------------------ */
+
+static void comments_say_nothing(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text(
+        "/* KERNEL(1) in_comment( \n"
+        "#ifndef NO\n#define NO 1 // 1 2\n#endif\n"
+        "#define BM 7\n"
+        "KERNEL(2) in_comment_too( */\n"
+        "// KERNEL(3) in_line_comment(\n"
+        "// a line with \" one quote, and /* no comment\n"
+        "static const char *s = \"no comment: /* \";\n"
+        "char q = '\"'; // KERNEL(5) five(\n"
+        "static const char *t = \"\\\" /* \";\n"
+        "MY_KERNEL(7) other(\nKERNELS(8) others(\n"
+        "#define BM 9 /* BM 8 */\n"
+        "KERNEL(64) real(\n"
+        "KERNEL(65) second(\n");
+    assert_int_equal(rung_kernel_describe(kernel)->parameter_count, 0);
+    assert_slice(kernel->threads, "64");
+    assert_slice(kernel->entry, "real");
+    assert_int_equal(value_of(kernel, NULL, "BM"), 9);
+    rung_kernel_destroy(kernel);
+}
+
+static void strings_hide_heads(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text("const char *help = \"KERNEL(4) in_string(\";\n"
+                                    "KERNEL(64) real(\n");
+    assert_slice(kernel->entry, "real");
+    rung_kernel_destroy(kernel);
+}
+
+static void conditionals_say_nothing(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text(
+        "#ifndef MINE_H\n"
+        "#define MINE_H\n"
+        "#ifndef NESTED\n#define NESTED 4 // 4 8\n#endif\n"
+        "#if NESTED > 4\n#error \"nested\"\n#endif\n"
+        "#define BM 7\n"
+        "#endif\n"
+        "#ifdef SOMETHING\n#define BM 8\n#else\n#define BM 9\n#endif\n"
+        "#ifndef LONG\n#define LONG 1 // 1 2\n#define OTHER 2\n#endif\n"
+        "#ifndef TEXT\n#define TEXT one\n#endif\n"
+        "#ifndef TWO\n#define ANOTHER 2\n#endif\n"
+        "#if 1\n#error \"but\"\n#define MORE 1\n#endif\n"
+        "#ifndef REAL\n#define REAL 3\n#endif\n"
+        "#define BN REAL\n"
+        "KERNEL(64) real(\n");
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    assert_int_equal(info->parameter_count, 1);
+    assert_string_equal(info->parameters[0].name, "REAL");
+    assert_int_equal(info->constraint_count, 0);
+    assert_int_equal(value_of(kernel, NULL, "BN"), 3);
+    int64_t value;
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BM", &value), RUNG_INVALID);
+    rung_kernel_destroy(kernel);
+}
+
+static void a_head_in_a_conditional_is_none(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text("#if 0\nKERNEL(32) never(\n#endif\nKERNEL(64) real(\n");
+    assert_slice(kernel->entry, "real");
+    rung_kernel_destroy(kernel);
+}
+
+/* ---- The head -------------------------------------------------------------------- */
+
+static void heads_across_lines(void **state)
+{
+    const struct { const char *text, *threads, *name; } heads[] = {
+        {"KERNEL(64) f(", "64", "f"},
+        {"KERNEL(64)\nf\n(\n", "64", "f"},
+        {"KERNEL (\n  (A + B) * C\n)\r\n\tf(", "\n  (A + B) * C\n", "f"},
+        {"int x; KERNEL(1)f(", "1", "f"},
+        {"KERNEL\n(64)\nf(", "64", "f"},
+        {"KERNEL(64) broken;\nKERNEL(65) f(", "65", "f"},
+        {"KERNEL;\nKERNEL(65) f(", "65", "f"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        rung_kernel *kernel = read_text(heads[i].text);
+        if (kernel->entry.length == 0)
+            fail_msg("no head was found in \"%s\"", heads[i].text);
+        assert_slice(kernel->threads, heads[i].threads);
+        assert_slice(kernel->entry, heads[i].name);
+        rung_kernel_destroy(kernel);
+    }
+}
+
+static void texts_without_a_head(void **state)
+{
+    const char *const texts[] = {
+        "", "\n", "\n\n\n", "KERNEL", "KERNEL(", "KERNEL()", "KERNEL(64", "KERNEL(64)",
+        "KERNEL(64) name", "KERNEL(64) 1name(", "kernel(64) name(", "/*", "/* never closed\n",
+        "/* never closed\nKERNEL(64) name(\n", "//", "\"", "'", "\\", "\"\\", "#", "#define",
+        "#ifndef", "#ifndef A", "#ifndef A\n#define A 1", "#if", "#if 1\n#error", "#endif\n#endif",
+        "#define 1 2",
+        "#error", "*/", "/", "/*/", "\x80\xFF",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        rung_kernel *kernel = read_text(texts[i]);
+        assert_int_equal(kernel->entry.length, 0);
+        assert_int_equal(rung_kernel_describe(kernel)->parameter_count, 0);
+        assert_string_equal(rung_kernel_describe(kernel)->summary, "");
+        rung_kernel_destroy(kernel);
+    }
+}
+
+/* Every prefix of a sound text is some unsound one; none may read past its end. */
+static void every_prefix_is_survived(void **state)
+{
+    static char text[sizeof whole_text];
+    (void)state;
+    for (size_t length = 0; length < sizeof whole_text; length++) {
+        memcpy(text, whole_text, length);
+        text[length] = '\0';
+        rung_kernel_destroy(read_text(text));
+    }
+}
+
+/* ---- Limits ---------------------------------------------------------------------- */
+
+static void write_parameters(char *text, size_t capacity, int count)
+{
+    size_t used = 0;
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, capacity - used,
+                                 "#ifndef P%d\n#define P%d %d // 1 2\n#endif\n", i, i, i);
+}
+
+static void sixteen_parameters_and_no_more(void **state)
+{
+    char text[2048];
+    rung_kernel *kernel;
+    (void)state;
+    write_parameters(text, sizeof text, 16);
+    kernel = read_text(text);
+    assert_int_equal(rung_kernel_describe(kernel)->parameter_count, 16);
+    assert_int_equal(value_of(kernel, "P15=99", "P15 + P14"), 99 + 14);
+    rung_kernel_destroy(kernel);
+    write_parameters(text, sizeof text, 17);
+    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel),
+                     RUNG_INVALID);
+    assert_null(kernel);
+    assert_non_null(strstr(rung_error_text(), "16"));
+}
+
+/* All values must be told in full: a plan's parameters are read back by people and
+ * programs, and the compiler's -D come from the same list. */
+static void long_names_are_not_cut(void **state)
+{
+    char text[8192] = "", told[RUNGI_PARAMETERS_TEXT], name[64];
+    size_t used = 0;
+    rung_kernel *kernel;
+    rungi_values values;
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        snprintf(name, sizeof name, "A_RATHER_LONG_NAME_OF_A_PARAMETER_%02d", i);
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "#ifndef %s\n#define %s 1\n#endif\n", name, name);
+    }
+    rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel);
+    if (status == RUNG_INVALID)
+        return; /* refused is as good as told */
+    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    rungi_kernel_values_text(kernel, &values, told, sizeof told);
+    rung_kernel_destroy(kernel);
+    assert_non_null(strstr(told, "_15=1"));
+}
+
+/* ---- Line ends ------------------------------------------------------------------- */
+
+/* A file from Windows reads as any other. */
+static void carriage_returns_are_blanks(void **state)
+{
+    static char text[2 * sizeof whole_text];
+    size_t length = 0;
+    (void)state;
+    for (const char *at = whole_text; *at; at++) {
+        if (*at == '\n')
+            text[length++] = '\r';
+        text[length++] = *at;
+    }
+    text[length] = '\0';
+    rung_kernel *kernel = read_text(text);
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    assert_int_equal(info->parameter_count, 3);
+    assert_int_equal(info->parameters[0].choice_count, 3);
+    assert_int_equal(info->parameters[1].choice_count, 3);
+    assert_int_equal(info->constraint_count, 2);
+    assert_string_equal(info->constraints[0].reason, "too many threads");
+    assert_int_equal(value_of(kernel, NULL, "BM"), 16);
+    assert_slice(kernel->entry, "my_kernel");
+    assert_string_equal(info->summary, "what it is about.");
+    rung_kernel_destroy(kernel);
+}
+
+static void summaries(void **state)
+{
+    const struct { const char *text, *summary; } cases[] = {
+        {"/* mine - one line */\n", "one line"},
+        {"// mine - a line comment\n", "a line comment"},
+        {"/* mine - first of many\n * second - line\n */\n", "first of many"},
+        {"int a = 3 - 2;\n", ""},
+        {"\n\n\n/* mine - further down */", "further down"},
+        {"\n\n\n\n\n\n\n\n\n\n\n\n/* mine - too far down */", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rung_kernel *kernel = read_text(cases[i].text);
+        assert_string_equal(rung_kernel_describe(kernel)->summary, cases[i].summary);
+        rung_kernel_destroy(kernel);
+    }
+}
+
+#endif /* RUNG_WITH_OPENCL */
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shipped_kernel_keeps_its_word),
+        cmocka_unit_test(indices_outside_the_ladder),
+        cmocka_unit_test(the_cpu_takes_no_files),
+#ifdef RUNG_WITH_OPENCL
+        cmocka_unit_test(kernels_are_found_by_any_of_their_names),
+        cmocka_unit_test(a_whole_text),
+        cmocka_unit_test(parameters_are_given),
+        cmocka_unit_test(constraints_over_unknown_names),
+        cmocka_unit_test(malformed_parameters),
+        cmocka_unit_test(comments_say_nothing),
+        cmocka_unit_test(strings_hide_heads),
+        cmocka_unit_test(conditionals_say_nothing),
+        cmocka_unit_test(a_head_in_a_conditional_is_none),
+        cmocka_unit_test(heads_across_lines),
+        cmocka_unit_test(texts_without_a_head),
+        cmocka_unit_test(every_prefix_is_survived),
+        cmocka_unit_test(sixteen_parameters_and_no_more),
+        cmocka_unit_test(long_names_are_not_cut),
+        cmocka_unit_test(carriage_returns_are_blanks),
+        cmocka_unit_test(summaries),
+#endif
+    };
+    unit_clean_environment();
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}

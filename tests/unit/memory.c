@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory.c - what happens when memory ends. The N-th allocation fails, for every N
+ * until none is left to fail: each time the call must say RUNG_NO_MEMORY, give back
+ * all it took, and work once memory is there again. */
+#include "unit.h"
+
+/* ---- An allocator that fails when told ------------------------------------------- */
+
+typedef struct pool {
+    int64_t live;      /* allocations minus releases */
+    int64_t made;      /* attempts so far */
+    int64_t fail_at;   /* this attempt gives NULL; 0: none does */
+    int64_t misplaced; /* releases of what is not ours, alignments not kept */
+} pool;
+
+/* In front of every allocation, so that a release can tell whose it is. */
+typedef struct tag {
+    pool *owner;
+    void *start;
+} tag;
+
+static void *pool_allocate(void *user, size_t bytes, size_t alignment)
+{
+    pool *pool = user;
+    if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
+        pool->misplaced++;
+    if (++pool->made == pool->fail_at)
+        return NULL;
+    size_t before = sizeof(tag) > alignment ? sizeof(tag) : alignment;
+    char *start = NULL;
+    if (posix_memalign((void **)&start, before, bytes + before) != 0)
+        return NULL;
+    tag tag = {pool, start};
+    memcpy(start + before - sizeof tag, &tag, sizeof tag);
+    memset(start + before, 0xA5, bytes); /* memory is not zero by itself */
+    pool->live++;
+    return start + before;
+}
+
+static void pool_release(void *user, void *memory)
+{
+    pool *pool = user;
+    tag tag;
+    memcpy(&tag, (char *)memory - sizeof tag, sizeof tag);
+    if (tag.owner != pool)
+        pool->misplaced++;
+    tag.owner->live--;
+    free(tag.start);
+}
+
+static rung_status make_context(pool *pool, const char *device, int verbose, rung_context **context)
+{
+    rung_context_options options = {.device = device, .verbose = verbose, .allocate = pool_allocate,
+                                    .release = pool_release, .memory_user = pool};
+    return rung_context_create(&options, context);
+}
+
+static bool has_opencl(void)
+{
+    rung_device *device;
+    rung_status status = rung_device_open(NULL, "opencl", &device);
+    rung_device_close(device);
+    return status == RUNG_OK;
+}
+
+/* ---- One call -------------------------------------------------------------------- */
+
+/* Matrices with gaps, so that each is staged on its way to a device. */
+typedef struct operands {
+    float       a_data[64], b_data[64], c_data[64];
+    rung_matrix a, b, c;
+} operands;
+
+static void make_operands(operands *operands)
+{
+    uint64_t seed = 3;
+    unit_fill(&seed, operands->a_data, 64);
+    unit_fill(&seed, operands->b_data, 64);
+    unit_fill(&seed, operands->c_data, 64);
+    rung_matrix a = rung_matrix_of(RUNG_F32, 8, 8, operands->a_data);
+    rung_matrix b = rung_matrix_of(RUNG_F32, 8, 8, operands->b_data);
+    rung_matrix c = rung_matrix_of(RUNG_F32, 8, 8, operands->c_data);
+    operands->a = rung_matrix_block(a, 1, 1, 3, 5);
+    operands->b = rung_matrix_transpose(rung_matrix_block(b, 2, 0, 4, 5));
+    operands->c = rung_matrix_block(c, 3, 2, 3, 4);
+}
+
+static rung_status multiply(rung_context *context, operands *operands)
+{
+    return rung_gemm(context, 1.0, operands->a, operands->b, 0.0, operands->c);
+}
+
+/* A context whose N-th allocation fails, counted over its making and one multiply.
+ * True once N is past the last. */
+static bool survives_gemm(const char *device, int64_t n)
+{
+    pool pool = {.fail_at = n};
+    operands operands;
+    rung_context *context;
+    make_operands(&operands);
+    rung_status status = make_context(&pool, device, -1, &context);
+    if (status != RUNG_OK) {
+        assert_null(context);
+        assert_int_equal(status, RUNG_NO_MEMORY);
+        assert_int_equal(pool.live, 0);
+        return false;
+    }
+    status = multiply(context, &operands);
+    bool failed = pool.made >= n;
+    if (failed) {
+        if (status != RUNG_NO_MEMORY)
+            fail_msg("allocation %lld failed on %s and the call said %s", (long long)n, device,
+                     rung_status_name(status));
+        assert_non_null(strstr(rung_error_text(), "memory"));
+        status = multiply(context, &operands); /* there is memory again */
+        if (status != RUNG_OK)
+            fail_msg("after allocation %lld on %s the next call said %s: %s", (long long)n, device,
+                     rung_status_name(status), rung_error_text());
+    }
+    assert_int_equal(status, RUNG_OK);
+    assert_int_equal(unit_first_wrong(&operands.a, &operands.b, &operands.c), -1);
+    rung_context_destroy(context);
+    assert_int_equal(pool.live, 0);
+    assert_int_equal(pool.misplaced, 0);
+    return !failed;
+}
+
+static void gemm_on_the_cpu(void **state)
+{
+    int64_t n = 1;
+    (void)state;
+    while (!survives_gemm("cpu", n))
+        n++;
+    assert_true(n > 5);
+}
+
+static void gemm_on_opencl(void **state)
+{
+    int64_t n = 1;
+    (void)state;
+    if (!has_opencl())
+        skip();
+    while (!survives_gemm("opencl", n))
+        n++;
+    assert_true(n > 10);
+}
+
+/* ---- The long way ---------------------------------------------------------------- */
+
+typedef struct objects {
+    rung_device *device;
+    rung_queue  *queue;
+    rung_event  *event;
+    rung_buffer *a, *b, *c;
+    rung_plan   *plan;
+    float        result[16];
+} objects;
+
+static rung_status make_objects(rung_context *context, const char *device, objects *objects)
+{
+    rung_status status = rung_device_open(context, device, &objects->device);
+    if (status == RUNG_OK)
+        status = rung_queue_create(objects->device, &objects->queue);
+    if (status == RUNG_OK)
+        status = rung_event_create(objects->device, &objects->event);
+    if (status == RUNG_OK)
+        status = rung_buffer_create(objects->device, 64, &objects->a);
+    if (status == RUNG_OK)
+        status = rung_buffer_create(objects->device, 64, &objects->b);
+    if (status == RUNG_OK)
+        status = rung_buffer_create(objects->device, 64, &objects->c);
+    return status;
+}
+
+static rung_status run_objects(objects *objects)
+{
+    static const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, objects->a, 0),
+                                           rung_matrix_in(RUNG_F32, 4, 4, objects->b, 0),
+                                           rung_matrix_in(RUNG_F32, 4, 4, objects->c, 0));
+    rung_run_options run = {.signal = objects->event};
+    rung_status status = rung_buffer_write(objects->queue, objects->a, 0, 64, ones, NULL);
+    if (status == RUNG_OK)
+        status = rung_buffer_write(objects->queue, objects->b, 0, 64, ones, NULL);
+    if (status == RUNG_OK)
+        status = rung_plan_create(objects->device, &problem, NULL, &objects->plan);
+    if (status == RUNG_OK)
+        status = rung_plan_run(objects->plan, objects->queue, &problem, &run);
+    if (status == RUNG_OK)
+        status = rung_buffer_read(objects->queue, objects->c, 0, 64, objects->result, NULL);
+    if (status == RUNG_OK)
+        status = rung_queue_finish(objects->queue);
+    return status;
+}
+
+static void destroy_objects(objects *objects)
+{
+    rung_plan_destroy(objects->plan);
+    rung_buffer_destroy(objects->a);
+    rung_buffer_destroy(objects->b);
+    rung_buffer_destroy(objects->c);
+    rung_event_destroy(objects->event);
+    rung_queue_destroy(objects->queue);
+    rung_device_close(objects->device);
+}
+
+static rung_status go_the_long_way(rung_context *context, const char *device)
+{
+    objects objects = {0};
+    rung_status status = make_objects(context, device, &objects);
+    if (status == RUNG_OK)
+        status = run_objects(&objects);
+    for (int i = 0; status == RUNG_OK && i < 16; i++)
+        assert_true(objects.result[i] == 4.0f);
+    destroy_objects(&objects);
+    return status;
+}
+
+static void ignore_line(void *user, const char *line)
+{
+    (void)line;
+    ++*(int *)user;
+}
+
+/* Verbose, so that the notes of a trace are among what fails. */
+static bool survives_the_long_way(const char *device, int64_t n)
+{
+    pool pool = {0};
+    rung_context *context;
+    int lines = 0;
+    rung_context_options options = {.verbose = 1, .log = ignore_line, .log_user = &lines,
+                                    .allocate = pool_allocate, .release = pool_release,
+                                    .memory_user = &pool};
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    pool.made = 0;
+    pool.fail_at = n;
+    rung_status status = go_the_long_way(context, device);
+    bool failed = pool.made >= n;
+    if (failed) {
+        assert_int_equal(status, RUNG_NO_MEMORY);
+        assert_int_equal(go_the_long_way(context, device), RUNG_OK);
+    } else {
+        assert_int_equal(status, RUNG_OK);
+    }
+    rung_context_destroy(context);
+    assert_int_equal(pool.live, 0);
+    assert_int_equal(pool.misplaced, 0);
+    return !failed;
+}
+
+static void plans_on_the_cpu(void **state)
+{
+    int64_t n = 1;
+    (void)state;
+    while (!survives_the_long_way("cpu", n))
+        n++;
+    assert_true(n > 10);
+}
+
+static void plans_on_opencl(void **state)
+{
+    int64_t n = 1;
+    (void)state;
+    if (!has_opencl())
+        skip();
+    while (!survives_the_long_way("opencl", n))
+        n++;
+    assert_true(n > 10);
+}
+
+/* "Running a plan never allocates." */
+static void running_allocates_nothing(void **state)
+{
+    pool pool = {0};
+    rung_context *context;
+    objects objects = {0};
+    const char *devices[] = {"cpu", "opencl"};
+    (void)state;
+    for (int i = 0; i < (has_opencl() ? 2 : 1); i++) {
+        assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
+        assert_int_equal(make_objects(context, devices[i], &objects), RUNG_OK);
+        assert_int_equal(run_objects(&objects), RUNG_OK);
+        int64_t before = pool.made;
+        rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, objects.a, 0),
+                                               rung_matrix_in(RUNG_F32, 4, 4, objects.b, 0),
+                                               rung_matrix_in(RUNG_F32, 4, 4, objects.c, 0));
+        rung_run_options run = {.wait = &objects.event, .wait_count = 1, .signal = objects.event};
+        for (int repeat = 0; repeat < 10; repeat++)
+            assert_int_equal(rung_plan_run(objects.plan, objects.queue, &problem, &run), RUNG_OK);
+        assert_int_equal(rung_queue_finish(objects.queue), RUNG_OK);
+        assert_int_equal(pool.made, before);
+        destroy_objects(&objects);
+        memset(&objects, 0, sizeof objects);
+        rung_context_destroy(context);
+        assert_int_equal(pool.live, 0);
+    }
+}
+
+/* ---- Kernels of the caller's ----------------------------------------------------- */
+
+#ifdef RUNG_WITH_OPENCL
+static void reading_a_kernel(void **state)
+{
+    static const char text[] = "/* mine - a kernel */\n"
+                               "#ifndef TILE\n#define TILE 8 // 8 16\n#endif\n"
+                               "#define BM TILE\nKERNEL(TILE) mine(\n";
+    pool pool = {0};
+    rung_context *context;
+    (void)state;
+    assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
+    int64_t before = pool.live, n = 1;
+    for (;; n++) {
+        rung_kernel *kernel;
+        pool.made = 0;
+        pool.fail_at = n;
+        rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel);
+        if (status == RUNG_OK && pool.made < n) {
+            rung_kernel_destroy(kernel);
+            break;
+        }
+        assert_int_equal(status, RUNG_NO_MEMORY);
+        assert_null(kernel);
+        assert_int_equal(pool.live, before);
+    }
+    assert_true(n > 3);
+    rung_context_destroy(context);
+    assert_int_equal(pool.live, 0);
+}
+
+/* A kernel keeps its context; destroyed last, it must give that back too. */
+static void a_kernel_outlives_its_context(void **state)
+{
+    pool pool = {0};
+    rung_context *context;
+    rung_kernel *kernel;
+    int64_t value;
+    (void)state;
+    assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
+    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", "#define BM 5\n",
+                                             &kernel), RUNG_OK);
+    rung_context_destroy(context);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BM", &value), RUNG_OK);
+    assert_int_equal(value, 5);
+    rung_kernel_destroy(kernel);
+    assert_int_equal(pool.live, 0);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gemm_on_the_cpu),
+        cmocka_unit_test(gemm_on_opencl),
+        cmocka_unit_test(plans_on_the_cpu),
+        cmocka_unit_test(plans_on_opencl),
+        cmocka_unit_test(running_allocates_nothing),
+#ifdef RUNG_WITH_OPENCL
+        cmocka_unit_test(reading_a_kernel),
+        cmocka_unit_test(a_kernel_outlives_its_context),
+#endif
+    };
+    unit_clean_environment();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

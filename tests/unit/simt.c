@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simt.c - how a kernel file is made whole and how C is cut into launches. A real
+ * device has room for two thousand million blocks, so a C that needs two launches
+ * never comes up in a test: here the limit is a few blocks and everything is cut. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "simt/simt.h"
+#include "sources.h"
+
+static rung_context *context;
+
+static int open_context(void **state)
+{
+    rung_context_options options = {.device = "cpu", .verbose = -1};
+    (void)state;
+    return rung_context_create(&options, &context) == RUNG_OK ? 0 : -1;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    rung_context_destroy(context);
+    return 0;
+}
+
+static rung_kernel *read_text(const char *text)
+{
+    rung_kernel *kernel;
+    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel), RUNG_OK);
+    return kernel;
+}
+
+/* ---- Launches -------------------------------------------------------------------- */
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t blocks_of(int64_t rows, int64_t cols, const rungi_simt_shape *shape)
+{
+    return (rows + shape->bm - 1) / shape->bm * ((cols + shape->bn - 1) / shape->bn);
+}
+
+/* Walks the launches as the OpenCL device does; every element exactly once. */
+static void check_cover(const rung_kernel *kernel, const rungi_values *values, int64_t m, int64_t n,
+                        int64_t blocks_max)
+{
+    static unsigned char covered[64 * 64];
+    rungi_simt_shape shape;
+    int64_t blocks = 0;
+    assert_int_equal(rungi_simt_shape_of(kernel, values, m, n, blocks_max, &shape), RUNG_OK);
+    memset(covered, 0, sizeof covered);
+    for (int64_t row = 0; row < m; row += shape.rows) {
+        for (int64_t col = 0; col < n; col += shape.cols) {
+            assert_true(shape.rows > 0 && shape.cols > 0);
+            int64_t rows = smaller(shape.rows, m - row), cols = smaller(shape.cols, n - col);
+            int64_t here = blocks_of(rows, cols, &shape);
+            assert_in_range(here, 1, blocks_max);
+            blocks += here;
+            for (int64_t i = 0; i < rows; i++)
+                for (int64_t j = 0; j < cols; j++)
+                    covered[(row + i) * 64 + col + j]++;
+        }
+    }
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            assert_int_equal(covered[i * 64 + j], 1);
+    assert_int_equal(blocks, shape.blocks);
+    assert_int_equal(shape.blocks, blocks_of(m, n, &shape));
+}
+
+static void every_element_once(void **state)
+{
+    static const int64_t limits[] = {1, 2, 3, 7, 12, 1000, INT32_MAX};
+    rungi_values values;
+    (void)state;
+    rung_kernel *kernel = read_text("#define BM 4\n#define BN 3\nKERNEL(12) mine(\n");
+    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    for (size_t limit = 0; limit < sizeof limits / sizeof *limits; limit++)
+        for (int64_t m = 0; m <= 40; m++)
+            for (int64_t n = 0; n <= 40; n++)
+                check_cover(kernel, &values, m, n, limits[limit]);
+    rung_kernel_destroy(kernel);
+}
+
+/* One launch where one is enough. */
+static void no_more_launches_than_needed(void **state)
+{
+    rungi_values values;
+    rungi_simt_shape shape;
+    (void)state;
+    rung_kernel *kernel = read_text("#define BM 4\n#define BN 3\nKERNEL(2 * 6) mine(\n");
+    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    assert_int_equal(rungi_simt_shape_of(kernel, &values, 9, 7, 9, &shape), RUNG_OK);
+    assert_int_equal(shape.threads, 12);
+    assert_int_equal(shape.bm, 4);
+    assert_int_equal(shape.bn, 3);
+    assert_int_equal(shape.blocks, 9);
+    assert_true(shape.rows >= 9 && shape.cols >= 7);
+    assert_int_equal(rungi_simt_shape_of(kernel, &values, 9, 7, 8, &shape), RUNG_OK);
+    assert_int_equal(shape.rows, 8); /* two rows of three blocks */
+    assert_true(shape.cols >= 7);
+    assert_int_equal(rungi_simt_shape_of(kernel, &values, 9, 7, 2, &shape), RUNG_OK);
+    assert_int_equal(shape.rows, 4);
+    assert_int_equal(shape.cols, 6);
+    rung_kernel_destroy(kernel);
+}
+
+/* A C with no element may still be very long. */
+static void sizes_at_the_ends(void **state)
+{
+    rungi_values values;
+    rungi_simt_shape shape;
+    (void)state;
+    rung_kernel *kernel = read_text("#define BM 32\n#define BN 32\nKERNEL(32) mine(\n");
+    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {INT64_MAX, 0}, {0, INT64_MAX}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_int_equal(rungi_simt_shape_of(kernel, &values, sizes[i][0], sizes[i][1], INT32_MAX,
+                                             &shape), RUNG_OK);
+        assert_int_equal(shape.blocks, 0);
+        assert_true(shape.rows >= 0 && shape.cols >= 0);
+    }
+    assert_int_equal(rungi_simt_shape_of(kernel, &values, INT64_MAX, INT64_MAX, INT32_MAX, &shape),
+                     RUNG_TOO_LARGE);
+    assert_int_equal(rungi_simt_shape_of(kernel, &values, INT64_C(1) << 40, 1, INT32_MAX, &shape),
+                     RUNG_OK);
+    assert_int_equal(shape.blocks, INT64_C(1) << 35);
+    assert_int_equal(shape.rows, INT64_C(32) * INT32_MAX);
+    rung_kernel_destroy(kernel);
+}
+
+static void files_that_say_too_little(void **state)
+{
+    const struct { const char *text, *told; } cases[] = {
+        {"", "KERNEL("}, {"#define BM 4\n#define BN 4\n", "KERNEL("},
+        {"#define BN 4\nKERNEL(4) f(\n", "BM"}, {"#define BM 4\nKERNEL(4) f(\n", "BN"},
+        {"#define BM 4\n#define BN 4\nKERNEL() f(\n", "threads"},
+        {"#define BM 4\n#define BN 4\nKERNEL(T) f(\n", "threads"},
+        {"#define BM 0\n#define BN 4\nKERNEL(4) f(\n", "BM"},
+        {"#define BM 4\n#define BN -4\nKERNEL(4) f(\n", "BN"},
+        {"#define BM 4\n#define BN 4\nKERNEL(0) f(\n", "threads"},
+        {"#define BM 4294967296\n#define BN 4\nKERNEL(4) f(\n", "BM"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rungi_values values;
+        rungi_simt_shape shape;
+        rung_kernel *kernel = read_text(cases[i].text);
+        assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+        assert_int_equal(rungi_simt_shape_of(kernel, &values, 8, 8, 100, &shape), RUNG_INVALID);
+        assert_non_null(strstr(rung_error_text(), cases[i].told));
+        assert_non_null(strstr(rung_error_text(), "mine.cu"));
+        rung_kernel_destroy(kernel);
+    }
+}
+
+/* ---- Source ---------------------------------------------------------------------- */
+
+static int64_t occurrences(const char *text, const char *part)
+{
+    int64_t count = 0;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+        count++;
+    return count;
+}
+
+/* Follows the #line directives through `text` to the line that begins with `wanted`
+ * and returns the number that a compiler would give it; 0 if it is not of `file`. */
+static int64_t number_of_line(const char *text, const char *file, const char *wanted)
+{
+    char current[128] = "";
+    int64_t number = 0;
+    for (const char *at = text; *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : "") {
+        long long given;
+        char name[128];
+        number++;
+        if (sscanf(at, "#line %lld \"%127[^\"]\"", &given, name) == 2) {
+            number = given - 1;
+            strcpy(current, name);
+        } else if (strncmp(at, wanted, strlen(wanted)) == 0) {
+            return strcmp(current, file) == 0 ? number : 0;
+        }
+    }
+    return 0;
+}
+
+static int64_t line_in_file(const char *source, const char *wanted)
+{
+    int64_t number = 1;
+    const char *found = strstr(source, wanted);
+    assert_non_null(found);
+    for (const char *at = source; at < found; at++)
+        number += *at == '\n';
+    return number;
+}
+
+static void every_shipped_source_is_whole(void **state)
+{
+    rung_kernel *kernel;
+    (void)state;
+    for (int64_t i = 0; rung_kernel_at(context, "opencl", i, &kernel) == RUNG_OK; i++) {
+        const rung_kernel_info *info = rung_kernel_describe(kernel);
+        char *text;
+        assert_int_equal(rungi_simt_source(kernel, &text), RUNG_OK);
+        assert_int_equal(occurrences(text, rungi_source_dialect), 1);
+        assert_int_equal(occurrences(text, "#include \"dialect.h\""), 0);
+        assert_int_equal(number_of_line(text, info->file, "KERNEL("),
+                         line_in_file(info->source, "\nKERNEL(") + 1);
+        assert_int_equal(number_of_line(text, "dialect.h", "#ifndef RUNG_DIALECT_H"),
+                         line_in_file(rungi_source_dialect, "#ifndef RUNG_DIALECT_H"));
+        rungi_release(context, text);
+    }
+}
+
+static void lines_keep_their_numbers(void **state)
+{
+    char *text;
+    (void)state;
+    rung_kernel *kernel = read_text("first\nsecond\n#include \"dialect.h\"\nfourth\n\nsixth");
+    assert_int_equal(rungi_simt_source(kernel, &text), RUNG_OK);
+    assert_int_equal(number_of_line(text, "mine.cu", "first"), 1);
+    assert_int_equal(number_of_line(text, "mine.cu", "second"), 2);
+    assert_int_equal(number_of_line(text, "mine.cu", "fourth"), 4);
+    assert_int_equal(number_of_line(text, "mine.cu", "sixth"), 6);
+    rungi_release(context, text);
+    rung_kernel_destroy(kernel);
+
+    kernel = read_text("#include \"dialect.h\"\nsecond\n"); /* the very first line */
+    assert_int_equal(rungi_simt_source(kernel, &text), RUNG_OK);
+    assert_int_equal(number_of_line(text, "mine.cu", "second"), 2);
+    rungi_release(context, text);
+    rung_kernel_destroy(kernel);
+}
+
+static void files_without_the_include(void **state)
+{
+    char *text;
+    (void)state;
+    rung_kernel *kernel = read_text("KERNEL(1) f(\n");
+    assert_int_equal(rungi_simt_source(kernel, &text), RUNG_COMPILE);
+    assert_null(text);
+    assert_non_null(strstr(rung_error_text(), "#include \"dialect.h\""));
+    rung_kernel_destroy(kernel);
+}
+
+/* As a compiler would take them, each of these says the include once, on line 2. */
+static void ways_to_write_the_include(void **state)
+{
+    const char *const texts[] = {
+        "first\n#include \"dialect.h\"\nthird\n",
+        "first\n#include \"dialect.h\" // the dialect\nthird\n",
+        "first\n  #  include  \"dialect.h\"\nthird\n",
+        "first\r\n#include \"dialect.h\"\r\nthird\r\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        rung_kernel *kernel = read_text(texts[i]);
+        char *text;
+        if (rungi_simt_source(kernel, &text) != RUNG_OK)
+            fail_msg("\"%s\": %s", texts[i], rung_error_text());
+        assert_int_equal(number_of_line(text, "mine.cu", "third"), 3);
+        rungi_release(context, text);
+        rung_kernel_destroy(kernel);
+    }
+}
+
+/* A comment that quotes the line is no include. */
+static void an_include_in_a_comment_is_none(void **state)
+{
+    char *text;
+    (void)state;
+    rung_kernel *kernel = read_text("/* Begin with\n#include \"dialect.h\"\n*/\n"
+                                    "#include \"dialect.h\"\nfifth\n");
+    assert_int_equal(rungi_simt_source(kernel, &text), RUNG_OK);
+    const char *dialect = strstr(text, rungi_source_dialect);
+    assert_non_null(dialect);
+    assert_true(dialect > strstr(text, "*/")); /* behind the comment, not inside */
+    assert_int_equal(number_of_line(text, "mine.cu", "fifth"), 5);
+    rungi_release(context, text);
+    rung_kernel_destroy(kernel);
+}
+
+/* A name for messages must not end the string it stands in. */
+static void file_names_are_strings(void **state)
+{
+    rung_kernel *kernel;
+    char *text;
+    (void)state;
+    assert_int_equal(rung_kernel_from_source(context, "opencl", "a\"b\\c\nd.cu",
+                                             "#include \"dialect.h\"\nsecond\n", &kernel), RUNG_OK);
+    assert_int_equal(rungi_simt_source(kernel, &text), RUNG_OK);
+    assert_int_equal(number_of_line(text, "a_b_c_d.cu", "second"), 2);
+    rungi_release(context, text);
+    rung_kernel_destroy(kernel);
+}
+
+static void defines(void **state)
+{
+    char text[64], cut[8];
+    rungi_values values;
+    (void)state;
+    rung_kernel *kernel = read_text("#ifndef TILE\n#define TILE 32 // 8 16\n#endif\n"
+                                    "#ifndef UNROLL\n#define UNROLL 4\n#endif\n");
+    assert_int_equal(rungi_kernel_values(kernel, "UNROLL=2147483647", &values), RUNG_OK);
+    rungi_simt_defines(kernel, &values, text, sizeof text);
+    assert_string_equal(text, "-DTILE=32 -DUNROLL=2147483647");
+    rungi_simt_defines(kernel, &values, cut, sizeof cut);
+    assert_true(strlen(cut) < sizeof cut);
+    rung_kernel_destroy(kernel);
+
+    kernel = read_text("");
+    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    rungi_simt_defines(kernel, &values, text, sizeof text);
+    assert_string_equal(text, "");
+    rung_kernel_destroy(kernel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_element_once),
+        cmocka_unit_test(no_more_launches_than_needed),
+        cmocka_unit_test(sizes_at_the_ends),
+        cmocka_unit_test(files_that_say_too_little),
+        cmocka_unit_test(every_shipped_source_is_whole),
+        cmocka_unit_test(lines_keep_their_numbers),
+        cmocka_unit_test(files_without_the_include),
+        cmocka_unit_test(ways_to_write_the_include),
+        cmocka_unit_test(an_include_in_a_comment_is_none),
+        cmocka_unit_test(file_names_are_strings),
+        cmocka_unit_test(defines),
+    };
+    unit_clean_environment();
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
