@@ -171,8 +171,9 @@ RUNG_API rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix 
 
 /* What every call checks before it computes: types and shapes fit, no product of
  * sizes and strides overflows, the views lie inside their buffers, and C overlaps
- * neither itself nor A nor B. Blocks of one parent matrix are told apart exactly;
- * views whose memory ranges meet and whose strides differ count as overlapping. */
+ * neither itself nor A nor B. Blocks of one row- or column-major parent, gaps or not,
+ * are told apart exactly; other views whose memory ranges meet count as
+ * overlapping. */
 RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 
 /* ---- One call ------------------------------------------------------------------ */

@@ -29,7 +29,7 @@ typedef struct rungi_device_ops {
     rung_status (*event_time)(rung_event *event, int64_t *nanoseconds);
     bool (*event_is_done)(rung_event *event);
     /* Both then stand for the same piece of work. */
-    void (*event_copy)(const rung_event *from, rung_event *to);
+    rung_status (*event_copy)(const rung_event *from, rung_event *to);
     void (*event_destroy)(rung_event *event);
     void *(*event_native)(const rung_event *event);
 

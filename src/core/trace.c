@@ -113,7 +113,7 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
         return status;
     }
     if (options->signal)
-        plan->device->ops->event_copy(line->event, options->signal);
+        status = plan->device->ops->event_copy(line->event, options->signal);
     describe(line, plan, given);
     tell_done(queue);
     if (queue->last_line)
@@ -121,7 +121,7 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
     else
         queue->lines = line;
     queue->last_line = line;
-    return RUNG_OK;
+    return status;
 }
 
 void rungi_trace_tell(rung_queue *queue)

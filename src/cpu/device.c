@@ -147,9 +147,10 @@ static rung_status event_time(rung_event *event, int64_t *nanoseconds)
     return RUNG_OK;
 }
 
-static void event_copy(const rung_event *from, rung_event *to)
+static rung_status event_copy(const rung_event *from, rung_event *to)
 {
     ((cpu_event *)to)->nanoseconds = ((const cpu_event *)from)->nanoseconds;
+    return RUNG_OK;
 }
 
 static void event_destroy(rung_event *event)

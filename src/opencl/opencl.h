@@ -58,7 +58,7 @@ rung_status rungi_opencl_event_create(rung_device *device, void *native, rung_ev
 rung_status rungi_opencl_event_wait(rung_event *event);
 bool        rungi_opencl_event_is_done(rung_event *event);
 rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds);
-void        rungi_opencl_event_copy(const rung_event *from, rung_event *to);
+rung_status rungi_opencl_event_copy(const rung_event *from, rung_event *to);
 void        rungi_opencl_event_destroy(rung_event *event);
 void       *rungi_opencl_event_native(const rung_event *event);
 

@@ -57,6 +57,8 @@ static rung_status build(rungi_opencl_device *device, const char *file, rungi_op
         return rungi_cl_fail(error, "clCreateProgramWithSource");
     rungi_cl_count(device->cl, RUNGI_CL_PROGRAM);
     error = device->cl->BuildProgram(made->program, 1, &device->id, made->options, NULL, NULL);
+    if (error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES)
+        return rungi_cl_fail(error, "clBuildProgram");
     if (error != CL_SUCCESS)
         return fail_with_log(device, made->program, error, file, made->options);
     return RUNG_OK;

@@ -149,11 +149,15 @@ static void set_event(rungi_cl *cl, rungi_opencl_event *event, cl_event first, c
     event->last = last;
 }
 
-void rungi_opencl_event_copy(const rung_event *from, rung_event *to)
+rung_status rungi_opencl_event_copy(const rung_event *from, rung_event *to)
 {
     const rungi_opencl_event *source = (const rungi_opencl_event *)from;
     rungi_cl *cl = cl_of(to->device);
-    set_event(cl, (rungi_opencl_event *)to, retained(cl, source->first), retained(cl, source->last));
+    cl_event last = retained(cl, source->last);
+    if (source->last && !last)
+        return rungi_fail(RUNG_NO_MEMORY, "clRetainEvent failed: the event was not signalled");
+    set_event(cl, (rungi_opencl_event *)to, retained(cl, source->first), last);
+    return RUNG_OK;
 }
 
 void rungi_opencl_event_destroy(rung_event *event)
