@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Who may include whom: core knows no device, a device knows no other, the lab
+# uses the public header alone.
+set -u
+cd "$RUNG_SOURCE" || exit 1
+bad=0
+
+# room PATTERN-OF-FORBIDDEN-INCLUDES
+check() {
+    if grep -rnE "^ *# *include +[<\"]($2)" "$1"; then
+        echo "... is not for $1"
+        bad=1
+    fi
+}
+check src/core 'cpu/|simt/|opencl/|cuda/|CL/|cuda\.h'
+check src/cpu 'simt/|opencl/|cuda/|CL/'
+check src/simt 'cpu/|opencl/|cuda/|CL/'
+check src/opencl 'cpu/|cuda/'
+check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
+check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
+
+# A check that looks at nothing proves nothing.
+[ "$(find src lab tools -name '*.[ch]' | wc -l)" -gt 20 ] || { echo "where are the sources?"; bad=1; }
+exit $bad
