@@ -28,6 +28,7 @@ lab_form lab_form_of(lab_layout layout, int64_t rows, int64_t cols)
     case LAB_LAYOUT_block: return (lab_form){wide + 6, 1, 2 * (wide + 6) + 3};
     case LAB_LAYOUT_transposed_block: return (lab_form){1, tall + 9, 3 * (tall + 9) + 1};
     case LAB_LAYOUT_spread: return (lab_form){3 * wide + 2, 3, 5};
+    case LAB_LAYOUT_aligned_block: return (lab_form){(wide + 11) / 4 * 4, 1, 8};
     case LAB_LAYOUT_repeated_rows: return (lab_form){0, 1, 0};
     case LAB_LAYOUT_repeated_columns: return (lab_form){1, 0, 0};
     case LAB_LAYOUT_repeated: return (lab_form){0, 0, 0};
@@ -58,7 +59,7 @@ typedef struct sizes {
 static void add(lab_case_list *list, sizes size, lab_layout a, lab_layout b, lab_layout c,
                 int64_t alpha, int64_t beta, lab_content content)
 {
-    bool whole = content == LAB_INTEGERS;
+    bool whole = list->whole || content == LAB_INTEGERS;
     append(list, (lab_case){
         .m = size.m, .n = size.n, .k = size.k,
         .a = lab_form_of(a, size.m, size.k),
@@ -122,6 +123,24 @@ static void add_layouts(lab_case_list *list, sizes size)
                 add_layout(list, size, (lab_layout)a, (lab_layout)b, (lab_layout)c);
 }
 
+/* Every path of a kernel that has several: operands aligned and dense in either
+ * direction, sizes that are whole tiles and sizes that are whole pieces of four. */
+static void add_paths(lab_case_list *list, sizes tile)
+{
+    static const lab_layout layouts[] = {LAB_LAYOUT_rows, LAB_LAYOUT_columns,
+                                         LAB_LAYOUT_aligned_block};
+    const sizes shapes[] = {
+        {tile.m, tile.n, 2 * tile.k}, {2 * tile.m, tile.n, tile.k},
+        {(tile.m + 7) / 4 * 4, (tile.n + 11) / 4 * 4, (tile.k + 7) / 4 * 4},
+        {(tile.m + 1) / 8 * 4, 4, (2 * tile.k + 11) / 4 * 4},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                for (int c = 0; c < 3; c++)
+                    add_layout(list, shapes[i], layouts[a], layouts[b], layouts[c]);
+}
+
 static void add_scalars(lab_case_list *list, sizes size)
 {
     for (int content = 0; content < LAB_CONTENT_COUNT; content++)
@@ -142,11 +161,18 @@ static void add_shapes(lab_case_list *list)
             add_any(list, shapes[i]);
 }
 
-lab_case_list lab_cases_of(lab_suite suite, int64_t bm, int64_t bn, int64_t bk)
+lab_case_list lab_cases_of(lab_suite suite, int64_t bm, int64_t bn, int64_t bk, bool whole)
 {
-    lab_case_list list = {0};
+    lab_case_list list = {.whole = whole};
     sizes tile = {bm, bn, bk};
     add_edges(&list, tile);
+    add_any(&list, (sizes){2 * tile.m, tile.n, 2 * tile.k});
+    add(&list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1, LAB_REALS);
+    add(&list, tile, LAB_LAYOUT_columns, LAB_LAYOUT_columns, LAB_LAYOUT_rows, 3, 0, LAB_REALS);
+    add(&list, (sizes){(tile.m + 7) / 4 * 4, (tile.n + 7) / 4 * 4, (3 * tile.k + 7) / 4 * 4},
+        LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 0, LAB_REALS);
+    add(&list, (sizes){(tile.m + 7) / 4 * 4, (tile.n + 7) / 4 * 4, (3 * tile.k + 7) / 4 * 4},
+        LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3, LAB_INTEGERS);
     if (suite == LAB_SUITE_EDGES)
         return list;
     add_small(&list, suite == LAB_SUITE_FULL ? 5 : 2);
@@ -154,6 +180,7 @@ lab_case_list lab_cases_of(lab_suite suite, int64_t bm, int64_t bn, int64_t bk)
     if (suite == LAB_SUITE_QUICK)
         return list;
     add_edges(&list, tile);
+    add_paths(&list, tile);
     add_layouts(&list, (sizes){bm + 3, bn + 5, bk + 2});
     add_shapes(&list);
     return list;

@@ -16,6 +16,7 @@
     X(block)             /* inside a larger matrix, at an odd offset */                 \
     X(transposed_block)                                                                 \
     X(spread)            /* neither stride is one */                                    \
+    X(aligned_block)     /* rows of stride one that begin at multiples of four */       \
     X(repeated_rows)     /* row stride zero: one row stands for all */                  \
     X(repeated_columns)                                                                 \
     X(repeated)          /* one element stands for all */
@@ -54,6 +55,7 @@ typedef struct lab_case {
 typedef struct lab_case_list {
     lab_case *cases;
     int64_t   count, capacity;
+    bool      whole; /* all scalars */
     bool      out_of_memory;
 } lab_case_list;
 
@@ -62,7 +64,7 @@ typedef enum lab_suite { LAB_SUITE_FULL, LAB_SUITE_QUICK, LAB_SUITE_EDGES } lab_
 lab_form lab_form_of(lab_layout layout, int64_t rows, int64_t cols);
 
 /* The problems of a suite for a kernel whose block computes bm x bn of C in steps
- * of bk; the caller frees list->cases. */
-lab_case_list lab_cases_of(lab_suite suite, int64_t bm, int64_t bn, int64_t bk);
+ * of bk, with scalars that are whole if asked for; the caller frees list->cases. */
+lab_case_list lab_cases_of(lab_suite suite, int64_t bm, int64_t bn, int64_t bk, bool whole);
 
 #endif /* LAB_CASES_H */

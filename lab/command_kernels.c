@@ -75,6 +75,14 @@ static void add_json(lab_json *json, const rung_kernel_info *info)
         lab_json_end(json, '}');
     }
     lab_json_end(json, ']');
+    lab_json_begin(json, "presets", '[');
+    for (int64_t i = 0; i < info->preset_count; i++) {
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "name", info->presets[i].name);
+        lab_json_string(json, "params", info->presets[i].parameters);
+        lab_json_end(json, '}');
+    }
+    lab_json_end(json, ']');
     lab_json_begin(json, "constraints", '[');
     for (int64_t i = 0; i < info->constraint_count; i++) {
         lab_json_begin(json, NULL, '{');
@@ -96,6 +104,9 @@ static void print_one(const rung_kernel_info *info)
         write_parameter(&info->parameters[i], text, sizeof text);
         printf("  %-11s %s\n", i ? "" : "parameters", text);
     }
+    for (int64_t i = 0; i < info->preset_count; i++)
+        printf("  %-11s %s: %s\n", i ? "" : "presets", info->presets[i].name,
+               info->presets[i].parameters);
     for (int64_t i = 0; i < info->constraint_count; i++)
         printf("  %-11s %s: %s\n", i ? "" : "refused if", info->constraints[i].refused_if,
                info->constraints[i].reason);

@@ -6,16 +6,18 @@
 #include "options.h"
 #include "oracle.h"
 #include "table.h"
+#include "target.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CONTENDERS_MAX = 128, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128 };
+enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128 };
 
 /* A kernel with one set of parameters, and how it fared. */
 typedef struct contender {
     const rung_kernel *kernel; /* NULL: rung_gemm */
+    rung_type          type;
     char               parameters[PARAMETERS_TEXT];
     lab_suite          suite;
     int64_t            cases, wrong, skipped;
@@ -30,16 +32,13 @@ typedef struct failure {
 
 typedef struct session {
     const lab_options *options;
-    rung_context      *context;
-    rung_device       *device;
-    rung_queue        *queue;
-    rung_type          type;
+    lab_target         target;
+    const char        *kernels; /* the list that was given, NULL if none */
+    unsigned           types;   /* bits */
     uint64_t           seed;
     int64_t            every;
     lab_suite          suite;
     lab_case           single; /* if options->m is given */
-    rung_kernel       *owned[CONTENDERS_MAX]; /* kernels from files */
-    int                owned_count;
     contender          contenders[CONTENDERS_MAX];
     int                contender_count;
     failure            failures[FAILURES_TOLD];
@@ -48,22 +47,10 @@ typedef struct session {
 
 static int usage(const char *message)
 {
-    fprintf(stderr, "rung: %s\nrung: see: rung help verify\n", message);
-    return LAB_USAGE;
+    return lab_usage("verify", message);
 }
 
 /* ---- Reading the options ---------------------------------------------------------------------- */
-
-static bool read_type(const char *text, rung_type *type)
-{
-    *type = RUNG_F32;
-    for (int i = 0; text && i < RUNG_TYPE_COUNT; i++)
-        if (strcmp(rung_type_name((rung_type)i), text) == 0) {
-            *type = (rung_type)i;
-            return true;
-        }
-    return !text;
-}
 
 static bool read_suite(const char *text, lab_suite *suite)
 {
@@ -120,12 +107,8 @@ static int read_options(session *session)
     const lab_options *options = session->options;
     int64_t seed = 1;
     session->every = 1;
-#define X(name, bytes, word) " " word
-    if (!read_type(options->dtype, &session->type))
-        return usage("--dtype is one of" RUNG_TYPE_LIST(X));
-#undef X
-    if (!lab_oracle_takes(session->type))
-        return usage("no kernel takes that type yet; verify f32");
+    if (!lab_read_types(options->dtype, &session->types))
+        return usage("--dtype is a list of types, like f32,i32; others are not taken yet");
     if (!read_suite(options->suite, &session->suite))
         return usage("--suite is full, quick or edges");
     if (options->every && (!lab_read_integer(options->every, &session->every) || session->every < 1))
@@ -138,78 +121,39 @@ static int read_options(session *session)
                          options->c_strides || options->alpha || options->beta)
         return usage("one problem is given by --m, and then --n, --k, strides like --a-strides 64,1, "
                      "--alpha and --beta");
-    if (options->m && !lab_oracle_takes_k(session->type, session->single.k))
+    if (options->m && session->types & 1u << RUNG_F32 &&
+        !lab_oracle_takes_k(RUNG_F32, session->single.k))
         return usage("k is so large that rounding can explain any result");
     return LAB_GOOD;
 }
 
-/* ---- The device ---------------------------------------------------------------------------------- */
-
-static bool names_a_backend(const char *device)
-{
-    rung_device_info infos[64];
-    int64_t count = 0;
-    size_t length = strcspn(device, ":");
-    rung_device_list(NULL, infos, 64, &count);
-    for (int64_t i = 0; i < count && i < 64; i++)
-        if (strlen(infos[i].backend) == length && strncmp(infos[i].backend, device, length) == 0)
-            return true;
-    return false;
-}
-
-static bool is_file(const char *name)
-{
-    size_t length = strlen(name);
-    return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".cu") == 0);
-}
-
-/* A file needs a device that compiles; else the library's own choice. */
-static const char *device_of(const lab_options *options)
-{
-    const char *kernels = options->argument ? options->argument : options->kernels;
-    if (options->device)
-        return options->device;
-    if (kernels && (strchr(kernels, '/') || strstr(kernels, ".cu")))
-        return "opencl";
-    return getenv("RUNG_DEVICE") ? getenv("RUNG_DEVICE") : "cpu";
-}
-
-static int open_device(session *session)
-{
-    const char *name = device_of(session->options);
-    rung_context_options options = {.device = name};
-    rung_status status = rung_context_create(&options, &session->context);
-    if (status == RUNG_OK)
-        status = rung_device_open(session->context, name, &session->device);
-    if (status == RUNG_OK)
-        status = rung_queue_create(session->device, &session->queue);
-    if (status == RUNG_OK)
-        return LAB_GOOD;
-    fprintf(stderr, "rung: %s\n", rung_error_text());
-    return names_a_backend(name) ? LAB_NOTHING : LAB_USAGE;
-}
-
 /* ---- The contenders -------------------------------------------------------------------------------- */
 
+/* One for each type asked for. */
 static void add_contender(session *session, const rung_kernel *kernel, const char *parameters,
                           lab_suite suite)
 {
-    if (session->contender_count == CONTENDERS_MAX)
-        return;
-    contender *added = &session->contenders[session->contender_count++];
-    added->kernel = kernel;
-    added->suite = suite;
-    snprintf(added->parameters, sizeof added->parameters, "%s", parameters ? parameters : "");
+    for (int i = 0; i < RUNG_TYPE_COUNT; i++) {
+        if (!(session->types & 1u << i) || session->contender_count == CONTENDERS_MAX)
+            continue;
+        contender *added = &session->contenders[session->contender_count++];
+        added->kernel = kernel;
+        added->type = (rung_type)i;
+        added->suite = suite;
+        snprintf(added->parameters, sizeof added->parameters, "%s", parameters ? parameters : "");
+    }
 }
 
-/* The kernel as asked for; if nothing was, also each other choice of each
- * parameter, at the edges of its tiles. */
+/* The kernel as asked for; if nothing was, also its presets and each other choice of
+ * each parameter, at the edges of its tiles. */
 static void add_kernel(session *session, const rung_kernel *kernel)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     add_contender(session, kernel, session->options->params, session->suite);
     if (session->options->params || session->suite != LAB_SUITE_FULL || session->options->m)
         return;
+    for (int64_t i = 0; i < info->preset_count; i++)
+        add_contender(session, kernel, info->presets[i].name, LAB_SUITE_EDGES);
     for (int64_t i = 0; i < info->parameter_count; i++)
         for (int64_t j = 0; j < info->parameters[i].choice_count; j++) {
             char parameters[PARAMETERS_TEXT];
@@ -221,92 +165,21 @@ static void add_kernel(session *session, const rung_kernel *kernel)
         }
 }
 
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    if (file && fseek(file, 0, SEEK_END) == 0) {
-        long length = ftell(file);
-        rewind(file);
-        text = length >= 0 ? malloc((size_t)length + 1) : NULL;
-        if (text && fread(text, 1, (size_t)length, file) == (size_t)length) {
-            text[length] = '\0';
-        } else {
-            free(text);
-            text = NULL;
-        }
-    }
-    if (file)
-        fclose(file);
-    return text;
-}
-
-static int add_file(session *session, const char *path)
-{
-    char *text = read_file(path);
-    rung_kernel *kernel;
-    if (!text) {
-        fprintf(stderr, "rung: %s cannot be read\n", path);
-        return LAB_USAGE;
-    }
-    rung_status status = rung_kernel_from_source(session->context,
-                                                 rung_device_describe(session->device)->backend, path,
-                                                 text, &kernel);
-    free(text);
-    if (status != RUNG_OK) {
-        fprintf(stderr, "rung: %s\n", rung_error_text());
-        return LAB_USAGE;
-    }
-    session->owned[session->owned_count++] = kernel;
-    add_kernel(session, kernel);
-    return LAB_GOOD;
-}
-
-static int add_named(session *session, const char *name)
-{
-    rung_kernel *kernel;
-    if (strcmp(name, "rung_gemm") == 0) {
-        add_contender(session, NULL, NULL, session->suite);
-        return LAB_GOOD;
-    }
-    if (rung_kernel_find(session->context, rung_device_describe(session->device)->backend, name,
-                         &kernel) != RUNG_OK) {
-        fprintf(stderr, "rung: %s\n", rung_error_text());
-        return LAB_USAGE;
-    }
-    add_kernel(session, kernel);
-    return LAB_GOOD;
-}
-
-static int add_listed(session *session, const char *list)
-{
-    char name[512];
-    int code = LAB_GOOD;
-    while (*list && code == LAB_GOOD && session->owned_count < CONTENDERS_MAX) {
-        size_t length = strcspn(list, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, list);
-        code = is_file(name) ? add_file(session, name) : add_named(session, name);
-        list += length + (list[length] == ',');
-    }
-    return code;
-}
-
 static int add_contenders(session *session)
 {
-    const char *list = session->options->argument ? session->options->argument
-                                                  : session->options->kernels;
-    rung_kernel *kernel;
-    if (list) {
-        int code = add_listed(session, list);
-        if (code != LAB_GOOD)
-            return code;
-    } else {
-        const char *backend = rung_device_describe(session->device)->backend;
-        for (int64_t i = 0; rung_kernel_at(session->context, backend, i, &kernel) == RUNG_OK; i++)
-            add_kernel(session, kernel);
-        if (!session->options->params)
+    const char *list = session->kernels;
+    const rung_kernel *kernels[LAB_KERNELS_MAX];
+    int count, code = lab_target_kernels(&session->target, list, kernels, &count);
+    if (code != LAB_GOOD)
+        return code;
+    for (int i = 0; i < count; i++) {
+        if (!kernels[i])
             add_contender(session, NULL, NULL, session->suite);
+        else if (list || rung_kernel_describe(kernels[i])->number > 0) /* not the vendor's unasked */
+            add_kernel(session, kernels[i]);
     }
+    if (!list && !session->options->params)
+        add_contender(session, NULL, NULL, session->suite);
     for (int i = 0; i < session->contender_count; i++) {
         contender *contender = &session->contenders[i];
         if (contender->kernel && rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
@@ -357,7 +230,7 @@ static lab_case_list problems_of(const session *session, const contender *conten
 {
     if (!session->options->m)
         return lab_cases_of(contender->suite, tile(contender, "BM", 16), tile(contender, "BN", 16),
-                            tile(contender, "BK", 8));
+                            tile(contender, "BK", 8), contender->type == RUNG_I32);
     lab_case_list list = {.cases = calloc(LAB_CONTENT_COUNT, sizeof(lab_case)),
                           .count = LAB_CONTENT_COUNT};
     list.out_of_memory = !list.cases;
@@ -388,8 +261,8 @@ static int run_contender(session *session, contender *contender)
 {
     lab_outcome outcome;
     lab_subject subject = {
-        .context = session->context, .device = session->device, .queue = session->queue,
-        .kernel = contender->kernel, .parameters = contender->parameters, .type = session->type,
+        .context = session->target.context, .device = session->target.device, .queue = session->target.queue,
+        .kernel = contender->kernel, .parameters = contender->parameters, .type = contender->type,
         .seed = session->seed,
     };
     lab_case_list list = problems_of(session, contender);
@@ -425,7 +298,7 @@ static contender total_of(const session *session)
 
 static void print_json(const session *session)
 {
-    const rung_device_info *device = rung_device_describe(session->device);
+    const rung_device_info *device = rung_device_describe(session->target.device);
     contender total = total_of(session);
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
@@ -434,7 +307,6 @@ static void print_json(const session *session)
     lab_json_string(&json, "device", device->name);
     lab_json_string(&json, "title", device->title);
     lab_json_string(&json, "platform", device->platform);
-    lab_json_string(&json, "dtype", rung_type_name(session->type));
     lab_json_integer(&json, "seed", (int64_t)session->seed);
     lab_json_integer(&json, "cases", total.cases);
     lab_json_integer(&json, "wrong", total.wrong);
@@ -445,6 +317,7 @@ static void print_json(const session *session)
         lab_json_begin(&json, NULL, '{');
         lab_json_string(&json, "kernel", name_of(contender));
         lab_json_string(&json, "params", contender->parameters);
+        lab_json_string(&json, "dtype", rung_type_name(contender->type));
         lab_json_integer(&json, "cases", contender->cases);
         lab_json_integer(&json, "wrong", contender->wrong);
         lab_json_integer(&json, "skipped", contender->skipped);
@@ -464,31 +337,32 @@ static void print_json(const session *session)
     lab_json_end(&json, '}');
 }
 
-static void add_row(lab_table *table, const char *name, const char *parameters,
+static void add_row(lab_table *table, const char *name, const char *type, const char *parameters,
                     const contender *counts)
 {
     char cases[32], wrong[32], skipped[32];
     snprintf(cases, sizeof cases, "%lld", (long long)counts->cases);
     snprintf(wrong, sizeof wrong, "%lld", (long long)counts->wrong);
     snprintf(skipped, sizeof skipped, "%lld", (long long)counts->skipped);
-    lab_table_add(table, 6, (const char *[]){name, parameters, cases, wrong, skipped,
+    lab_table_add(table, 7, (const char *[]){name, type, parameters, cases, wrong, skipped,
                                              counts->why_skipped});
 }
 
 static void print_table(const session *session)
 {
-    const rung_device_info *device = rung_device_describe(session->device);
+    const rung_device_info *device = rung_device_describe(session->target.device);
     contender total = total_of(session);
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return;
     printf("%s: %s (%s)\n\n", device->name, device->title, device->platform);
-    lab_table_add(table, 6, (const char *[]){"kernel", "parameters", "cases", "wrong", "skipped", ""});
+    lab_table_add(table, 7, (const char *[]){"kernel", "type", "parameters", "cases", "wrong", "skipped",
+                                             ""});
     for (int i = 0; i < session->contender_count; i++)
-        add_row(table, name_of(&session->contenders[i]), session->contenders[i].parameters,
-                &session->contenders[i]);
-    add_row(table, "all", "", &total);
-    lab_table_print(table, "llrrrl", stdout);
+        add_row(table, name_of(&session->contenders[i]), rung_type_name(session->contenders[i].type),
+                session->contenders[i].parameters, &session->contenders[i]);
+    add_row(table, "all", "", "", &total);
+    lab_table_print(table, "lllrrrl", stdout);
     free(table);
     for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++)
         printf("\n%s: %s\n  again: %s\n", session->failures[i].ran ? "wrong" : "did not run",
@@ -501,7 +375,7 @@ static int verify(session *session)
 {
     int code = read_options(session);
     if (code == LAB_GOOD)
-        code = open_device(session);
+        code = lab_target_open(session->options, session->kernels, &session->target);
     if (code == LAB_GOOD)
         code = add_contenders(session);
     for (int i = 0; code == LAB_GOOD && i < session->contender_count; i++)
@@ -526,12 +400,9 @@ int lab_command_verify(const lab_options *options)
     if (!session)
         return LAB_NOTHING;
     session->options = options;
+    session->kernels = options->argument ? options->argument : options->kernels;
     int code = verify(session);
-    for (int i = 0; i < session->owned_count; i++)
-        rung_kernel_destroy(session->owned[i]);
-    rung_queue_destroy(session->queue);
-    rung_device_close(session->device);
-    rung_context_destroy(session->context);
+    lab_target_close(&session->target);
     free(session);
     return code;
 }

@@ -67,6 +67,24 @@ static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form fo
     return true;
 }
 
+/* The same for whole numbers: the full range, so that sums wrap around; small ones;
+ * few bits; and the ends of the range among the others. */
+static double whole_value_of(lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
+{
+    uint32_t bits = lab_random(seed, stream, index), other = lab_random(seed, stream + 100, index);
+    switch (content) {
+    case LAB_INTEGERS: return (double)(other % 17) - 8;
+    case LAB_WIDE: return (double)((int32_t)bits >> other % 31);
+    case LAB_SPECIAL:
+        if (other % 5 == 0)
+            return other % 2 ? INT32_MAX : INT32_MIN;
+        break;
+    case LAB_REALS:
+    case LAB_CONTENT_COUNT: break;
+    }
+    return (double)(int32_t)bits;
+}
+
 static double value_of(lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
 {
     double real = lab_random_real(seed, stream, index);
@@ -93,7 +111,8 @@ static void fill(const storage *storage, lab_content content, uint64_t seed, uin
     for (int64_t row = 0; row < view->rows; row++)
         for (int64_t col = 0; col < view->cols; col++)
             lab_element_set(view, row, col,
-                            value_of(content, seed, stream, (uint64_t)(row * view->cols + col)));
+                            (view->type == RUNG_I32 ? whole_value_of : value_of)(
+                                content, seed, stream, (uint64_t)(row * view->cols + col)));
 }
 
 /* Elements that must not be read. */

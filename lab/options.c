@@ -62,7 +62,7 @@ int lab_command_of(const char *name)
 static void help_on_commands(FILE *out)
 {
     for (int i = 0; i < LAB_COMMAND_COUNT; i++)
-        fprintf(out, "  rung %-7s %-9s  %s\n", commands[i].name, commands[i].arguments,
+        fprintf(out, "  rung %-7s %-18s  %s\n", commands[i].name, commands[i].arguments,
                 commands[i].help);
 }
 
@@ -114,6 +114,8 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options)
     }
     if (row == -1 && optind < argc)
         options->argument = argv[optind++];
+    if (row == -1 && optind < argc && strchr(commands[command].arguments, ' '))
+        options->argument2 = argv[optind++];
     if (row == -1 && optind == argc && (!options->argument || *commands[command].arguments))
         return true;
     if (row == -1)

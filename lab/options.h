@@ -24,6 +24,7 @@ typedef struct lab_options {
 #include "options.def"
 #undef OPTION
     const char *argument; /* what stands behind the command, NULL if nothing */
+    const char *argument2; /* and behind that */
 } lab_options;
 
 /* Reads argv[2] on for that command. False after a message on standard error. */

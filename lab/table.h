@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { LAB_TABLE_COLUMNS = 8, LAB_TABLE_ROWS = 256, LAB_TABLE_CELL = 96 };
+enum { LAB_TABLE_COLUMNS = 12, LAB_TABLE_ROWS = 256, LAB_TABLE_CELL = 96 };
 
 typedef struct lab_table {
     int  columns, rows;

@@ -359,9 +359,17 @@ typedef struct rung_constraint {
     const char *reason;
 } rung_constraint;
 
+/* Parameters that are known by a name: a line `// preset small: BM=64,BN=64`. One
+ * called "cpu" takes the defaults' place on OpenCL devices that are processors. */
+typedef struct rung_preset {
+    const char *name;
+    const char *parameters;
+} rung_preset;
+
 typedef struct rung_kernel_info {
     const char            *name;        /* "04_shared", or the file's name */
-    int                    number;      /* 4; -1 for a kernel of the caller's */
+    int                    number;      /* 4; 0 for the vendor's library, which is taken only
+                                         * when it is named; -1 for a kernel of the caller's */
     const char            *backend;     /* "cpu", "opencl" */
     const char            *summary;     /* the rest of its first comment line */
     const char            *file;        /* "04_shared.cu" */
@@ -372,6 +380,8 @@ typedef struct rung_kernel_info {
     int64_t                parameter_count;
     const rung_constraint *constraints;
     int64_t                constraint_count;
+    const rung_preset     *presets;
+    int64_t                preset_count;
 } rung_kernel_info;
 
 /* The ladder of a backend, whether or not such a device is here, in order. Found
@@ -392,8 +402,9 @@ RUNG_API void        rung_kernel_destroy(rung_kernel *kernel);
 
 RUNG_API const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel);
 
-/* Whether the kernel takes these parameters, "TILE=16,UNROLL=4"; those not named
- * keep their defaults, NULL names none. Nothing is compiled. */
+/* Whether the kernel takes these parameters, "TILE=16,UNROLL=4"; a preset's name
+ * stands for its own, as in "small,BK=8". Those not named keep their defaults, NULL
+ * names none. Nothing is compiled. */
 RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters);
 
 /* What an expression over the kernel's parameters and macros, "BM" or "BM * BN",
@@ -406,7 +417,8 @@ RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char 
 /* A plan is made once for a problem, chooses and compiles its kernel, and runs
  * every problem of the same form: the same types, sizes and strides; data,
  * offsets, alpha and beta may differ. When it is made, the views need neither
- * data nor buffer.
+ * data nor buffer. One that was made for views that begin at multiples of 16 bytes
+ * may refuse others; views without memory count as such.
  *
  *     rung_device_open(NULL, "opencl", &device);
  *     rung_queue_create(device, &queue);

@@ -21,6 +21,7 @@ typedef struct rungi_ladder_step {
     const char *file;   /* "04_shared.cu" */
     const char *source; /* its text, ending in 0 */
     unsigned    types;  /* bits, as in rung_kernel_info */
+    bool        is_vendor; /* somebody else's: never chosen unasked */
     void (*function)(void); /* for backends whose kernels are C functions */
 } rungi_ladder_step;
 

@@ -59,6 +59,7 @@ struct rung_device {
     bool                    holds_context;
     atomic_int              references;
     bool                    takes_data; /* views may point into this process's memory */
+    const char             *preset;     /* parameters for its kind, where a kernel has them */
     rung_device_info        info;
 };
 

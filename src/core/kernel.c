@@ -256,20 +256,47 @@ static rung_status set_value(const rung_kernel *kernel, const char *text, const 
                       (int)(equals - text), text, *known ? known : "none");
 }
 
-rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, rungi_values *values)
+/* The parameters of the preset with that name; NULL if there is none. */
+static const char *preset_of(const rung_kernel *kernel, const char *text, const char *end)
 {
-    set_defaults(kernel, values);
+    for (int64_t i = 0; i < kernel->info.preset_count; i++)
+        if (strlen(kernel->presets[i].name) == (size_t)(end - text) &&
+            memcmp(kernel->presets[i].name, text, (size_t)(end - text)) == 0)
+            return kernel->presets[i].parameters;
+    return NULL;
+}
+
+bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name)
+{
+    return preset_of(kernel, name, name + strlen(name)) != NULL;
+}
+
+/* A list of values and, but not within a preset, of presets. */
+static rung_status set_values(const rung_kernel *kernel, const char *text, bool presets,
+                              rungi_values *values)
+{
     while (text && *text) {
         const char *end = text + strcspn(text, ",");
-        rung_status status = set_value(kernel, text, end, values);
+        const char *preset = presets ? preset_of(kernel, text, end) : NULL;
+        rung_status status = preset ? set_values(kernel, preset, false, values)
+                                    : set_value(kernel, text, end, values);
         if (status != RUNG_OK)
             return status;
         text = *end ? end + 1 : end;
     }
+    return RUNG_OK;
+}
+
+rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, rungi_values *values)
+{
+    set_defaults(kernel, values);
+    rung_status status = set_values(kernel, text, true, values);
+    if (status != RUNG_OK)
+        return status;
     for (int64_t i = 0; i < kernel->info.constraint_count; i++) {
         const rung_constraint *constraint = &kernel->constraints[i];
         int64_t refused;
-        rung_status status =
+        status =
             evaluate(kernel, values,
                      rungi_slice_of(constraint->refused_if, strlen(constraint->refused_if)), true,
                      &refused);

@@ -29,7 +29,7 @@ typedef struct rungi_include {
     int64_t     number;
 } rungi_include;
 
-enum { RUNGI_INCLUDES_MAX = 8 };
+enum { RUNGI_INCLUDES_MAX = 8, RUNGI_PRESETS_MAX = 16 };
 
 struct rung_kernel {
     rung_kernel_info         info;
@@ -43,6 +43,7 @@ struct rung_kernel {
     rungi_slice              threads; /* an expression */
     rung_parameter          *parameters;
     rung_constraint         *constraints;
+    rung_preset              presets[RUNGI_PRESETS_MAX];
     rungi_include            includes[RUNGI_INCLUDES_MAX];
     int64_t                  include_count;
     rungi_macro             *macros;
@@ -65,6 +66,8 @@ void rungi_kernel_free(rung_kernel *kernel);
 
 /* For plans, which keep a caller's kernel alive. rung_kernel_destroy gives back. */
 const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel);
+
+bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name);
 
 /* "TILE=16" over the defaults, then every constraint. */
 rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, rungi_values *values);

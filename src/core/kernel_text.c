@@ -10,6 +10,7 @@
  *     #if expression / #error "reason" / #endif                   a constraint
  *     #define NAME expression                                     a macro
  *     #include "name"                                             a header of ours
+ *     // preset NAME: NAME=number,...                             a preset
  *     KERNEL(expression) name(                                    the function
  */
 #include "core/kernel.h"
@@ -262,6 +263,22 @@ static rung_status read_directive(rung_kernel *kernel, scan *scan, const line *l
     return RUNG_OK;
 }
 
+/* A line that is a comment and says "preset NAME: PARAMETERS". */
+static void read_preset(rung_kernel *kernel, rungi_slice note, char **room)
+{
+    rungi_slice rest = note;
+    if (!is(take_name(&rest), "preset") || kernel->info.preset_count == RUNGI_PRESETS_MAX)
+        return;
+    rest = trimmed(rest);
+    rungi_slice name = take_name(&rest);
+    if (name.length == 0 || rest.length == 0 || rest.text[0] != ':')
+        return;
+    rest = trimmed(rungi_slice_of(rest.text + 1, rest.length - 1));
+    rung_preset *preset = &kernel->presets[kernel->info.preset_count++];
+    preset->name = keep(name, room);
+    preset->parameters = keep(rest, room);
+}
+
 /* ---- The head of the kernel ------------------------------------------------------------------- */
 
 /* Past blanks and line ends. */
@@ -367,6 +384,7 @@ rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char 
     kernel->info.summary = read_summary(kernel->text, &room);
     kernel->info.parameters = kernel->parameters;
     kernel->info.constraints = kernel->constraints;
+    kernel->info.presets = kernel->presets;
 
     scan scan = {.at = kernel->text};
     line line;
@@ -374,6 +392,8 @@ rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char 
     while (status == RUNG_OK && next_line(&scan, &line)) {
         if (line.word.length > 0)
             status = read_directive(kernel, &scan, &line, &room, &choices);
+        else if (line.rest.length == 0 && scan.conditionals == 0)
+            read_preset(kernel, line.note, &room);
         else if (!has_head && scan.conditionals == 0)
             has_head = find_head(kernel, line.rest);
     }

@@ -19,6 +19,10 @@ static inline bool rungi_matrix_is_empty(const rung_matrix *matrix)
 /* The address of element (0, 0) of a view with data. */
 void *rungi_matrix_first(const rung_matrix *matrix);
 
+/* Whether element (0, 0) stands at a multiple of 16 bytes; a view of nothing, or of no
+ * memory yet, by its offset alone. */
+bool rungi_matrix_is_aligned(const rung_matrix *matrix);
+
 /* The same matrix stored with no gaps, in the order in which it already stands
  * and with its repeated rows or columns kept once: what is worth copying to a
  * device. `elements` is its length; false if that overflows. */

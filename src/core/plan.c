@@ -22,9 +22,13 @@ static rung_status check_types(const rung_kernel *kernel, const rung_problem *pr
     return RUNG_OK;
 }
 
-/* Makes the plan with this kernel, or says why not. */
+/* Makes the plan with this kernel, or says why not. Where no parameters are given, a
+ * preset for this kind of device goes before the defaults. */
 static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
+    const char *preset = plan->device->preset;
+    if ((!parameters || !*parameters) && preset && rungi_kernel_has_preset(kernel, preset))
+        parameters = preset;
     plan->kernel = kernel;
     rung_status status = check_types(kernel, &plan->problem);
     if (status == RUNG_OK)
@@ -57,27 +61,46 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
     return status;
 }
 
-/* The highest step of the ladder that takes the problem. Its refusals are kept for
- * the log, one sentence each. */
+/* One kernel of an open choice. A refusal is kept for the log, in one sentence. */
+static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
+{
+    rung_status status = kernel->step->is_vendor
+                             ? rungi_fail(RUNG_UNSUPPORTED, "%s is taken only when it is named",
+                                          kernel->info.name)
+                             : try_choices(plan, kernel);
+    if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
+        return status;
+    size_t used = strlen(plan->refused);
+    const char *sentence = rung_error_text();
+    snprintf(plan->refused + used, sizeof plan->refused - used, "%s%.*s", used ? "; " : "",
+             (int)strcspn(sentence, "\n"), sentence);
+    return status;
+}
+
+/* From the top of the ladder down, the first that takes the problem; those with
+ * parameters for this kind of device before all others. */
 static rung_status choose_kernel(rung_plan *plan)
 {
     const rungi_backend *backend = plan->device->backend;
+    const char *preset = plan->device->preset;
     rung_status status = RUNG_UNSUPPORTED;
     rungi_error before;
     rungi_error_save(&before);
-    for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
-        rung_kernel *kernel;
-        status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
-        if (status == RUNG_OK)
-            status = try_choices(plan, kernel);
-        if (status == RUNG_OK)
-            rungi_error_restore(&before); /* a refusal on the way is no failure */
-        if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
-            return status;
-        size_t used = strlen(plan->refused);
-        const char *sentence = rung_error_text();
-        snprintf(plan->refused + used, sizeof plan->refused - used, "%s%.*s", used ? "; " : "",
-                 (int)strcspn(sentence, "\n"), sentence);
+    for (int round = preset ? 0 : 1; round < 2; round++) {
+        for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
+            rung_kernel *kernel;
+            status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
+            if (status != RUNG_OK)
+                return status;
+            bool is_meant = preset && rungi_kernel_has_preset(kernel, preset);
+            if (is_meant != (round == 0))
+                continue;
+            status = consider(plan, kernel);
+            if (status == RUNG_OK)
+                rungi_error_restore(&before); /* a refusal on the way is no failure */
+            if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
+                return status;
+        }
     }
     return rungi_fail(status, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
 }
@@ -90,6 +113,12 @@ static rung_matrix form_of(rung_matrix matrix)
     matrix.buffer = NULL;
     matrix.offset = 0;
     return matrix;
+}
+
+static bool is_aligned(const rung_problem *problem)
+{
+    return rungi_matrix_is_aligned(&problem->a) && rungi_matrix_is_aligned(&problem->b) &&
+           rungi_matrix_is_aligned(&problem->c);
 }
 
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
@@ -136,6 +165,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
         return RUNG_NO_MEMORY;
     plan->device = device;
     plan->problem = *problem;
+    plan->aligned = is_aligned(problem);
     plan->problem.a = form_of(problem->a);
     plan->problem.b = form_of(problem->b);
     plan->problem.c = form_of(problem->c);
@@ -199,6 +229,9 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
         status = rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
+    if (plan->needs_aligned && !is_aligned(problem))
+        return rungi_fail(RUNG_INVALID, "A, B or C is less aligned than those the plan was made for, which "
+                          "began at multiples of 16 bytes; make the plan with a problem like this one");
     if (plan->info.workspace > 0 &&
         (!options->workspace || options->workspace->device != plan->device ||
          options->workspace->bytes < plan->info.workspace))

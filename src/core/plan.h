@@ -14,6 +14,8 @@ struct rung_plan {
     rung_plan_info     info;
     char               parameters[RUNGI_PARAMETERS_TEXT];
     char               refused[1024];
+    bool               aligned; /* the problem it was made for, to 16 bytes */
+    bool               needs_aligned; /* the device's choice */
     void              *state; /* the device's own */
 };
 

@@ -54,6 +54,11 @@ static uintptr_t place_of(const rung_matrix *matrix)
     return matrix->buffer ? matrix->buffer->place : (uintptr_t)matrix->data;
 }
 
+bool rungi_matrix_is_aligned(const rung_matrix *matrix)
+{
+    return (place_of(matrix) + (uintptr_t)(matrix->offset * rung_type_size(matrix->type))) % 16 == 0;
+}
+
 static rectangle rectangle_of(const rung_matrix *matrix)
 {
     int64_t size = rung_type_size(matrix->type), span = 0;

@@ -335,11 +335,12 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     return RUNG_OK;
 }
 
+#define VENDOR(number, step)
 #define CPU(number, step)                                       \
     {.name = #number "_" #step,                                 \
      .file = #number "_" #step ".c",                            \
      .source = rungi_source_cpu_##number##_##step,              \
-     .types = 1u << RUNG_F32,                                   \
+     .types = 1u << RUNG_F32 | 1u << RUNG_I32,                  \
      .function = (void (*)(void))rungi_cpu_##number##_##step},
 #define SIMT(number, step)
 static const rungi_ladder_step ladder[] = {
@@ -347,6 +348,7 @@ static const rungi_ladder_step ladder[] = {
 };
 #undef CPU
 #undef SIMT
+#undef VENDOR
 
 const rungi_backend rungi_cpu_backend = {
     .name = "cpu",

@@ -85,6 +85,13 @@ static bool is_gpu(rungi_cl *cl, cl_device_id id)
     return (type & CL_DEVICE_TYPE_GPU) != 0;
 }
 
+static bool is_processor(rungi_cl *cl, cl_device_id id)
+{
+    cl_device_type type = 0;
+    cl->GetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    return (type & CL_DEVICE_TYPE_CPU) != 0;
+}
+
 /* Adds the platform's GPUs, or its other devices. */
 static void add_devices(rungi_cl *cl, cl_platform_id platform, bool gpus, cl_device_id *ids,
                         int64_t *count)
@@ -175,6 +182,7 @@ static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context n
     made->cl = cl;
     made->context = native;
     made->id = id;
+    made->base.preset = is_processor(cl, id) ? "cpu" : NULL;
     made->blocks_max = INT32_MAX; /* what CUDA takes in x: one shape serves both */
     describe(cl, id, index, &made->base.info);
     *device = &made->base;

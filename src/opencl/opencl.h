@@ -6,6 +6,7 @@
 #include "core/plan.h"
 #include "core/run.h"
 #include "opencl/api.h"
+#include "simt/simt.h"
 
 extern const rungi_backend rungi_opencl_backend;
 
@@ -102,9 +103,11 @@ rung_status rungi_opencl_submit_nothing(rung_queue *queue, const rung_run_option
 /* Frees what program_of made. (program.c) */
 void rungi_opencl_forget_programs(rungi_opencl_device *device);
 
-/* The compiled program of a kernel with these values, from memory or made now. */
+/* The compiled program of a kernel's path with these values, from memory or made
+ * now. */
 rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kernel *kernel,
-                                    const rungi_values *values, cl_program *program);
+                                    const rungi_values *values, const rungi_simt_path *path,
+                                    cl_program *program);
 
 /* For tests: how many objects of a kind this context holds in the driver. */
 long rungi_opencl_live(rung_context *context, rungi_cl_kind kind);

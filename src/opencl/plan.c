@@ -5,9 +5,11 @@
 #include <stdio.h>
 
 #include "core/checked.h"
-#include "simt/simt.h"
+#include "opencl/vendor.h"
 
 typedef struct opencl_plan {
+    bool                is_vendor; /* then only the next counts */
+    rungi_opencl_vendor vendor;
     pthread_mutex_t  lock; /* arguments belong to the kernel object, launches to threads */
     cl_kernel        kernel;
     rungi_simt_shape shape;
@@ -56,14 +58,14 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
     return RUNG_OK;
 }
 
-static rung_status make_kernel(rungi_opencl_device *device, const rung_plan *plan, int64_t threads,
-                               cl_kernel *out)
+static rung_status make_kernel(rungi_opencl_device *device, const rung_plan *plan,
+                               const rungi_simt_path *path, int64_t threads, cl_kernel *out)
 {
     cl_program program;
     cl_int error;
     char name[RUNGI_SIMT_NAME + 1];
     const rung_kernel *kernel = plan->kernel;
-    rung_status status = rungi_opencl_program_of(device, kernel, &plan->values, &program);
+    rung_status status = rungi_opencl_program_of(device, kernel, &plan->values, path, &program);
     if (status != RUNG_OK)
         return status;
     snprintf(name, sizeof name, "%.*s", (int)kernel->entry.length, kernel->entry.text);
@@ -77,13 +79,33 @@ static rung_status make_kernel(rungi_opencl_device *device, const rung_plan *pla
     return status;
 }
 
+static rung_status create_vendor_plan(rung_plan *plan)
+{
+    rungi_opencl_vendor vendor;
+    rung_status status = rungi_opencl_vendor_create(plan, &vendor);
+    if (status != RUNG_OK)
+        return status;
+    opencl_plan *own = rungi_new(plan->device->context, sizeof *own);
+    if (!own)
+        return RUNG_NO_MEMORY;
+    own->is_vendor = true;
+    own->vendor = vendor;
+    plan->state = own;
+    return RUNG_OK;
+}
+
 rung_status rungi_opencl_plan_create(rung_plan *plan)
 {
+    if (plan->kernel->step && plan->kernel->step->is_vendor)
+        return create_vendor_plan(plan);
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
     rungi_simt_shape shape;
-    rung_status status = rungi_simt_shape_of(plan->kernel, &plan->values, plan->problem.c.rows,
-                                             plan->problem.c.cols, device->blocks_max,
-                                             &shape);
+    rungi_simt_path path;
+    rung_problem turned = rungi_simt_turned(&plan->problem);
+    rung_status status = rungi_simt_shape_of(plan->kernel, &plan->values, turned.c.rows, turned.c.cols,
+                                             device->blocks_max, &shape);
+    if (status == RUNG_OK)
+        status = rungi_simt_path_of(plan->kernel, &plan->values, &turned, plan->aligned, &path);
     if (status == RUNG_OK)
         status = check_threads(device, plan->kernel, shape.threads);
     if (status != RUNG_OK)
@@ -92,7 +114,7 @@ rung_status rungi_opencl_plan_create(rung_plan *plan)
     if (!own)
         return RUNG_NO_MEMORY;
     own->shape = shape;
-    status = make_kernel(device, plan, shape.threads, &own->kernel);
+    status = make_kernel(device, plan, &path, shape.threads, &own->kernel);
     if (status == RUNG_OK && pthread_mutex_init(&own->lock, NULL) != 0) {
         rungi_cl_release_kernel(device->cl, own->kernel);
         status = rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for a plan");
@@ -102,6 +124,7 @@ rung_status rungi_opencl_plan_create(rung_plan *plan)
         return status;
     }
     plan->state = own;
+    plan->needs_aligned = path.wide;
     plan->info.blocks = shape.blocks;
     plan->info.threads = shape.threads;
     return RUNG_OK;
@@ -110,8 +133,10 @@ rung_status rungi_opencl_plan_create(rung_plan *plan)
 void rungi_opencl_plan_destroy(rung_plan *plan)
 {
     opencl_plan *own = plan->state;
-    rungi_cl_release_kernel(rungi_opencl_device_of(plan->device)->cl, own->kernel);
-    pthread_mutex_destroy(&own->lock);
+    if (!own->is_vendor) {
+        rungi_cl_release_kernel(rungi_opencl_device_of(plan->device)->cl, own->kernel);
+        pthread_mutex_destroy(&own->lock);
+    }
     rungi_release(plan->device->context, own);
 }
 
@@ -146,7 +171,8 @@ static rung_status set_arguments(rungi_cl *cl, cl_kernel kernel, const rung_prob
     rungi_simt_view a_view = view_of(&problem->a, launch.row, 0);
     rungi_simt_view b_view = view_of(&problem->b, 0, launch.col);
     rungi_simt_view c_view = view_of(&problem->c, launch.row, launch.col);
-    float alpha = (float)problem->alpha, beta = (float)problem->beta;
+    rungi_simt_scalar alpha = rungi_simt_scalar_of(problem->alpha, problem->c.type);
+    rungi_simt_scalar beta = rungi_simt_scalar_of(problem->beta, problem->c.type);
     struct { const void *value; size_t size; } arguments[RUNGI_SIMT_ARGUMENTS] = {
         {&launch.rows, sizeof launch.rows}, {&launch.cols, sizeof launch.cols}, {&k, sizeof k},
         {&alpha, sizeof alpha}, {&a, sizeof a}, {&a_view, sizeof a_view},
@@ -228,12 +254,17 @@ rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung
     opencl_plan *own = plan->state;
     rungi_opencl_waits waits;
     run_events events = {NULL, NULL};
+    rung_problem turned = rungi_simt_turned(problem);
+    sizes.m = turned.c.rows;
+    sizes.n = turned.c.cols;
     if (sizes.m == 0 || sizes.n == 0)
         return rungi_opencl_submit_nothing(queue, options);
+    if (own->is_vendor)
+        return rungi_opencl_vendor_run(plan, &own->vendor, queue, problem, options);
     rungi_opencl_gather(options, &waits);
 
     pthread_mutex_lock(&own->lock);
-    rung_status status = launch_all(device->cl, own, native, problem, sizes, &waits, &events);
+    rung_status status = launch_all(device->cl, own, native, &turned, sizes, &waits, &events);
     pthread_mutex_unlock(&own->lock);
     if (status != RUNG_OK) {
         rungi_cl_release_event(device->cl, events.first);

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "simt/simt.h"
-
 /* FNV-1a, over both texts with their ends. */
 static uint64_t key_of(const char *source, const char *options)
 {
@@ -103,11 +101,12 @@ static rung_status make_program(rungi_opencl_device *device, const char *file, u
 }
 
 rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kernel *kernel,
-                                    const rungi_values *values, cl_program *program)
+                                    const rungi_values *values, const rungi_simt_path *path,
+                                    cl_program *program)
 {
-    char options[1024] = "-cl-std=CL1.2 ", *source;
+    char options[1024] = "-cl-std=CL1.2 -w ", *source;
     size_t used = strlen(options);
-    rungi_simt_defines(kernel, values, options + used, sizeof options - used);
+    rungi_simt_defines(kernel, values, path, options + used, sizeof options - used);
     rung_status status = rungi_simt_source(kernel, &source);
     if (status != RUNG_OK)
         return status;

@@ -8,6 +8,12 @@
 #include "core/checked.h"
 #include "sources.h"
 
+#define VENDOR(number, step)                                                        \
+    {.name = #number "_" #step,                                                     \
+     .file = #number "_" #step,                                                     \
+     .source = "/* " #number "_" #step " - the vendor's own library, the one to beat. */\n", \
+     .types = 1u << RUNG_F32,                                                       \
+     .is_vendor = true},
 #define CPU(number, step)
 #define SIMT(number, step)                           \
     {.name = #number "_" #step,                      \
@@ -17,6 +23,7 @@
 const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_STEPS] = {
 #include "core/ladder.def"
 };
+#undef VENDOR
 #undef CPU
 #undef SIMT
 
@@ -36,6 +43,8 @@ static const struct {
     const char *name, *text;
 } headers[] = {
     {"dialect.h", rungi_source_dialect},
+    {"tile.h", rungi_source_tile},
+    {"async.h", rungi_source_async},
 };
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
@@ -103,14 +112,82 @@ rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
     return RUNG_OK;
 }
 
-void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values, char *text,
-                        size_t capacity)
+void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
+                        const rungi_simt_path *path, char *text, size_t capacity)
 {
     size_t used = 0;
     *text = '\0';
     for (int64_t i = 0; i < kernel->info.parameter_count && used < capacity; i++)
         used += (size_t)snprintf(text + used, capacity - used, "%s-D%s=%lld", i ? " " : "",
                                  kernel->parameters[i].name, (long long)values->value[i]);
+    if (path->type == RUNG_I32 && used < capacity)
+        used += (size_t)snprintf(text + used, capacity - used, " -DRUNG_I32");
+    if (path->has_paths && used < capacity)
+        snprintf(text + used, capacity - used, " -DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d",
+                 path->wide, path->guarded, path->a_along_l, path->b_along_l);
+}
+
+/* ---- Paths -------------------------------------------------------------------------------------- */
+
+rung_problem rungi_simt_turned(const rung_problem *problem)
+{
+    if (problem->c.row_stride >= problem->c.col_stride)
+        return *problem;
+    return (rung_problem){problem->alpha, rung_matrix_transpose(problem->b),
+                          rung_matrix_transpose(problem->a), problem->beta,
+                          rung_matrix_transpose(problem->c)};
+}
+
+static bool includes(const rung_kernel *kernel, const char *header)
+{
+    for (int64_t i = 0; i < kernel->include_count; i++)
+        if (header_text(kernel->includes[i].name) == header)
+            return true;
+    return false;
+}
+
+/* Whether pieces of four along one side are 16 bytes at multiples of 16. */
+static bool is_wide(const rung_matrix *matrix, bool along_rows)
+{
+    int64_t unit = along_rows ? matrix->row_stride : matrix->col_stride;
+    int64_t other = along_rows ? matrix->col_stride : matrix->row_stride;
+    return unit == 1 && other % 4 == 0;
+}
+
+rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values,
+                               const rung_problem *problem, bool aligned, rungi_simt_path *path)
+{
+    const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    int64_t bm, bn, bk;
+    *path = (rungi_simt_path){.type = c->type, .guarded = true, .b_along_l = true};
+    path->has_paths = includes(kernel, rungi_source_tile);
+    if (!path->has_paths)
+        return RUNG_OK;
+    rung_status status = rungi_kernel_number(kernel, values, rungi_slice_of("BM", 2), &bm);
+    if (status == RUNG_OK)
+        status = rungi_kernel_number(kernel, values, rungi_slice_of("BN", 2), &bn);
+    if (status == RUNG_OK)
+        status = rungi_kernel_number(kernel, values, rungi_slice_of("BK", 2), &bk);
+    if (status != RUNG_OK)
+        return status;
+    bool a_along_l = a->row_stride < a->col_stride, b_along_l = b->col_stride < b->row_stride;
+    bool pieces_fit_k = (a_along_l && b_along_l) || a->cols % 4 == 0;
+    if (!aligned || !pieces_fit_k || !is_wide(a, a_along_l) || !is_wide(b, !b_along_l) ||
+        !is_wide(c, false) || bm < 1 || bn < 1 || bk < 1)
+        return RUNG_OK;
+    path->wide = true;
+    path->guarded = c->rows % bm != 0 || c->cols % bn != 0 || a->cols % bk != 0;
+    path->a_along_l = a_along_l;
+    path->b_along_l = b_along_l;
+    return RUNG_OK;
+}
+
+rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
+{
+    rungi_simt_scalar scalar = {.f32 = (float)value};
+    if (type == RUNG_I32)
+        scalar.u32 = (uint32_t)(int64_t)value;
+    return scalar;
 }
 
 /* ---- Launches ---------------------------------------------------------------------------------- */

@@ -1,23 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs `rung verify` on a device and holds its JSON to what it must show:
-#   verify.sh DEVICE KERNELS CASES
+#   verify.sh DEVICE KERNELS CASES [OPTION...]
 # every kernel of the ladder took part, at least so many kernels and cases, none
 # wrong, none skipped.
 set -u
 device=$1 kernels=$2 cases=$3
+shift 3
 out=$(mktemp) && trap 'rm -f "$out"' EXIT
 
-"$RUNG" verify --device "$device" --json > "$out"
+"$RUNG" verify --device "$device" --json "$@" > "$out"
 code=$?
 if [ $code -eq 77 ]; then exit 77; fi
-cat "$out"
-[ $code -eq 0 ] || { echo "rung verify exited with $code"; exit 1; }
+jq -c '[.cases, .wrong, .skipped]' "$out"
+[ $code -eq 0 ] || { cat "$out"; echo "rung verify exited with $code"; exit 1; }
 
-ladder=$("$RUNG" kernels --device "$device" --json | jq -r '[.kernels[].kernel] | sort | join(" ")')
+ladder=$("$RUNG" kernels --device "$device" --json |
+         jq -r '[.kernels[] | select(.number > 0) | .kernel] | sort | join(" ")')
 jq -e --arg ladder "$ladder" --argjson kernels "$kernels" --argjson cases "$cases" '
     .schema == "rung-verify/1" and .wrong == 0 and .skipped == 0 and .cases >= $cases
     and (.by_kernel | map(.cases) | add) == .cases
     and ([.by_kernel[] | .kernel] | unique | map(select(. != "rung_gemm")) | sort | join(" ")) == $ladder
     and ([.by_kernel[] | .kernel] | unique | map(select(. != "rung_gemm")) | length) >= $kernels
-    and (.failures | length) == 0' "$out" > /dev/null || { echo "the JSON does not show it"; exit 1; }
+    and (.failures | length) == 0' "$out" > /dev/null || { cat "$out"; echo "the JSON does not show it"; exit 1; }

@@ -5,10 +5,12 @@
 
 #include "cpu/cpu.h"
 
+#define VENDOR(number, name)
 #define CPU(number, name) rungi_cpu_kernel rungi_cpu_##number##_##name;
 #define SIMT(number, name)
 #include "core/ladder.def"
 #undef CPU
 #undef SIMT
+#undef VENDOR
 
 #endif /* RUNGI_CPU_KERNELS_H */

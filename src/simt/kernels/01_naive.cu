@@ -15,6 +15,8 @@
 #ifndef BLOCK
 #define BLOCK 16 // 8 16 32
 #endif
+// preset tiny: BLOCK=8
+// preset block32: BLOCK=32
 
 #if BLOCK < 1 || BLOCK * BLOCK > 1024
 #error "BLOCK*BLOCK threads must fit a block of 1024"

@@ -20,6 +20,8 @@
 #ifndef UNROLL
 #define UNROLL 4 // 1 2 4 8
 #endif
+// preset tiny: BLOCK=8
+// preset plain: BLOCK=32,UNROLL=1
 
 #if BLOCK < 1 || BLOCK * BLOCK > 1024
 #error "BLOCK*BLOCK threads must fit a block of 1024"

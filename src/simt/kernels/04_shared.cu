@@ -18,6 +18,8 @@
 #ifndef TILE
 #define TILE 32 // 8 16 32
 #endif
+// preset tiny: TILE=8
+// preset tile16: TILE=16
 
 #if TILE < 1 || TILE * TILE > 1024
 #error "TILE*TILE threads must fit a block of 1024"

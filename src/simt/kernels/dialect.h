@@ -10,6 +10,7 @@
  *   index_t          sizes and strides, 64 bits on both sides
  *   view_t           where the elements of a matrix stand
  *   in_t, sum_t, out_t   the types of A and B, of sums and scalars, and of C
+ *   in4_t, out4_t    four of them, 16 bytes together; four(x, y, z, w) makes one
  *
  * The host passes every kernel the same arguments, in this order:
  *
@@ -27,6 +28,10 @@
 
 #define __shared__      __local
 #define __restrict__    restrict
+#define __align__(n)    __attribute__((aligned(n)))
+
+#define make_float4(x, y, z, w) ((float4)(x, y, z, w))
+#define make_int4(x, y, z, w)   ((int4)(x, y, z, w))
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE)
 #define threadIdx       ((uint3)(get_local_id(0), get_local_id(1), get_local_id(2)))
 #define blockIdx        ((uint3)(get_group_id(0), get_group_id(1), get_group_id(2)))
@@ -45,9 +50,23 @@ typedef long long    index_t;
 
 #endif
 
-typedef float in_t;
-typedef float sum_t;
-typedef float out_t;
+/* Whole numbers are summed without a sign, where wrapping around is defined: the
+ * result is exact modulo 2^32. */
+#ifdef RUNG_I32
+typedef int    in_t;
+typedef uint   sum_t;
+typedef int    out_t;
+typedef int4   in4_t;
+typedef int4   out4_t;
+#define four(x, y, z, w) make_int4(x, y, z, w)
+#else
+typedef float  in_t;
+typedef float  sum_t;
+typedef float  out_t;
+typedef float4 in4_t;
+typedef float4 out4_t;
+#define four(x, y, z, w) make_float4(x, y, z, w)
+#endif
 
 /* Element (row, col) stands offset + row * row_stride + col * col_stride elements
  * into the memory that is passed beside the view. */
@@ -71,7 +90,7 @@ DEVICE in_t load_or_zero(GLOBAL const in_t *memory, view_t view, index_t row, in
 /* C's old value is read only if it counts: it may be NaN, or not there at all. */
 DEVICE void store(GLOBAL out_t *c, sum_t alpha, sum_t sum, sum_t beta)
 {
-    *c = beta == (sum_t)0 ? alpha * sum : alpha * sum + beta * *c;
+    *c = (out_t)(beta == (sum_t)0 ? alpha * sum : alpha * sum + beta * (sum_t)*c);
 }
 
 #endif /* RUNG_DIALECT_H */

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_bench.c - rung bench: how fast kernels are, beside each other.
+ *
+ * For each problem every contender is verified exactly, then all take turns, a
+ * sample each, until each knows its median well or has spent its time: what disturbs
+ * the machine disturbs them alike. A time of a wrong result is never printed. */
+#include "json.h"
+#include "measure.h"
+#include "options.h"
+#include "sweep.h"
+#include "table.h"
+#include "target.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, ROWS_MAX = 4096 };
+
+typedef struct sizes {
+    int64_t m, n, k;
+} sizes;
+
+/* A line of the result. */
+typedef struct row {
+    char      kernel[64], params[256];
+    rung_type type;
+    sizes     size;
+    bool      verified;
+    char      why_not[512];
+    int64_t   median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns;
+    double    gflops, percent_of_vendor, over_before, over_first; /* 0: nothing to compare with */
+} row;
+
+/* What a contender took before, to tell beforehand what it will take. */
+typedef struct experience {
+    const rung_kernel *kernel;
+    char               asked[LAB_PARAMETERS_TEXT];
+    rung_type          type;
+    double             ns_per_step; /* of m n k */
+} experience;
+
+typedef struct session {
+    const lab_options *options;
+    lab_target         target;
+    const char        *kernel_list;
+    unsigned           types;
+    int64_t            budget_ns;
+    sizes              problems[PROBLEMS_MAX];
+    int                problem_count;
+    const rung_kernel *kernels[LAB_KERNELS_MAX];
+    int                kernel_count;
+    experience         known[CONTENDERS_MAX * 2];
+    int                known_count;
+    lab_contender     *contenders;
+    int                contender_count;
+    row               *rows;
+    int                row_count;
+    bool               any_wrong, any_right;
+} session;
+
+static int usage(const char *message)
+{
+    return lab_usage("bench", message);
+}
+
+/* ---- What to run -------------------------------------------------------------------------------- */
+
+static bool add_problem(session *session, int64_t m, int64_t n, int64_t k)
+{
+    if (session->problem_count == PROBLEMS_MAX)
+        return false;
+    session->problems[session->problem_count++] = (sizes){m, n, k};
+    return true;
+}
+
+/* The documents' short form: from 128, doubling, up to the largest. */
+static bool add_doubling(session *session, const char *largest)
+{
+    int64_t end;
+    if (!lab_read_integer(largest, &end) || end < 1 || end > 1 << 20)
+        return false;
+    for (int64_t size = end < 128 ? end : 128; size <= end; size *= 2)
+        add_problem(session, size, size, size);
+    return true;
+}
+
+/* Every combination of the given sizes; n and k are m where they are not given. */
+static bool add_ranges(session *session)
+{
+    const lab_options *options = session->options;
+    int64_t m[LAB_SWEEP_MAX], n[LAB_SWEEP_MAX], k[LAB_SWEEP_MAX];
+    int m_count = lab_sweep_sizes(options->m, m);
+    int n_count = options->n ? lab_sweep_sizes(options->n, n) : 1;
+    int k_count = options->k ? lab_sweep_sizes(options->k, k) : 1;
+    if (m_count < 0 || n_count < 0 || k_count < 0)
+        return false;
+    for (int i = 0; i < m_count; i++)
+        for (int j = 0; j < n_count; j++)
+            for (int l = 0; l < k_count; l++)
+                if (!add_problem(session, m[i], options->n ? n[j] : m[i], options->k ? k[l] : m[i]))
+                    return false;
+    return true;
+}
+
+static bool add_squares(session *session, const char *text)
+{
+    int64_t squares[LAB_SWEEP_MAX];
+    int count = lab_sweep_sizes(text, squares);
+    for (int i = 0; i < count; i++)
+        add_problem(session, squares[i], squares[i], squares[i]);
+    return count > 0;
+}
+
+static int read_options(session *session)
+{
+    const lab_options *options = session->options;
+    double budget = 2;
+    bool good;
+    if (!lab_read_types(options->dtype, &session->types))
+        return usage("--dtype is a list of types, like f32,i32; others are not taken yet");
+    if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0)))
+        return usage("--budget is a number of seconds a kernel and size");
+    session->budget_ns = (int64_t)(budget * 1e9);
+    if (options->argument2)
+        good = add_doubling(session, options->argument2);
+    else if (options->m)
+        good = add_ranges(session);
+    else
+        good = !options->n && !options->k &&
+               add_squares(session, options->sizes ? options->sizes : "256,512,1024");
+    if (!good)
+        return usage("sizes are given like --sizes 256,512 or --m 128:1024:128 --n 64, or shortly: rung "
+                     "bench KERNEL LARGEST");
+    session->kernel_list = options->argument ? options->argument : options->kernels;
+    return LAB_GOOD;
+}
+
+/* The vendor's library is always there to be held against, unless a list leaves it
+ * out on purpose. */
+static int find_kernels(session *session)
+{
+    int code = lab_target_kernels(&session->target, session->kernel_list, session->kernels,
+                                  &session->kernel_count);
+    rung_kernel *vendor;
+    if (code != LAB_GOOD || !session->options->argument)
+        return code;
+    if (rung_kernel_find(session->target.context, rung_device_describe(session->target.device)->backend,
+                         "00", &vendor) == RUNG_OK && session->kernel_count < LAB_KERNELS_MAX) {
+        memmove(session->kernels + 1, session->kernels,
+                (size_t)session->kernel_count * sizeof *session->kernels);
+        session->kernels[0] = vendor;
+        session->kernel_count++;
+    }
+    return LAB_GOOD;
+}
+
+/* ---- The contenders of one problem -------------------------------------------------------------- */
+
+static int gather_contenders(session *session, rung_type type)
+{
+    static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
+    session->contender_count = 0;
+    for (int i = 0; i < session->kernel_count; i++) {
+        const rung_kernel *kernel = session->kernels[i];
+        if (!kernel)
+            return usage("rung_gemm is no kernel; bench the one it takes");
+        if (!(rung_kernel_describe(kernel)->types & 1u << type))
+            continue;
+        int count = lab_sweep_parameters(kernel, session->options->params, texts);
+        if (count < 0)
+            return usage("--params is like TILE=16,32,UNROLL=4, or a preset's name");
+        if (count == 0)
+            return usage(rung_error_text());
+        for (int j = 0; j < count && session->contender_count < CONTENDERS_MAX; j++) {
+            lab_contender *added = &session->contenders[session->contender_count++];
+            memset(added, 0, sizeof *added);
+            added->kernel = kernel;
+            snprintf(added->asked, sizeof added->asked, "%s", texts[j]);
+        }
+    }
+    return LAB_GOOD;
+}
+
+static experience *experience_of(session *session, const lab_contender *contender, rung_type type)
+{
+    for (int i = 0; i < session->known_count; i++) {
+        experience *known = &session->known[i];
+        if (known->kernel == contender->kernel && known->type == type &&
+            strcmp(known->asked, contender->asked) == 0)
+            return known;
+    }
+    return NULL;
+}
+
+static void remember(session *session, const lab_contender *contender, const lab_problem *problem)
+{
+    experience *known = experience_of(session, contender, problem->type);
+    if (!known && session->known_count < CONTENDERS_MAX * 2) {
+        known = &session->known[session->known_count++];
+        known->kernel = contender->kernel;
+        known->type = problem->type;
+        snprintf(known->asked, sizeof known->asked, "%s", contender->asked);
+    }
+    if (known)
+        known->ns_per_step = (double)contender->first_ns /
+                             ((double)problem->m * (double)problem->n * (double)problem->k);
+}
+
+/* True if one run would take more than all the time there is for it. */
+static bool is_too_slow(session *session, lab_contender *contender, const lab_problem *problem)
+{
+    const experience *known = experience_of(session, contender, problem->type);
+    if (!known)
+        return false;
+    double expected = known->ns_per_step * (double)problem->m * (double)problem->n * (double)problem->k;
+    if (expected <= (double)session->budget_ns)
+        return false;
+    snprintf(contender->why_not, sizeof contender->why_not,
+             "skipped: one run would take about %.0f s; give it time with --budget", expected * 1e-9);
+    return true;
+}
+
+/* ---- Running --------------------------------------------------------------------------------------- */
+
+static void show_progress(const session *session, const lab_problem *problem, const char *what,
+                          const lab_contender *contender)
+{
+    if (session->options->quiet || !isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "\r%-60s\r%lldx%lldx%lld %s: %s %s", "", (long long)problem->m,
+            (long long)problem->n, (long long)problem->k, rung_type_name(problem->type), what,
+            contender ? rung_kernel_describe(contender->kernel)->name : "");
+}
+
+static void verify_all(session *session, const lab_problem *problem)
+{
+    for (int i = 0; i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[i];
+        show_progress(session, problem, "verifying", contender);
+        if (is_too_slow(session, contender, problem))
+            continue;
+        lab_contender_verify(problem, contender);
+        if (contender->verified)
+            remember(session, contender, problem);
+        else if (strncmp(contender->why_not, "WRONG", 5) == 0)
+            session->any_wrong = true;
+    }
+}
+
+/* In turn, as long as anybody wants more. */
+static void sample_all(session *session, const lab_problem *problem)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        for (int i = 0; i < session->contender_count; i++) {
+            lab_contender *contender = &session->contenders[i];
+            if (!contender->verified || !lab_contender_wants_more(contender, session->budget_ns))
+                continue;
+            show_progress(session, problem, "sampling", contender);
+            if (lab_contender_sample(problem, contender) != RUNG_OK) {
+                contender->verified = false;
+                snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+                continue;
+            }
+            lab_contender_summarise(contender);
+            more = true;
+        }
+    }
+}
+
+static double ratio(int64_t slow, int64_t fast)
+{
+    return slow > 0 && fast > 0 ? (double)slow / (double)fast : 0;
+}
+
+static void add_rows(session *session, const lab_problem *problem)
+{
+    int64_t vendor = 0, before = 0, first = 0;
+    for (int i = 0; i < session->contender_count; i++)
+        if (rung_kernel_describe(session->contenders[i].kernel)->number == 0)
+            vendor = session->contenders[i].median_ns;
+    for (int i = 0; i < session->contender_count && session->row_count < ROWS_MAX; i++) {
+        const lab_contender *contender = &session->contenders[i];
+        const rung_kernel_info *kernel = rung_kernel_describe(contender->kernel);
+        row *row = &session->rows[session->row_count++];
+        *row = (struct row){
+            .type = problem->type, .size = {problem->m, problem->n, problem->k},
+            .verified = contender->verified, .median_ns = contender->median_ns,
+            .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
+            .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns,
+            .gflops = lab_gflops(problem, contender->median_ns),
+        };
+        snprintf(row->kernel, sizeof row->kernel, "%s", kernel->name);
+        snprintf(row->params, sizeof row->params, "%s", contender->parameters);
+        snprintf(row->why_not, sizeof row->why_not, "%s", contender->why_not);
+        if (!contender->verified)
+            continue;
+        session->any_right = true;
+        row->percent_of_vendor = 100 * ratio(vendor, contender->median_ns);
+        if (kernel->number == 0)
+            continue; /* steps are counted on our own ladder */
+        row->over_before = ratio(before, contender->median_ns);
+        row->over_first = ratio(first, contender->median_ns);
+        before = contender->median_ns;
+        if (first == 0)
+            first = contender->median_ns;
+    }
+}
+
+static int run_problem(session *session, sizes size, rung_type type)
+{
+    lab_problem problem = {.device = session->target.device, .queue = session->target.queue,
+                           .type = type, .m = size.m, .n = size.n, .k = size.k};
+    int code = gather_contenders(session, type);
+    if (code != LAB_GOOD)
+        return code;
+    if (lab_problem_create(&problem) == RUNG_OK) {
+        verify_all(session, &problem);
+        sample_all(session, &problem);
+    } else {
+        for (int i = 0; i < session->contender_count; i++)
+            snprintf(session->contenders[i].why_not, sizeof session->contenders[i].why_not, "%s",
+                     rung_error_text());
+    }
+    add_rows(session, &problem);
+    for (int i = 0; i < session->contender_count; i++)
+        lab_contender_finish(&session->contenders[i]);
+    lab_problem_destroy(&problem);
+    return LAB_GOOD;
+}
+
+static int run_all(session *session)
+{
+    for (int type = 0; type < RUNG_TYPE_COUNT; type++)
+        for (int i = 0; session->types & 1u << type && i < session->problem_count; i++) {
+            int code = run_problem(session, session->problems[i], (rung_type)type);
+            if (code != LAB_GOOD)
+                return code;
+        }
+    if (!session->options->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%-70s\r", "");
+    return LAB_GOOD;
+}
+
+/* ---- Telling ----------------------------------------------------------------------------------------- */
+
+static void write_time(int64_t nanoseconds, char *text, size_t capacity)
+{
+    double ms = (double)nanoseconds * 1e-6;
+    snprintf(text, capacity, ms < 10 ? "%.3f" : ms < 1000 ? "%.1f" : "%.0f", ms);
+}
+
+static void write_ratio(double value, const char *unit, char *text, size_t capacity)
+{
+    if (value > 0)
+        snprintf(text, capacity, value < 10 ? "%.2f%s" : "%.0f%s", value, unit);
+    else
+        snprintf(text, capacity, "-");
+}
+
+static void add_table_row(lab_table *table, const row *row)
+{
+    char median[32], spread[32], least[32], gflops[32], before[32], first[32], vendor[32], samples[32];
+    if (!row->verified) {
+        lab_table_add(table, 10, (const char *[]){row->kernel, row->params, "-", "", "", "", "", "", "",
+                                                  row->why_not});
+        return;
+    }
+    write_time(row->median_ns, median, sizeof median);
+    write_time(row->ci95_ns, spread, sizeof spread);
+    write_time(row->min_ns, least, sizeof least);
+    snprintf(gflops, sizeof gflops, row->gflops < 100 ? "%.2f" : "%.0f", row->gflops);
+    write_ratio(row->over_before, "x", before, sizeof before);
+    write_ratio(row->over_first, "x", first, sizeof first);
+    write_ratio(row->percent_of_vendor, "%", vendor, sizeof vendor);
+    snprintf(samples, sizeof samples, "%lld", (long long)row->samples);
+    lab_table_add(table, 10, (const char *[]){row->kernel, row->params, median, spread, least, gflops,
+                                              before, first, vendor, samples});
+}
+
+static bool same_problem(const row *x, const row *y)
+{
+    return x->type == y->type && memcmp(&x->size, &y->size, sizeof x->size) == 0;
+}
+
+static void print_tables(const session *session)
+{
+    const rung_device_info *device = rung_device_describe(session->target.device);
+    lab_table *table = malloc(sizeof *table);
+    printf("%s: %s (%s)\n", device->name, device->title, device->platform);
+    for (int start = 0, end; table && start < session->row_count; start = end) {
+        const row *rows = session->rows;
+        char to_device[32], back[32];
+        memset(table, 0, sizeof *table);
+        lab_table_add(table, 10, (const char *[]){"kernel", "parameters", "median ms", "+-95%", "min",
+                                                  "GFLOPS", "over before", "over first", "of vendor",
+                                                  "samples"});
+        for (end = start; end < session->row_count && same_problem(&rows[start], &rows[end]); end++)
+            add_table_row(table, &rows[end]);
+        write_time(rows[start].h2d_ns, to_device, sizeof to_device);
+        write_time(rows[start].d2h_ns, back, sizeof back);
+        printf("\n%s %lld x %lld x %lld; A and B to the device %s ms, C back %s ms\n",
+               rung_type_name(rows[start].type), (long long)rows[start].size.m,
+               (long long)rows[start].size.n, (long long)rows[start].size.k, to_device, back);
+        lab_table_print(table, "llrrrrrrrl", stdout);
+    }
+    free(table);
+}
+
+static void print_csv(const session *session)
+{
+    printf("device,kernel,params,dtype,m,n,k,verified,median_ns,min_ns,ci95_ns,samples,gflops,"
+           "percent_of_vendor,h2d_ns,kernel_ns,d2h_ns\n");
+    for (int i = 0; i < session->row_count; i++) {
+        const row *row = &session->rows[i];
+        printf("%s,%s,\"%s\",%s,%lld,%lld,%lld,%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld\n",
+               rung_device_describe(session->target.device)->name, row->kernel, row->params,
+               rung_type_name(row->type), (long long)row->size.m, (long long)row->size.n,
+               (long long)row->size.k, row->verified, (long long)row->median_ns, (long long)row->min_ns,
+               (long long)row->ci95_ns, (long long)row->samples, row->gflops, row->percent_of_vendor,
+               (long long)row->h2d_ns, (long long)row->median_ns, (long long)row->d2h_ns);
+    }
+}
+
+static void print_machine(lab_json *json, const rung_device_info *device)
+{
+    rung_device_info infos[64];
+    int64_t count = 0;
+    double load[3] = {0};
+    char when[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc))
+        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    FILE *file = fopen("/proc/loadavg", "r");
+    if (file) {
+        if (fscanf(file, "%lf %lf %lf", &load[0], &load[1], &load[2]) != 3)
+            load[0] = 0;
+        fclose(file);
+    }
+    rung_device_list(NULL, infos, 64, &count);
+    lab_json_begin(json, "machine", '{');
+    lab_json_string(json, "device", device->name);
+    lab_json_string(json, "title", device->title);
+    lab_json_string(json, "platform", device->platform);
+    lab_json_string(json, "driver", device->driver);
+    lab_json_integer(json, "compute_units", device->compute_units);
+    lab_json_string(json, "processor", count > 0 ? infos[0].title : "");
+    lab_json_string(json, "version", rung_version());
+    lab_json_string(json, "compiler", __VERSION__);
+    lab_json_string(json, "time", when);
+    lab_json_number(json, "load", load[0]);
+    lab_json_end(json, '}');
+}
+
+static void add_ratio(lab_json *json, const char *name, double value)
+{
+    lab_json_number(json, name, value > 0 ? value : (double)NAN);
+}
+
+static void print_row(lab_json *json, const char *device, const row *row)
+{
+    lab_json_begin(json, NULL, '{');
+    lab_json_string(json, "device", device);
+    lab_json_string(json, "kernel", row->kernel);
+    lab_json_string(json, "params", row->params);
+    lab_json_string(json, "dtype", rung_type_name(row->type));
+    lab_json_integer(json, "m", row->size.m);
+    lab_json_integer(json, "n", row->size.n);
+    lab_json_integer(json, "k", row->size.k);
+    lab_json_true(json, "verified", row->verified);
+    lab_json_string(json, "why_not", row->why_not);
+    lab_json_integer(json, "median_ns", row->median_ns);
+    lab_json_integer(json, "min_ns", row->min_ns);
+    lab_json_integer(json, "ci95_ns", row->ci95_ns);
+    lab_json_integer(json, "samples", row->samples);
+    lab_json_number(json, "gflops", row->gflops);
+    add_ratio(json, "over_before", row->over_before);
+    add_ratio(json, "over_first", row->over_first);
+    add_ratio(json, "percent_of_vendor", row->percent_of_vendor);
+    lab_json_integer(json, "h2d_ns", row->h2d_ns);
+    lab_json_integer(json, "kernel_ns", row->median_ns);
+    lab_json_integer(json, "d2h_ns", row->d2h_ns);
+    lab_json_end(json, '}');
+}
+
+static void print_json(const session *session)
+{
+    const rung_device_info *device = rung_device_describe(session->target.device);
+    lab_json json = {.out = stdout};
+    lab_json_begin(&json, NULL, '{');
+    lab_json_string(&json, "schema", "rung-bench/1");
+    print_machine(&json, device);
+    lab_json_begin(&json, "results", '[');
+    for (int i = 0; i < session->row_count; i++)
+        print_row(&json, device->name, &session->rows[i]);
+    lab_json_end(&json, ']');
+    lab_json_end(&json, '}');
+}
+
+static int bench(session *session)
+{
+    int code = read_options(session);
+    if (code == LAB_GOOD)
+        code = lab_target_open(session->options, session->kernel_list, &session->target);
+    if (code == LAB_GOOD)
+        code = find_kernels(session);
+    if (code == LAB_GOOD)
+        code = run_all(session);
+    if (code != LAB_GOOD)
+        return code;
+    if (session->options->json)
+        print_json(session);
+    else if (session->options->csv)
+        print_csv(session);
+    else
+        print_tables(session);
+    if (session->any_wrong)
+        return LAB_WRONG;
+    return session->any_right ? LAB_GOOD : LAB_NOTHING;
+}
+
+int lab_command_bench(const lab_options *options)
+{
+    session *session = calloc(1, sizeof *session);
+    int code = LAB_NOTHING;
+    if (session) {
+        session->options = options;
+        session->contenders = calloc(CONTENDERS_MAX, sizeof *session->contenders);
+        session->rows = calloc(ROWS_MAX, sizeof *session->rows);
+        if (session->contenders && session->rows)
+            code = bench(session);
+        lab_target_close(&session->target);
+        free(session->contenders);
+        free(session->rows);
+    }
+    free(session);
+    return code;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exact.c - see exact.h. */
+#include "exact.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "oracle.h"
+#include "random.h"
+
+enum { ROUNDS = 2, ROWS = 3 };
+
+void lab_exact_fill(const rung_matrix *matrix, uint64_t seed, uint64_t stream)
+{
+    for (int64_t row = 0; row < matrix->rows; row++)
+        for (int64_t col = 0; col < matrix->cols; col++)
+            lab_element_set(matrix, row, col,
+                            (double)(lab_random(seed, stream, (uint64_t)(row * matrix->cols + col)) % 9) -
+                                4);
+}
+
+/* y = M x, exactly; false if an element of M is no whole number. */
+static bool apply(const rung_matrix *matrix, const int64_t *x, int64_t *y)
+{
+    for (int64_t row = 0; row < matrix->rows; row++) {
+        int64_t sum = 0;
+        for (int64_t col = 0; col < matrix->cols; col++) {
+            double element = lab_element(matrix, row, col);
+            if (!(element > -0x1p31 && element < 0x1p31) || element != (double)(int64_t)element)
+                return false;
+            sum += (int64_t)element * x[col];
+        }
+        y[row] = sum;
+    }
+    return true;
+}
+
+/* One round; the row of the first difference, -1 if there is none, -2 if something
+ * is no whole number. |x| < 2^16, so no sum passes 2^63. */
+static int64_t round_of_freivalds(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c,
+                                  int64_t *x, int64_t *bx, int64_t *abx, int64_t *cx, uint64_t seed)
+{
+    for (int64_t i = 0; i < b->cols; i++)
+        x[i] = (int64_t)(lab_random(seed, 900, (uint64_t)i) % 65537) - 32768;
+    if (!apply(b, x, bx) || !apply(a, bx, abx) || !apply(c, x, cx))
+        return -2;
+    for (int64_t i = 0; i < c->rows; i++)
+        if (abx[i] != cx[i])
+            return i;
+    return -1;
+}
+
+static bool judge_row(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, int64_t row,
+                      int64_t *wrong_col)
+{
+    for (int64_t col = 0; col < c->cols; col++) {
+        double sum = 0;
+        for (int64_t i = 0; i < a->cols; i++)
+            sum += lab_element(a, row, i) * lab_element(b, i, col);
+        if (sum != lab_element(c, row, col)) {
+            *wrong_col = col;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool lab_exact_judge(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, uint64_t seed,
+                     char *why, size_t capacity)
+{
+    size_t longest = (size_t)(a->rows + a->cols + b->cols + c->rows + 1);
+    int64_t *memory = malloc(4 * longest * sizeof *memory), row = -1, col = 0;
+    if (!memory) {
+        snprintf(why, capacity, "no memory to check the result");
+        return false;
+    }
+    for (uint64_t i = 0; row == -1 && i < ROUNDS; i++)
+        row = round_of_freivalds(a, b, c, memory, memory + longest, memory + 2 * longest,
+                                 memory + 3 * longest, seed + i);
+    free(memory);
+    if (row == -2)
+        snprintf(why, capacity, "an element is no whole number");
+    else if (row >= 0)
+        snprintf(why, capacity, "row %lld is wrong", (long long)row);
+    if (row != -1)
+        return false;
+    for (uint64_t i = 0; i < ROWS; i++) {
+        int64_t drawn = lab_random(seed, 901, i) % (uint64_t)c->rows;
+        if (!judge_row(a, b, c, drawn, &col)) {
+            snprintf(why, capacity, "element (%lld, %lld) is wrong", (long long)drawn, (long long)col);
+            return false;
+        }
+    }
+    return true;
+}

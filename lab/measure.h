@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* measure.h - times of one contender on one problem: verified, warmed up, sampled in
+ * turn with the others. */
+#ifndef LAB_MEASURE_H
+#define LAB_MEASURE_H
+
+#include "rung/rung.h"
+#include "sweep.h"
+
+enum { LAB_SAMPLES_MAX = 1000 };
+
+/* What is measured. The lab runs C = A B with small whole numbers, so that every
+ * result can be judged exactly. */
+typedef struct lab_problem {
+    rung_device *device;
+    rung_queue  *queue;
+    rung_type    type;
+    int64_t      m, n, k;
+    rung_matrix  a, b, c;             /* in memory */
+    rung_matrix  there_a, there_b, there_c; /* in buffers */
+    int64_t      h2d_ns, d2h_ns;      /* medians of a few copies */
+} lab_problem;
+
+/* A kernel with parameters on that problem, and what came of it. */
+typedef struct lab_contender {
+    const rung_kernel *kernel;
+    char               asked[LAB_PARAMETERS_TEXT];  /* as given */
+    char               parameters[256];             /* all of them, once it ran */
+    rung_plan         *plan;
+    bool               verified;
+    char               why_not[512]; /* skipped or wrong, if not verified */
+    int64_t            first_ns;     /* the run that was verified */
+    int64_t            spent_ns;     /* on samples */
+    int64_t            times[LAB_SAMPLES_MAX];
+    int64_t            samples;
+    int64_t            median_ns, min_ns, ci95_ns; /* ci95: half of the interval's width */
+} lab_contender;
+
+/* Makes the matrices, brings them to the device and times that. */
+rung_status lab_problem_create(lab_problem *problem);
+void        lab_problem_destroy(lab_problem *problem);
+
+/* Makes the plan, runs it once for the driver's sake and once to be judged. */
+void lab_contender_verify(const lab_problem *problem, lab_contender *contender);
+
+/* One more sample; then the statistics of all. */
+rung_status lab_contender_sample(const lab_problem *problem, lab_contender *contender);
+void        lab_contender_summarise(lab_contender *contender);
+
+/* Whether more samples would tell more: at least five, then until the interval is
+ * within 1 % of the median or the time is spent. */
+bool lab_contender_wants_more(const lab_contender *contender, int64_t budget_ns);
+
+void lab_contender_finish(lab_contender *contender);
+
+/* Multiply-adds count twice. */
+double lab_gflops(const lab_problem *problem, int64_t nanoseconds);
+
+#endif /* LAB_MEASURE_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep.h - several values an option: "TILE=16,32,PAD=0,1" and "128:2048:128". */
+#ifndef LAB_SWEEP_H
+#define LAB_SWEEP_H
+
+#include <stdbool.h>
+
+#include "rung/rung.h"
+
+enum { LAB_SWEEP_MAX = 64, LAB_PARAMETERS_TEXT = 192 };
+
+/* Every combination of the values that the kernel takes, as texts. A parameter that
+ * the kernel does not have is passed over and its name is not counted in `used`. A
+ * word without "=" is another value of the parameter before it, or a preset. Returns
+ * how many there are; 0 if the kernel refuses them all, with the reason in
+ * rung_error_text(); -1 if the text makes no sense. */
+int lab_sweep_parameters(const rung_kernel *kernel, const char *text,
+                         char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT]);
+
+/* "256,512" or "lo:hi:step", or both mixed, as numbers above zero; -1 if it is none
+ * of that or too many. */
+int lab_sweep_sizes(const char *text, int64_t sizes[LAB_SWEEP_MAX]);
+
+#endif /* LAB_SWEEP_H */

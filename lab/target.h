@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* target.h - what a command runs on and with: a device, kernels by name or file,
+ * element types. Messages about what cannot be had go to standard error here. */
+#ifndef LAB_TARGET_H
+#define LAB_TARGET_H
+
+#include "options.h"
+#include "rung/rung.h"
+
+enum { LAB_KERNELS_MAX = 64 };
+
+typedef struct lab_target {
+    rung_context *context; /* whose device of rung_gemm is `device` too */
+    rung_device  *device;
+    rung_queue   *queue;
+    rung_kernel  *owned[LAB_KERNELS_MAX]; /* from files */
+    int           owned_count;
+} lab_target;
+
+/* The device that the options name, or the one that fits what they list. An exit
+ * code: LAB_GOOD, LAB_NOTHING or LAB_USAGE. */
+int  lab_target_open(const lab_options *options, const char *kernels, lab_target *target);
+void lab_target_close(lab_target *target);
+
+/* The kernels of a list like "01,04_shared,mine.cu", or with NULL all of the ladder,
+ * the vendor's too; NULL among them stands for "rung_gemm". */
+int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels,
+                       int *count);
+
+/* "f32,i32" as bits; f32 if NULL. False if a word is no type, or none the oracle can
+ * judge. */
+bool lab_read_types(const char *text, unsigned *types);
+
+/* A wrong option: the sentence and where to look. Returns LAB_USAGE. */
+int lab_usage(const char *command, const char *message);
+
+#endif /* LAB_TARGET_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vendor.h - CLBlast, the OpenCL library to beat, as kernel 00. */
+#ifndef RUNGI_OPENCL_VENDOR_H
+#define RUNGI_OPENCL_VENDOR_H
+
+#include "opencl/opencl.h"
+
+/* What a vendor plan has to know. */
+typedef struct rungi_opencl_vendor {
+    int    layout, a_transpose, b_transpose; /* CLBlast's numbers */
+    size_t a_ld, b_ld, c_ld;
+} rungi_opencl_vendor;
+
+/* RUNG_UNSUPPORTED where CLBlast is not here or does not take the problem. */
+rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *vendor);
+rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *vendor,
+                                    rung_queue *queue, const rung_problem *problem,
+                                    const rung_run_options *options);
+
+#endif /* RUNGI_OPENCL_VENDOR_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 06_tile1d - TM outputs a thread, one below the other.
+ *
+ * Removes  half of the shared-memory loads of 04_shared: an element of B, once in a
+ *          register, serves TM multiply-adds.
+ * Leaves   one load of A for each multiply-add: nothing of A is reused in registers
+ *          (see 07).
+ * Watch    rung bench --kernels 04,06 --params TM=1,8
+ *
+ * A block computes BM x BN of C in steps of BK. The tiles are no longer as large as
+ * the block has threads, so each thread loads several elements, in a loop.
+ */
+#include "dialect.h"
+
+#ifndef BM
+#define BM 64 // 32 64 128
+#endif
+#ifndef BN
+#define BN 64 // 32 64
+#endif
+#ifndef BK
+#define BK 8 // 8 16 32
+#endif
+#ifndef TM
+#define TM 8 // 4 8 16
+#endif
+// preset tiny: BM=16,BN=16,BK=4,TM=4
+// preset privatised: BM=32,BN=32,BK=32,TM=4
+// preset privatised16: BM=16,BN=16,BK=16,TM=4
+
+#if BM < 1 || BN < 1 || BK < 1 || TM < 1 || BM % TM != 0
+#error "TM must divide BM"
+#endif
+
+#define THREADS (BM / TM * BN)
+
+#if THREADS > 1024
+#error "BM/TM*BN threads must fit a block of 1024"
+#endif
+#if (BM + BN) * BK * 4 > 48 * 1024
+#error "the tiles must fit 48 KiB of shared memory"
+#endif
+
+KERNEL(THREADS)
+rung_06_tile1d(index_t m, index_t n, index_t k,
+               sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
+               GLOBAL const in_t *__restrict__ b, view_t b_view,
+               sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)
+{
+    __shared__ in_t a_tile[BM * BK];
+    __shared__ in_t b_tile[BK * BN];
+
+    const uint blocks_across = (uint)((n + BN - 1) / BN);
+    const uint block_row = blockIdx.x / blocks_across;
+    const uint block_col = blockIdx.x - block_row * blocks_across;
+    const index_t row0 = (index_t)block_row * BM;
+    const index_t col0 = (index_t)block_col * BN;
+    const uint tile_row = threadIdx.x / BN * TM;
+    const uint tile_col = threadIdx.x % BN;
+
+    sum_t sum[TM];
+#pragma unroll
+    for (uint i = 0; i < TM; i++)
+        sum[i] = 0;
+
+    for (index_t k0 = 0; k0 < k; k0 += BK) {
+        for (uint i = threadIdx.x; i < BM * BK; i += THREADS)
+            a_tile[i] = load_or_zero(a, a_view, row0 + i / BK, k0 + i % BK, m, k);
+        for (uint i = threadIdx.x; i < BK * BN; i += THREADS)
+            b_tile[i] = load_or_zero(b, b_view, k0 + i / BN, col0 + i % BN, k, n);
+        __syncthreads();
+
+#pragma unroll
+        for (uint step = 0; step < BK; step++) {
+            const sum_t b_value = (sum_t)b_tile[step * BN + tile_col];
+#pragma unroll
+            for (uint i = 0; i < TM; i++)
+                sum[i] += (sum_t)a_tile[(tile_row + i) * BK + step] * b_value;
+        }
+        __syncthreads();
+    }
+
+#pragma unroll
+    for (uint i = 0; i < TM; i++)
+        if (row0 + tile_row + i < m && col0 + tile_col < n)
+            store(&c[at(c_view, row0 + tile_row + i, col0 + tile_col)], alpha, sum[i], beta);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep.c - lists of sizes and parameters expand to what they say. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sweep.h"
+
+static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
+
+static const char source[] =
+    "/* mine - a kernel */\n"
+    "#ifndef TILE\n#define TILE 8 // 8 16\n#endif\n"
+    "#ifndef PAD\n#define PAD 0\n#endif\n"
+    "#if TILE > 32\n#error \"too large\"\n#endif\n"
+    "// preset wide: TILE=32,PAD=4\n";
+
+static rung_kernel *kernel;
+
+static int open_kernel(void **state)
+{
+    (void)state;
+    return rung_kernel_from_source(NULL, "opencl", "mine.cu", source, &kernel) != RUNG_OK;
+}
+
+static int close_kernel(void **state)
+{
+    (void)state;
+    rung_kernel_destroy(kernel);
+    return 0;
+}
+
+static void test_parameters(void **state)
+{
+    (void)state;
+    assert_int_equal(lab_sweep_parameters(kernel, NULL, texts), 1);
+    assert_string_equal(texts[0], "");
+    assert_int_equal(lab_sweep_parameters(kernel, "TILE=16,32", texts), 2);
+    assert_string_equal(texts[0], "TILE=16");
+    assert_string_equal(texts[1], "TILE=32");
+    assert_int_equal(lab_sweep_parameters(kernel, "TILE=8,16,PAD=0,1,2", texts), 6);
+    assert_string_equal(texts[5], "TILE=16,PAD=2");
+    assert_int_equal(lab_sweep_parameters(kernel, "wide,PAD=1", texts), 1);
+    assert_string_equal(texts[0], "wide,PAD=1");
+}
+
+static void test_what_a_kernel_refuses_or_lacks(void **state)
+{
+    (void)state;
+    assert_int_equal(lab_sweep_parameters(kernel, "TILE=32,64", texts), 1);
+    assert_string_equal(texts[0], "TILE=32");
+    assert_int_equal(lab_sweep_parameters(kernel, "TILE=64", texts), 0);
+    assert_int_equal(lab_sweep_parameters(kernel, "COLUMNS=1,4", texts), 1);
+    assert_string_equal(texts[0], "");
+    assert_int_equal(lab_sweep_parameters(kernel, "TILE=", texts), -1);
+    assert_int_equal(lab_sweep_parameters(kernel, "TILE=1,2,3,4,5,6,7,8,9,PAD=1,2,3,4,5,6,7,8", texts),
+                     -1); /* more than there is room for */
+}
+
+static void test_sizes(void **state)
+{
+    int64_t sizes[LAB_SWEEP_MAX];
+    (void)state;
+    assert_int_equal(lab_sweep_sizes("256", sizes), 1);
+    assert_int_equal(lab_sweep_sizes("128:512:128,1000", sizes), 5);
+    assert_int_equal(sizes[3], 512);
+    assert_int_equal(sizes[4], 1000);
+    const char *const wrong[] = {"", "x", "0", "-4", "5:4", "1:9:0", "1:100000", "1:2:3:4", "1.5"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(lab_sweep_sizes(wrong[i], sizes), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_what_a_kernel_refuses_or_lacks),
+        cmocka_unit_test(test_sizes),
+    };
+    return cmocka_run_group_tests(tests, open_kernel, close_kernel);
+}
