@@ -54,14 +54,34 @@ static bool is_file(const char *name)
     return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".cu") == 0);
 }
 
-/* A file needs a device that compiles; else the library's own choice. */
+/* Whether the ladder of a backend has every kernel of a list; files are compiled by
+ * OpenCL devices alone. */
+static bool has_all(const char *backend, const char *list)
+{
+    while (*list) {
+        char name[512];
+        rung_kernel *kernel;
+        size_t length = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        bool found = is_file(name) ? strcmp(backend, "opencl") == 0
+                                   : strcmp(name, "rung_gemm") == 0 ||
+                                         rung_kernel_find(NULL, backend, name, &kernel) == RUNG_OK;
+        if (!found)
+            return false;
+        list += length + (list[length] == ',');
+    }
+    return true;
+}
+
+/* The one that is named, or else the first that has what is asked for. */
 static const char *device_of(const lab_options *options, const char *kernels)
 {
+    const char *environment = getenv("RUNG_DEVICE");
     if (options->device)
         return options->device;
-    if (kernels && (strchr(kernels, '/') || strstr(kernels, ".cu")))
-        return "opencl";
-    return getenv("RUNG_DEVICE") ? getenv("RUNG_DEVICE") : "cpu";
+    if (environment && *environment)
+        return environment;
+    return kernels && !has_all("cpu", kernels) && has_all("opencl", kernels) ? "opencl" : "cpu";
 }
 
 int lab_target_open(const lab_options *options, const char *kernels, lab_target *target)

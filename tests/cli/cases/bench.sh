@@ -16,6 +16,6 @@ rung bench --device opencl --kernels wrong.cu --sizes 16 --json > out.json; echo
 jq -c '.results[0] | [.verified, .median_ns, .gflops, (.why_not | test("WRONG"))]' out.json
 rung bench --device cpu --kernels 01 --sizes 32,2000 --budget 0.01 --json |
     jq -c '.results | map([.m, .verified, (.why_not | test("one run would take about"))])'
-rung bench 4 256 --device opencl --budget 0.01 --json | jq -c '[.results[] | select(.kernel == "04_shared") | .m]'
+rung bench 4 256 --budget 0.01 --json | jq -c '[.results[] | select(.kernel == "04_shared") | .m]'
 try rung bench --device opencl --sizes 12x
 try rung bench --device opencl --kernels 04 --params TILE=64
