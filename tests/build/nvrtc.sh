@@ -12,5 +12,12 @@ out=$(mktemp) && trap 'rm -f "$out"' EXIT
 kernels=$("$RUNG" kernels --device opencl --json | jq '[.kernels[] | select(.number > 0)] | length')
 [ "$(cut -f 5 "$out" | grep '^sm_' | sort -u | wc -l)" -eq 10 ] || { echo "not ten architectures"; exit 1; }
 [ "$(cut -f 1,5 "$out" | tail -n +2 | sort -u | wc -l)" -eq $((10 * kernels)) ] || { echo "not every kernel"; exit 1; }
-diff "$RUNG_SOURCE/results/nvrtc-12.9/compile_table.tsv" "$out" ||
+
+# The compiler's register allocation is not quite the same from run to run (seen: 130
+# and 140, 252 and 254, at most one row in 400 a run), so registers are held to within
+# 16 and everything else to the letter.
+table=$RUNG_SOURCE/results/nvrtc-12.9/compile_table.tsv
+diff <(cut -f 1-5,7- "$table") <(cut -f 1-5,7- "$out") && paste "$table" "$out" | awk -F '\t' '
+    NR > 1 && ($6 - $14 > 16 || $14 - $6 > 16) { print $1, $2, $4, $5 ": " $6 " registers, now " $14; bad = 1 }
+    END { exit bad }' ||
     { echo "results/nvrtc-12.9/compile_table.tsv is not what the compiler says now"; exit 1; }
