@@ -129,12 +129,12 @@ static int read_options(session *session)
 
 /* ---- The contenders -------------------------------------------------------------------------------- */
 
-/* One for each type asked for. */
+/* One for each of the types. */
 static void add_contender(session *session, const rung_kernel *kernel, const char *parameters,
-                          lab_suite suite)
+                          lab_suite suite, unsigned types)
 {
     for (int i = 0; i < RUNG_TYPE_COUNT; i++) {
-        if (!(session->types & 1u << i) || session->contender_count == CONTENDERS_MAX)
+        if (!(types & 1u << i) || session->contender_count == CONTENDERS_MAX)
             continue;
         contender *added = &session->contenders[session->contender_count++];
         added->kernel = kernel;
@@ -145,15 +145,17 @@ static void add_contender(session *session, const rung_kernel *kernel, const cha
 }
 
 /* The kernel as asked for; if nothing was, also its presets and each other choice of
- * each parameter, at the edges of its tiles. */
+ * each parameter, at the edges of its tiles and in the first type alone: each is
+ * compiled anew. */
 static void add_kernel(session *session, const rung_kernel *kernel)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    add_contender(session, kernel, session->options->params, session->suite);
+    unsigned first_type = session->types & (~session->types + 1);
+    add_contender(session, kernel, session->options->params, session->suite, session->types);
     if (session->options->params || session->suite != LAB_SUITE_FULL || session->options->m)
         return;
     for (int64_t i = 0; i < info->preset_count; i++)
-        add_contender(session, kernel, info->presets[i].name, LAB_SUITE_EDGES);
+        add_contender(session, kernel, info->presets[i].name, LAB_SUITE_EDGES, first_type);
     for (int64_t i = 0; i < info->parameter_count; i++)
         for (int64_t j = 0; j < info->parameters[i].choice_count; j++) {
             char parameters[PARAMETERS_TEXT];
@@ -161,7 +163,7 @@ static void add_kernel(session *session, const rung_kernel *kernel)
                      (long long)info->parameters[i].choices[j]);
             if (info->parameters[i].choices[j] != info->parameters[i].value &&
                 rung_kernel_check(kernel, parameters) == RUNG_OK)
-                add_contender(session, kernel, parameters, LAB_SUITE_EDGES);
+                add_contender(session, kernel, parameters, LAB_SUITE_EDGES, first_type);
         }
 }
 
@@ -174,12 +176,12 @@ static int add_contenders(session *session)
         return code;
     for (int i = 0; i < count; i++) {
         if (!kernels[i])
-            add_contender(session, NULL, NULL, session->suite);
+            add_contender(session, NULL, NULL, session->suite, session->types);
         else if (list || rung_kernel_describe(kernels[i])->number > 0) /* not the vendor's unasked */
             add_kernel(session, kernels[i]);
     }
     if (!list && !session->options->params)
-        add_contender(session, NULL, NULL, session->suite);
+        add_contender(session, NULL, NULL, session->suite, session->types);
     for (int i = 0; i < session->contender_count; i++) {
         contender *contender = &session->contenders[i];
         if (contender->kernel && rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
