@@ -26,7 +26,7 @@ static bool has_parameter(const rung_kernel_info *info, const char *name, size_t
     return false;
 }
 
-/* Appends "word" to each of the first `base` combinations, as new ones. */
+/* Adds each of the bases with `word` appended. */
 static bool extend(combinations *all, const char bases[][LAB_PARAMETERS_TEXT], int base_count,
                    const char *word)
 {
@@ -39,7 +39,8 @@ static bool extend(combinations *all, const char bases[][LAB_PARAMETERS_TEXT], i
     return true;
 }
 
-/* One parameter with its values, or one preset: `words` up to `end`. */
+/* Continues all combinations by one parameter with each of its values, or by a preset,
+ * which has no name before it. */
 static bool multiply(combinations *all, const char *name, size_t name_length, const char *values)
 {
     static char bases[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];

@@ -10,8 +10,7 @@
 enum { LAB_SWEEP_MAX = 64, LAB_PARAMETERS_TEXT = 192 };
 
 /* Every combination of the values that the kernel takes, as texts. A parameter that
- * the kernel does not have is passed over and its name is not counted in `used`. A
- * word without "=" is another value of the parameter before it, or a preset. Returns
+ * the kernel does not have is passed over. A word without "=" is another value of the parameter before it, or a preset. Returns
  * how many there are; 0 if the kernel refuses them all, with the reason in
  * rung_error_text(); -1 if the text makes no sense. */
 int lab_sweep_parameters(const rung_kernel *kernel, const char *text,

@@ -78,18 +78,11 @@ static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_i
 
 /* ---- Finding ------------------------------------------------------------------------------------- */
 
-static bool is_gpu(rungi_cl *cl, cl_device_id id)
+static bool is_of_kind(rungi_cl *cl, cl_device_id id, cl_device_type kind)
 {
     cl_device_type type = 0;
     cl->GetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    return (type & CL_DEVICE_TYPE_GPU) != 0;
-}
-
-static bool is_processor(rungi_cl *cl, cl_device_id id)
-{
-    cl_device_type type = 0;
-    cl->GetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    return (type & CL_DEVICE_TYPE_CPU) != 0;
+    return (type & kind) != 0;
 }
 
 /* Adds the platform's GPUs, or its other devices. */
@@ -101,7 +94,7 @@ static void add_devices(rungi_cl *cl, cl_platform_id platform, bool gpus, cl_dev
     if (cl->GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, DEVICES_MAX, found, &found_count) != CL_SUCCESS)
         return;
     for (cl_uint i = 0; i < found_count && i < DEVICES_MAX && *count < DEVICES_MAX; i++)
-        if (is_gpu(cl, found[i]) == gpus)
+        if (is_of_kind(cl, found[i], CL_DEVICE_TYPE_GPU) == gpus)
             ids[(*count)++] = found[i];
 }
 
@@ -182,7 +175,7 @@ static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context n
     made->cl = cl;
     made->context = native;
     made->id = id;
-    made->base.preset = is_processor(cl, id) ? "cpu" : NULL;
+    made->base.preset = is_of_kind(cl, id, CL_DEVICE_TYPE_CPU) ? "cpu" : NULL;
     made->blocks_max = INT32_MAX; /* what CUDA takes in x: one shape serves both */
     describe(cl, id, index, &made->base.info);
     *device = &made->base;

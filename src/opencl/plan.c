@@ -147,27 +147,21 @@ typedef struct launch {
     int64_t row, col, rows, cols;
 } launch;
 
-/* The view that begins at (row, col). A wrapped buffer may begin anywhere in its
- * cl_mem, but not inside an element. */
+/* The view that begins at (row, col). */
 static rungi_simt_view view_of(const rung_matrix *matrix, int64_t row, int64_t col)
 {
-    int64_t start = matrix->buffer ? matrix->buffer->offset / rung_type_size(matrix->type) : 0;
     return (rungi_simt_view){
-        .offset = start + matrix->offset + row * matrix->row_stride + col * matrix->col_stride,
+        .offset = rungi_opencl_offset(matrix) + row * matrix->row_stride + col * matrix->col_stride,
         .row_stride = matrix->row_stride,
         .col_stride = matrix->col_stride,
     };
 }
 
-static cl_mem memory_of(const rung_matrix *matrix)
-{
-    return matrix->buffer ? ((rungi_opencl_buffer *)matrix->buffer)->memory : NULL;
-}
-
 static rung_status set_arguments(rungi_cl *cl, cl_kernel kernel, const rung_problem *problem,
                                  launch launch, int64_t k)
 {
-    cl_mem a = memory_of(&problem->a), b = memory_of(&problem->b), c = memory_of(&problem->c);
+    cl_mem a = rungi_opencl_memory(&problem->a), b = rungi_opencl_memory(&problem->b);
+    cl_mem c = rungi_opencl_memory(&problem->c);
     rungi_simt_view a_view = view_of(&problem->a, launch.row, 0);
     rungi_simt_view b_view = view_of(&problem->b, 0, launch.col);
     rungi_simt_view c_view = view_of(&problem->c, launch.row, launch.col);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vendor.c - CLBlast, loaded when it is asked for and there.
  *
- * The two things that are needed of its interface are written down here, so that
- * its header is not. */
+ * What is needed of its interface is written down here and in vendor.h, so that its
+ * header is not needed. */
 #include "opencl/vendor.h"
 
 #include <dlfcn.h>
@@ -10,18 +10,13 @@
 
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
 
-typedef int sgemm_function(int layout, int a_transpose, int b_transpose, size_t m, size_t n, size_t k,
-                           float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
-                           size_t b_offset, size_t b_ld, float beta, cl_mem c, size_t c_offset,
-                           size_t c_ld, cl_command_queue *queue, cl_event *event);
-
 /* Opened once and never closed, like a driver: it keeps compiled programs of its own.
  * dlopen counts, so asking again costs nothing. */
-static sgemm_function *find_sgemm(void)
+static rungi_clblast_sgemm *find_sgemm(void)
 {
     void *library = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
     void *address = library ? dlsym(library, "CLBlastSgemm") : NULL;
-    sgemm_function *function = NULL;
+    rungi_clblast_sgemm *function = NULL;
     memcpy(&function, &address, sizeof function);
     return function;
 }
@@ -41,7 +36,8 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
 {
     rung_problem turned = rungi_simt_turned(&plan->problem);
     int c_transpose;
-    if (!find_sgemm())
+    vendor->sgemm = find_sgemm();
+    if (!vendor->sgemm)
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: libclblast.so.1 was not found; install CLBlast "
                           "(libclblast1)");
     if (turned.c.type != RUNG_F32)
@@ -54,17 +50,6 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast takes matrices with one stride of one and "
                           "k above zero");
     return RUNG_OK;
-}
-
-/* Bytes into the wrapped buffer and elements into the view, in elements. */
-static size_t offset_of(const rung_matrix *view)
-{
-    return (size_t)(view->buffer->offset / rung_type_size(view->type) + view->offset);
-}
-
-static cl_mem memory_of(const rung_matrix *view)
-{
-    return ((rungi_opencl_buffer *)view->buffer)->memory;
 }
 
 rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *vendor,
@@ -84,11 +69,13 @@ rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clEnqueueMarkerWithWaitList");
     rungi_cl_count(cl, RUNGI_CL_EVENT);
-    int status = find_sgemm()(
+    int status = vendor->sgemm(
         vendor->layout, vendor->a_transpose, vendor->b_transpose, (size_t)turned.c.rows,
-        (size_t)turned.c.cols, (size_t)turned.a.cols, (float)turned.alpha, memory_of(&turned.a),
-        offset_of(&turned.a), vendor->a_ld, memory_of(&turned.b), offset_of(&turned.b), vendor->b_ld,
-        (float)turned.beta, memory_of(&turned.c), offset_of(&turned.c), vendor->c_ld, &native, &event);
+        (size_t)turned.c.cols, (size_t)turned.a.cols, (float)turned.alpha, rungi_opencl_memory(&turned.a),
+        (size_t)rungi_opencl_offset(&turned.a), vendor->a_ld, rungi_opencl_memory(&turned.b),
+        (size_t)rungi_opencl_offset(&turned.b), vendor->b_ld, (float)turned.beta,
+        rungi_opencl_memory(&turned.c), (size_t)rungi_opencl_offset(&turned.c), vendor->c_ld, &native,
+        &event);
     if (status != 0) {
         rungi_cl_release_event(cl, marker);
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast's error %d", status);
