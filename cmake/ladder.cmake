@@ -18,10 +18,13 @@ set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_D
 
 set(embedded "")
 set(embedded_files "")
-foreach(header dialect tile async)
+foreach(header dialect finish tile async)
     list(APPEND embedded "${header}=${PROJECT_SOURCE_DIR}/src/simt/kernels/${header}.h")
     list(APPEND embedded_files "${PROJECT_SOURCE_DIR}/src/simt/kernels/${header}.h")
 endforeach()
+# No step of the ladder, but the second half of some.
+list(APPEND embedded "reduce=${PROJECT_SOURCE_DIR}/src/simt/kernels/reduce.cu")
+list(APPEND embedded_files "${PROJECT_SOURCE_DIR}/src/simt/kernels/reduce.cu")
 set(RUNG_CPU_KERNEL_FILES "")
 foreach(name IN LISTS RUNG_CPU_KERNELS)
     list(APPEND embedded "cpu_${name}=${PROJECT_SOURCE_DIR}/src/cpu/kernels/${name}.c")

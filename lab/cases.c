@@ -6,7 +6,9 @@
  * enumerate is drawn, always the same for the same case. */
 #include "cases.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "random.h"
 
@@ -21,20 +23,20 @@ lab_form lab_form_of(lab_layout layout, int64_t rows, int64_t cols)
 {
     int64_t wide = cols > 0 ? cols : 1, tall = rows > 0 ? rows : 1;
     switch (layout) {
-    case LAB_LAYOUT_rows: return (lab_form){wide, 1, 0};
-    case LAB_LAYOUT_columns: return (lab_form){1, tall, 0};
-    case LAB_LAYOUT_row_gaps: return (lab_form){wide + 3, 1, 0};
-    case LAB_LAYOUT_column_gaps: return (lab_form){1, tall + 5, 0};
-    case LAB_LAYOUT_block: return (lab_form){wide + 6, 1, 2 * (wide + 6) + 3};
-    case LAB_LAYOUT_transposed_block: return (lab_form){1, tall + 9, 3 * (tall + 9) + 1};
-    case LAB_LAYOUT_spread: return (lab_form){3 * wide + 2, 3, 5};
-    case LAB_LAYOUT_aligned_block: return (lab_form){(wide + 11) / 4 * 4, 1, 8};
-    case LAB_LAYOUT_repeated_rows: return (lab_form){0, 1, 0};
-    case LAB_LAYOUT_repeated_columns: return (lab_form){1, 0, 0};
-    case LAB_LAYOUT_repeated: return (lab_form){0, 0, 0};
+    case LAB_LAYOUT_rows: return (lab_form){wide, 1, 0, 0};
+    case LAB_LAYOUT_columns: return (lab_form){1, tall, 0, 0};
+    case LAB_LAYOUT_row_gaps: return (lab_form){wide + 3, 1, 0, 0};
+    case LAB_LAYOUT_column_gaps: return (lab_form){1, tall + 5, 0, 0};
+    case LAB_LAYOUT_block: return (lab_form){wide + 6, 1, 2 * (wide + 6) + 3, 0};
+    case LAB_LAYOUT_transposed_block: return (lab_form){1, tall + 9, 3 * (tall + 9) + 1, 0};
+    case LAB_LAYOUT_spread: return (lab_form){3 * wide + 2, 3, 5, 0};
+    case LAB_LAYOUT_aligned_block: return (lab_form){(wide + 11) / 4 * 4, 1, 8, 0};
+    case LAB_LAYOUT_repeated_rows: return (lab_form){0, 1, 0, 0};
+    case LAB_LAYOUT_repeated_columns: return (lab_form){1, 0, 0, 0};
+    case LAB_LAYOUT_repeated: return (lab_form){0, 0, 0, 0};
     case LAB_LAYOUT_COUNT: break;
     }
-    return (lab_form){wide, 1, 0};
+    return (lab_form){wide, 1, 0, 0};
 }
 
 static void append(lab_case_list *list, lab_case added)
@@ -68,6 +70,7 @@ static void add(lab_case_list *list, sizes size, lab_layout a, lab_layout b, lab
         .alpha = (whole ? whole_alphas : alphas)[alpha],
         .beta = (whole ? whole_betas : betas)[beta],
         .content = content,
+        .batch = 1,
         .guarded = list->count % 2 != 0,
         .rehearsed = list->count % 5 == 0,
     });
@@ -161,27 +164,227 @@ static void add_shapes(lab_case_list *list)
             add_any(list, shapes[i]);
 }
 
-lab_case_list lab_cases_of(lab_suite suite, int64_t bm, int64_t bn, int64_t bk, bool whole)
+/* ---- Batches, epilogues, shares of k ------------------------------------------------------------ */
+
+int64_t lab_span(lab_form form, int64_t rows, int64_t cols)
 {
-    lab_case_list list = {.whole = whole};
-    sizes tile = {bm, bn, bk};
-    add_edges(&list, tile);
-    add_any(&list, (sizes){2 * tile.m, tile.n, 2 * tile.k});
-    add(&list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1, LAB_REALS);
-    add(&list, tile, LAB_LAYOUT_columns, LAB_LAYOUT_columns, LAB_LAYOUT_rows, 3, 0, LAB_REALS);
-    add(&list, (sizes){(tile.m + 7) / 4 * 4, (tile.n + 7) / 4 * 4, (3 * tile.k + 7) / 4 * 4},
-        LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 0, LAB_REALS);
-    add(&list, (sizes){(tile.m + 7) / 4 * 4, (tile.n + 7) / 4 * 4, (3 * tile.k + 7) / 4 * 4},
-        LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3, LAB_INTEGERS);
-    if (suite == LAB_SUITE_EDGES)
+    return rows > 0 && cols > 0 ? form.offset + (rows - 1) * form.row_stride +
+                                      (cols - 1) * form.col_stride + 1
+                                : 0;
+}
+
+/* Items side by side, so many elements apart from each other. */
+static int64_t apart(lab_form form, int64_t rows, int64_t cols, int64_t gap)
+{
+    return lab_span(form, rows, cols) + gap;
+}
+
+/* Ways in which the items of a batch can stand: side by side with and without gaps, A or
+ * B the same for all, and items within each other's rows. */
+enum { WAYS = 4 };
+
+static void make_batch(lab_case *last, int64_t batch, int way)
+{
+    last->batch = batch;
+    last->a.batch_stride = apart(last->a, last->m, last->k, way);
+    last->b.batch_stride = apart(last->b, last->k, last->n, 0);
+    last->c.batch_stride = apart(last->c, last->m, last->n, 2 * way);
+    if (way == 1)
+        last->a.batch_stride = 0;
+    if (way == 2)
+        last->b.batch_stride = 0;
+    if (way == 3 && batch > 0 && last->n > 0 && last->k > 0) { /* as heads of attention stand */
+        last->a = (lab_form){batch * last->k, 1, 0, last->k};
+        last->c = (lab_form){batch * last->n, 1, 0, last->n};
+    }
+}
+
+/* Small items, items just past a tile, and whole tiles: the path without guards. */
+static void add_batches(lab_case_list *list, const lab_traits *traits, bool scattered)
+{
+    static const int64_t counts[] = {2, 3, 7, 1, 0};
+    const sizes shapes[] = {{3, 5, 4}, {traits->bm + 1, 2, traits->bk + 1}, {1, traits->bn + 1, 3},
+                            {traits->bm, traits->bn, 2 * traits->bk}};
+    for (int shape = 0; shape < 4; shape++)
+        for (int way = 0; way < (scattered ? 1 : WAYS); way++)
+            for (int i = 0; i < 2; i++) {
+                if (shape == 3)
+                    add(list, shapes[shape], LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1,
+                        LAB_REALS);
+                else
+                    add_any(list, shapes[shape]);
+                if (list->out_of_memory)
+                    return;
+                lab_case *last = &list->cases[list->count - 1];
+                make_batch(last, shape == 3 ? 3 : counts[(way + i + shape) % 5], way);
+                last->scattered = scattered;
+            }
+}
+
+static const lab_epilogue epilogues[] = {
+    {LAB_BIAS_COL, RUNG_GELU, true},
+    {LAB_BIAS_ROW, RUNG_RELU, false},
+    {LAB_BIAS_NONE, RUNG_NONE, true},
+    {LAB_BIAS_FULL, RUNG_NONE, false},
+    {LAB_BIAS_NONE, RUNG_GELU, false},
+};
+
+/* A whole number has no gelu. */
+static lab_epilogue fitting(const lab_case_list *list, lab_epilogue epilogue)
+{
+    if (list->whole && epilogue.activation == RUNG_GELU)
+        epilogue.activation = RUNG_RELU;
+    return epilogue;
+}
+
+static void add_epilogue(lab_case_list *list, sizes size, lab_epilogue epilogue, int64_t splits,
+                         bool dense)
+{
+    if (dense)
+        add(list, size, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 3, LAB_REALS);
+    else
+        add_any(list, size);
+    if (list->out_of_memory)
+        return;
+    lab_case *last = &list->cases[list->count - 1];
+    last->epilogue = fitting(list, epilogue);
+    last->splits = splits;
+    if (draw(list, 7, 3) == 0)
+        make_batch(last, 2, 0);
+}
+
+/* Each epilogue on sizes that are no whole tiles; the first of them also on whole ones. */
+static void add_epilogues(lab_case_list *list, const lab_traits *traits, int count)
+{
+    const sizes small = {5, 6, 7}, edge = {traits->bm + 1, traits->bn - 1, traits->bk + 1};
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < 4; j++)
+            add_epilogue(list, j % 2 ? edge : small, epilogues[i], 0, false);
+        if (i == 0)
+            add_epilogue(list, (sizes){traits->bm, traits->bn, 2 * traits->bk}, epilogues[i], 0, true);
+    }
+}
+
+/* Shares of k that divide it and that do not, one step long and more, with an epilogue
+ * that would show if it were applied to each. */
+static void add_splits(lab_case_list *list, const lab_traits *traits)
+{
+    const lab_epilogue none = {LAB_BIAS_NONE, RUNG_NONE, false};
+    int64_t bk = traits->bk;
+    for (int64_t splits = 2; splits < 6; splits++) {
+        add_epilogue(list, (sizes){5, 6, 4 * bk + 3}, none, splits, false);
+        add_epilogue(list, (sizes){traits->bm + 1, 3, 2 * splits * bk}, none, splits, false);
+        add_epilogue(list, (sizes){3, traits->bn + 1, splits * bk - 1}, epilogues[0], splits, false);
+    }
+    add_epilogue(list, (sizes){traits->bm, traits->bn, 4 * bk}, none, 2, true);
+    add_epilogue(list, (sizes){3, 3, 1}, none, 4, false);
+}
+
+static void add_extras(lab_case_list *list, const lab_traits *traits, bool all)
+{
+    add_batches(list, traits, false);
+    if (traits->abilities & RUNG_EPILOGUE)
+        add_epilogues(list, traits, all ? (int)(sizeof epilogues / sizeof *epilogues) : 1);
+    if (traits->abilities & RUNG_SPLIT)
+        add_splits(list, traits);
+}
+
+/* ---- Suites ------------------------------------------------------------------------------------------ */
+
+static void add_tile(lab_case_list *list, sizes tile)
+{
+    const sizes fours = {(tile.m + 7) / 4 * 4, (tile.n + 7) / 4 * 4, (3 * tile.k + 7) / 4 * 4};
+    add_edges(list, tile);
+    add_any(list, (sizes){2 * tile.m, tile.n, 2 * tile.k});
+    add(list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1, LAB_REALS);
+    add(list, tile, LAB_LAYOUT_columns, LAB_LAYOUT_columns, LAB_LAYOUT_rows, 3, 0, LAB_REALS);
+    add(list, fours, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 0, LAB_REALS);
+    add(list, fours, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3,
+        LAB_INTEGERS);
+}
+
+lab_case_list lab_cases_of(lab_suite suite, lab_traits traits)
+{
+    lab_case_list list = {.whole = traits.whole};
+    sizes tile = {traits.bm, traits.bn, traits.bk};
+    if (suite == LAB_SUITE_tile) {
+        add_any(&list, (sizes){tile.m + 1, tile.n - 1, tile.k + 1});
+        add_any(&list, (sizes){2 * tile.m + 1, tile.n, 2 * tile.k - 1});
+        add(&list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 3, 1, LAB_REALS);
         return list;
-    add_small(&list, suite == LAB_SUITE_FULL ? 5 : 2);
-    add_scalars(&list, (sizes){bm + 1, 3, bk + 1});
-    if (suite == LAB_SUITE_QUICK)
-        return list;
-    add_edges(&list, tile);
-    add_paths(&list, tile);
-    add_layouts(&list, (sizes){bm + 3, bn + 5, bk + 2});
-    add_shapes(&list);
+    }
+    if (suite != LAB_SUITE_extras && suite != LAB_SUITE_scattered)
+        add_tile(&list, tile);
+    if (suite == LAB_SUITE_full || suite == LAB_SUITE_types || suite == LAB_SUITE_quick) {
+        add_small(&list, suite == LAB_SUITE_full ? 5 : 2);
+        add_scalars(&list, (sizes){tile.m + 1, 3, tile.k + 1});
+    }
+    if (suite == LAB_SUITE_full || suite == LAB_SUITE_types)
+        add_shapes(&list);
+    if (suite == LAB_SUITE_full) {
+        add_edges(&list, tile);
+        add_paths(&list, tile);
+        add_layouts(&list, (sizes){tile.m + 3, tile.n + 5, tile.k + 2});
+    }
+    if (suite == LAB_SUITE_full || suite == LAB_SUITE_types || suite == LAB_SUITE_extras)
+        add_extras(&list, &traits, suite != LAB_SUITE_types);
+    if ((suite == LAB_SUITE_full || suite == LAB_SUITE_types || suite == LAB_SUITE_scattered) &&
+        traits.abilities & RUNG_SCATTERED)
+        add_batches(&list, &traits, true);
     return list;
+}
+
+/* ---- Epilogues as texts --------------------------------------------------------------------------------- */
+
+static const char *const bias_words[] = {
+#define X(name, word) word,
+    LAB_BIAS_LIST(X)
+#undef X
+};
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return *word && strlen(word) == length && strncmp(text, word, length) == 0;
+}
+
+static bool read_word(const char *text, size_t length, lab_epilogue *epilogue)
+{
+    for (int i = 0; i < LAB_BIAS_COUNT; i++)
+        if (is_word(text, length, bias_words[i])) {
+            bool is_first = epilogue->bias == LAB_BIAS_NONE;
+            epilogue->bias = (lab_bias)i;
+            return is_first;
+        }
+    for (int i = 0; i < RUNG_ACTIVATION_COUNT; i++)
+        if (is_word(text, length, rung_activation_name((rung_activation)i))) {
+            bool is_first = epilogue->activation == RUNG_NONE;
+            epilogue->activation = (rung_activation)i;
+            return is_first;
+        }
+    epilogue->residual = true;
+    return is_word(text, length, "residual");
+}
+
+bool lab_read_epilogue(const char *text, lab_epilogue *epilogue)
+{
+    *epilogue = (lab_epilogue){LAB_BIAS_NONE, RUNG_NONE, false};
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        if (!read_word(text, length, epilogue))
+            return false;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+void lab_write_epilogue(lab_epilogue epilogue, char *text, size_t capacity)
+{
+    const char *words[] = {bias_words[epilogue.bias],
+                           epilogue.activation == RUNG_NONE ? "" : rung_activation_name(epilogue.activation),
+                           epilogue.residual ? "residual" : ""};
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < 3; i++)
+        if (*words[i] && used < capacity)
+            used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? "," : "", words[i]);
 }

@@ -3,8 +3,9 @@
 #ifndef LAB_CASES_H
 #define LAB_CASES_H
 
+#include "rung/rung.h"
+
 #include <stdbool.h>
-#include <stdint.h>
 
 /* How a matrix may stand in its memory; C may not take those from repeated_rows
  * on, where elements share a place. */
@@ -40,17 +41,43 @@ typedef enum lab_content {
 
 /* Where the elements of one operand stand. */
 typedef struct lab_form {
-    int64_t row_stride, col_stride, offset;
+    int64_t row_stride, col_stride, offset, batch_stride;
 } lab_form;
 
+/* A bias: one number a row, one a column, or one an element. */
+#define LAB_BIAS_LIST(X) X(NONE, "") X(ROW, "bias_row") X(COL, "bias_col") X(FULL, "bias")
+
+typedef enum lab_bias {
+#define X(name, word) LAB_BIAS_##name,
+    LAB_BIAS_LIST(X)
+#undef X
+    LAB_BIAS_COUNT
+} lab_bias;
+
+typedef struct lab_epilogue {
+    lab_bias        bias;
+    rung_activation activation;
+    bool            residual;
+} lab_epilogue;
+
 typedef struct lab_case {
-    int64_t     m, n, k;
-    lab_form    a, b, c;
-    double      alpha, beta;
-    lab_content content;
-    bool        guarded; /* memory goes on behind the last elements */
-    bool        rehearsed; /* the plan has run before, on other memory and scalars */
+    int64_t      m, n, k;
+    lab_form     a, b, c;
+    double       alpha, beta;
+    lab_content  content;
+    int64_t      batch;
+    bool         scattered; /* items by offsets, of A and B in another order, some twice */
+    int64_t      splits;    /* shares of k that are asked for, 0: as the library likes */
+    lab_epilogue epilogue;
+    bool         guarded; /* memory goes on behind the last elements */
+    bool         rehearsed; /* the plan has run before, on other memory and scalars */
 } lab_case;
+
+/* "bias_row,gelu,residual"; false if it is none of that. NULL is no epilogue. */
+bool lab_read_epilogue(const char *text, lab_epilogue *epilogue);
+
+/* The same back; "" for none. */
+void lab_write_epilogue(lab_epilogue epilogue, char *text, size_t capacity);
 
 typedef struct lab_case_list {
     lab_case *cases;
@@ -59,12 +86,32 @@ typedef struct lab_case_list {
     bool      out_of_memory;
 } lab_case_list;
 
-typedef enum lab_suite { LAB_SUITE_FULL, LAB_SUITE_QUICK, LAB_SUITE_EDGES } lab_suite;
+/* full: all there is. types: what another element type can get wrong. quick: a minute's
+ * worth. edges: around the tiles. tile: a few of those. extras: batches by strides,
+ * epilogues, shares of k. scattered: batches by offsets. */
+#define LAB_SUITE_LIST(X) X(full) X(types) X(quick) X(edges) X(tile) X(extras) X(scattered)
+
+typedef enum lab_suite {
+#define X(name) LAB_SUITE_##name,
+    LAB_SUITE_LIST(X)
+#undef X
+    LAB_SUITE_COUNT
+} lab_suite;
+
+/* What of a contender decides its problems: the tile of C that a block computes, its step
+ * along k, whether numbers are whole, and what it is able to do (RUNG_ABILITY_LIST). */
+typedef struct lab_traits {
+    int64_t  bm, bn, bk;
+    bool     whole;
+    unsigned abilities;
+} lab_traits;
 
 lab_form lab_form_of(lab_layout layout, int64_t rows, int64_t cols);
 
-/* The problems of a suite for a kernel whose block computes bm x bn of C in steps
- * of bk, with scalars that are whole if asked for; the caller frees list->cases. */
-lab_case_list lab_cases_of(lab_suite suite, int64_t bm, int64_t bn, int64_t bk, bool whole);
+/* Elements from the start of the memory to behind the last one of an item. */
+int64_t lab_span(lab_form form, int64_t rows, int64_t cols);
+
+/* The problems of a suite; the caller frees list->cases. */
+lab_case_list lab_cases_of(lab_suite suite, lab_traits traits);
 
 #endif /* LAB_CASES_H */

@@ -26,11 +26,12 @@ typedef struct sizes {
 /* A line of the result. */
 typedef struct row {
     char      kernel[64], params[256];
-    rung_type type;
+    rung_product product;
     sizes     size;
     bool      verified;
     char      why_not[512];
-    int64_t   median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns;
+    int64_t   median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
+    int64_t   batch_wall_ns, calls_wall_ns;
     double    gflops, percent_of_vendor, over_before, over_first; /* 0: nothing to compare with */
 } row;
 
@@ -38,7 +39,7 @@ typedef struct row {
 typedef struct experience {
     const rung_kernel *kernel;
     char               asked[LAB_PARAMETERS_TEXT];
-    rung_type          type;
+    rung_product       product;
     double             ns_per_step; /* of m n k */
 } experience;
 
@@ -46,7 +47,10 @@ typedef struct session {
     const lab_options *options;
     lab_target         target;
     const char        *kernel_list;
-    unsigned           types;
+    unsigned           products;
+    rung_compute       compute;
+    int64_t            batch, splits;
+    lab_epilogue       epilogue;
     int64_t            budget_ns;
     sizes              problems[PROBLEMS_MAX];
     int                problem_count;
@@ -119,8 +123,17 @@ static int read_options(session *session)
     const lab_options *options = session->options;
     double budget = 2;
     bool good;
-    if (!lab_read_types(options->dtype, &session->types))
-        return usage("--dtype is a list of types, like f32,i32; others are not taken yet");
+    session->batch = 1;
+    if (!lab_read_products(options->dtype, &session->products))
+        return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16");
+    if (!lab_read_compute(options->compute, &session->compute))
+        return usage("--compute is strict, bf16x3 or tf32");
+    if (!lab_read_epilogue(options->epilogue, &session->epilogue))
+        return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
+    if ((options->batch && (!lab_read_integer(options->batch, &session->batch) || session->batch < 1 ||
+                             session->batch > 1 << 30)) ||
+        (options->splits && (!lab_read_integer(options->splits, &session->splits) || session->splits < 0)))
+        return usage("--batch is a number from 1 on, --splits a whole number");
     if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0)))
         return usage("--budget is a number of seconds a kernel and size");
     session->budget_ns = (int64_t)(budget * 1e9);
@@ -159,7 +172,7 @@ static int find_kernels(session *session)
 
 /* ---- The contenders of one problem -------------------------------------------------------------- */
 
-static int gather_contenders(session *session, rung_type type)
+static int gather_contenders(session *session, rung_product product)
 {
     static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
     session->contender_count = 0;
@@ -167,7 +180,7 @@ static int gather_contenders(session *session, rung_type type)
         const rung_kernel *kernel = session->kernels[i];
         if (!kernel)
             return usage("rung_gemm is no kernel; bench the one it takes");
-        if (!(rung_kernel_describe(kernel)->types & 1u << type))
+        if (!(rung_kernel_describe(kernel)->products & 1u << product))
             continue;
         int count = lab_sweep_parameters(kernel, session->options->params, texts);
         if (count < 0)
@@ -184,11 +197,17 @@ static int gather_contenders(session *session, rung_type type)
     return LAB_GOOD;
 }
 
-static experience *experience_of(session *session, const lab_contender *contender, rung_type type)
+/* Multiply-adds. */
+static double steps_of(const lab_problem *problem)
+{
+    return (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
+}
+
+static experience *experience_of(session *session, const lab_contender *contender, rung_product product)
 {
     for (int i = 0; i < session->known_count; i++) {
         experience *known = &session->known[i];
-        if (known->kernel == contender->kernel && known->type == type &&
+        if (known->kernel == contender->kernel && known->product == product &&
             strcmp(known->asked, contender->asked) == 0)
             return known;
     }
@@ -197,25 +216,24 @@ static experience *experience_of(session *session, const lab_contender *contende
 
 static void remember(session *session, const lab_contender *contender, const lab_problem *problem)
 {
-    experience *known = experience_of(session, contender, problem->type);
+    experience *known = experience_of(session, contender, problem->product);
     if (!known && session->known_count < CONTENDERS_MAX * 2) {
         known = &session->known[session->known_count++];
         known->kernel = contender->kernel;
-        known->type = problem->type;
+        known->product = problem->product;
         snprintf(known->asked, sizeof known->asked, "%s", contender->asked);
     }
     if (known)
-        known->ns_per_step = (double)contender->first_ns /
-                             ((double)problem->m * (double)problem->n * (double)problem->k);
+        known->ns_per_step = (double)contender->first_ns / steps_of(problem);
 }
 
 /* True if one run would take more than all the time there is for it. */
 static bool is_too_slow(session *session, lab_contender *contender, const lab_problem *problem)
 {
-    const experience *known = experience_of(session, contender, problem->type);
+    const experience *known = experience_of(session, contender, problem->product);
     if (!known)
         return false;
-    double expected = known->ns_per_step * (double)problem->m * (double)problem->n * (double)problem->k;
+    double expected = known->ns_per_step * steps_of(problem);
     if (expected <= (double)session->budget_ns)
         return false;
     snprintf(contender->why_not, sizeof contender->why_not,
@@ -231,7 +249,7 @@ static void show_progress(const session *session, const lab_problem *problem, co
     if (session->options->quiet || !isatty(STDERR_FILENO))
         return;
     fprintf(stderr, "\r%-60s\r%lldx%lldx%lld %s: %s %s", "", (long long)problem->m,
-            (long long)problem->n, (long long)problem->k, rung_type_name(problem->type), what,
+            (long long)problem->n, (long long)problem->k, rung_product_name(problem->product), what,
             contender ? rung_kernel_describe(contender->kernel)->name : "");
 }
 
@@ -288,10 +306,11 @@ static void add_rows(session *session, const lab_problem *problem)
         const rung_kernel_info *kernel = rung_kernel_describe(contender->kernel);
         row *row = &session->rows[session->row_count++];
         *row = (struct row){
-            .type = problem->type, .size = {problem->m, problem->n, problem->k},
+            .product = problem->product, .size = {problem->m, problem->n, problem->k},
             .verified = contender->verified, .median_ns = contender->median_ns,
             .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
-            .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns,
+            .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
+            .batch_wall_ns = contender->batch_wall_ns, .calls_wall_ns = contender->calls_wall_ns,
             .gflops = lab_gflops(problem, contender->median_ns),
         };
         snprintf(row->kernel, sizeof row->kernel, "%s", kernel->name);
@@ -311,16 +330,32 @@ static void add_rows(session *session, const lab_problem *problem)
     }
 }
 
-static int run_problem(session *session, sizes size, rung_type type)
+/* The batch as one piece of work and as many. */
+static void time_calls(session *session, const lab_problem *problem)
+{
+    for (int i = 0; session->options->calls && i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[i];
+        show_progress(session, problem, "timing calls of", contender);
+        if (contender->verified && lab_contender_time_calls(problem, contender) != RUNG_OK) {
+            contender->verified = false;
+            snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+        }
+    }
+}
+
+static int run_problem(session *session, sizes size, rung_product product)
 {
     lab_problem problem = {.device = session->target.device, .queue = session->target.queue,
-                           .type = type, .m = size.m, .n = size.n, .k = size.k};
-    int code = gather_contenders(session, type);
+                           .product = product, .compute = session->compute, .m = size.m, .n = size.n,
+                           .k = size.k, .batch = session->batch, .splits = session->splits,
+                           .epilogue = session->epilogue};
+    int code = gather_contenders(session, product);
     if (code != LAB_GOOD)
         return code;
     if (lab_problem_create(&problem) == RUNG_OK) {
         verify_all(session, &problem);
         sample_all(session, &problem);
+        time_calls(session, &problem);
     } else {
         for (int i = 0; i < session->contender_count; i++)
             snprintf(session->contenders[i].why_not, sizeof session->contenders[i].why_not, "%s",
@@ -335,9 +370,9 @@ static int run_problem(session *session, sizes size, rung_type type)
 
 static int run_all(session *session)
 {
-    for (int type = 0; type < RUNG_TYPE_COUNT; type++)
-        for (int i = 0; session->types & 1u << type && i < session->problem_count; i++) {
-            int code = run_problem(session, session->problems[i], (rung_type)type);
+    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+        for (int i = 0; session->products & 1u << product && i < session->problem_count; i++) {
+            int code = run_problem(session, session->problems[i], (rung_product)product);
             if (code != LAB_GOOD)
                 return code;
         }
@@ -384,13 +419,38 @@ static void add_table_row(lab_table *table, const row *row)
 
 static bool same_problem(const row *x, const row *y)
 {
-    return x->type == y->type && memcmp(&x->size, &y->size, sizeof x->size) == 0;
+    return x->product == y->product && memcmp(&x->size, &y->size, sizeof x->size) == 0;
+}
+
+/* What was asked for beyond sizes and types, for the table's head. */
+static void write_extras(const session *session, char *text, size_t capacity)
+{
+    char epilogue[64], batch[48] = "";
+    lab_write_epilogue(session->epilogue, epilogue, sizeof epilogue);
+    if (session->batch > 1)
+        snprintf(batch, sizeof batch, ", batch of %lld", (long long)session->batch);
+    snprintf(text, capacity, "%s%s%s%s%s", batch, *epilogue ? ", " : "", epilogue,
+             session->compute == RUNG_STRICT ? "" : ", ",
+             session->compute == RUNG_STRICT ? "" : rung_compute_name(session->compute));
+}
+
+static void print_calls(const session *session, const row *row)
+{
+    char batch[32], calls[32];
+    if (!row->verified || row->calls_wall_ns == 0)
+        return;
+    write_time(row->batch_wall_ns, batch, sizeof batch);
+    write_time(row->calls_wall_ns, calls, sizeof calls);
+    printf("%s: the batch %s ms, %lld calls %s ms, %.1f times as long\n", row->kernel, batch,
+           (long long)session->batch, calls, ratio(row->calls_wall_ns, row->batch_wall_ns));
 }
 
 static void print_tables(const session *session)
 {
     const rung_device_info *device = rung_device_describe(session->target.device);
     lab_table *table = malloc(sizeof *table);
+    char extras[128];
+    write_extras(session, extras, sizeof extras);
     printf("%s: %s (%s)\n", device->name, device->title, device->platform);
     for (int start = 0, end; table && start < session->row_count; start = end) {
         const row *rows = session->rows;
@@ -403,24 +463,29 @@ static void print_tables(const session *session)
             add_table_row(table, &rows[end]);
         write_time(rows[start].h2d_ns, to_device, sizeof to_device);
         write_time(rows[start].d2h_ns, back, sizeof back);
-        printf("\n%s %lld x %lld x %lld; A and B to the device %s ms, C back %s ms\n",
-               rung_type_name(rows[start].type), (long long)rows[start].size.m,
-               (long long)rows[start].size.n, (long long)rows[start].size.k, to_device, back);
+        printf("\n%s %lld x %lld x %lld%s; A and B to the device %s ms, C back %s ms\n",
+               rung_product_name(rows[start].product), (long long)rows[start].size.m,
+               (long long)rows[start].size.n, (long long)rows[start].size.k, extras, to_device, back);
         lab_table_print(table, "llrrrrrrrl", stdout);
+        for (int i = start; i < end; i++)
+            print_calls(session, &rows[i]);
     }
     free(table);
 }
 
 static void print_csv(const session *session)
 {
-    printf("device,kernel,params,dtype,m,n,k,verified,median_ns,min_ns,ci95_ns,samples,gflops,"
-           "percent_of_vendor,h2d_ns,kernel_ns,d2h_ns\n");
+    char epilogue[64];
+    lab_write_epilogue(session->epilogue, epilogue, sizeof epilogue);
+    printf("device,kernel,params,dtype,m,n,k,batch,splits,compute,epilogue,verified,median_ns,min_ns,"
+           "ci95_ns,samples,gflops,percent_of_vendor,h2d_ns,kernel_ns,d2h_ns\n");
     for (int i = 0; i < session->row_count; i++) {
         const row *row = &session->rows[i];
-        printf("%s,%s,\"%s\",%s,%lld,%lld,%lld,%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld\n",
+        printf("%s,%s,\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld\n",
                rung_device_describe(session->target.device)->name, row->kernel, row->params,
-               rung_type_name(row->type), (long long)row->size.m, (long long)row->size.n,
-               (long long)row->size.k, row->verified, (long long)row->median_ns, (long long)row->min_ns,
+               rung_product_name(row->product), (long long)row->size.m, (long long)row->size.n,
+               (long long)row->size.k, (long long)session->batch, (long long)row->splits,
+               rung_compute_name(session->compute), epilogue, row->verified, (long long)row->median_ns, (long long)row->min_ns,
                (long long)row->ci95_ns, (long long)row->samples, row->gflops, row->percent_of_vendor,
                (long long)row->h2d_ns, (long long)row->median_ns, (long long)row->d2h_ns);
     }
@@ -462,16 +527,22 @@ static void add_ratio(lab_json *json, const char *name, double value)
     lab_json_number(json, name, value > 0 ? value : (double)NAN);
 }
 
-static void print_row(lab_json *json, const char *device, const row *row)
+static void print_row(lab_json *json, const session *session, const char *device, const row *row)
 {
+    char epilogue[64];
+    lab_write_epilogue(session->epilogue, epilogue, sizeof epilogue);
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "device", device);
     lab_json_string(json, "kernel", row->kernel);
     lab_json_string(json, "params", row->params);
-    lab_json_string(json, "dtype", rung_type_name(row->type));
+    lab_json_string(json, "dtype", rung_product_name(row->product));
     lab_json_integer(json, "m", row->size.m);
     lab_json_integer(json, "n", row->size.n);
     lab_json_integer(json, "k", row->size.k);
+    lab_json_integer(json, "batch", session->batch);
+    lab_json_integer(json, "splits", row->splits);
+    lab_json_string(json, "compute", rung_compute_name(session->compute));
+    lab_json_string(json, "epilogue", epilogue);
     lab_json_true(json, "verified", row->verified);
     lab_json_string(json, "why_not", row->why_not);
     lab_json_integer(json, "median_ns", row->median_ns);
@@ -485,6 +556,11 @@ static void print_row(lab_json *json, const char *device, const row *row)
     lab_json_integer(json, "h2d_ns", row->h2d_ns);
     lab_json_integer(json, "kernel_ns", row->median_ns);
     lab_json_integer(json, "d2h_ns", row->d2h_ns);
+    if (row->calls_wall_ns > 0) {
+        lab_json_integer(json, "batch_wall_ns", row->batch_wall_ns);
+        lab_json_integer(json, "calls_wall_ns", row->calls_wall_ns);
+        lab_json_number(json, "over_calls", ratio(row->calls_wall_ns, row->batch_wall_ns));
+    }
     lab_json_end(json, '}');
 }
 
@@ -497,7 +573,7 @@ static void print_json(const session *session)
     print_machine(&json, device);
     lab_json_begin(&json, "results", '[');
     for (int i = 0; i < session->row_count; i++)
-        print_row(&json, device->name, &session->rows[i]);
+        print_row(&json, session, device->name, &session->rows[i]);
     lab_json_end(&json, ']');
     lab_json_end(&json, '}');
 }

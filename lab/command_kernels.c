@@ -38,24 +38,35 @@ static void write_types(const rung_kernel_info *info, char *text, size_t capacit
 {
     size_t used = 0;
     *text = '\0';
-    for (int type = 0; type < RUNG_TYPE_COUNT && used < capacity; type++)
-        if (info->types & 1u << type)
+    for (int i = 0; i < RUNG_PRODUCT_COUNT && used < capacity; i++)
+        if (info->products & 1u << i)
             used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? "," : "",
-                                     rung_type_name((rung_type)type));
+                                     rung_product_name((rung_product)i));
+}
+
+/* What it is able to do beyond a multiply and a batch by strides. */
+static void write_abilities(const rung_kernel_info *info, char *text, size_t capacity)
+{
+    size_t used = 0;
+    *text = '\0';
+#define X(name, bit, words)                                                                       \
+    if (info->abilities & RUNG_##name && used < capacity)                                         \
+        used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "", words);
+    RUNG_ABILITY_LIST(X)
+#undef X
 }
 
 static void add_row(lab_table *table, const rung_kernel_info *info)
 {
-    char types[LAB_TABLE_CELL];
-    write_types(info, types, sizeof types);
-    lab_table_add(table, 5, (const char *[]){info->backend, info->name, types,
+    lab_table_add(table, 4, (const char *[]){info->backend, info->name,
                                              *info->defaults ? info->defaults : "-", info->summary});
 }
 
 static void add_json(lab_json *json, const rung_kernel_info *info)
 {
-    char types[128];
+    char types[128], abilities[128];
     write_types(info, types, sizeof types);
+    write_abilities(info, abilities, sizeof abilities);
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "kernel", info->name);
     lab_json_integer(json, "number", info->number);
@@ -63,6 +74,8 @@ static void add_json(lab_json *json, const rung_kernel_info *info)
     lab_json_string(json, "summary", info->summary);
     lab_json_string(json, "file", info->file);
     lab_json_string(json, "dtypes", types);
+    lab_json_string(json, "compute", rung_compute_name(info->compute));
+    lab_json_string(json, "abilities", abilities);
     lab_json_begin(json, "params", '[');
     for (int64_t i = 0; i < info->parameter_count; i++) {
         lab_json_begin(json, NULL, '{');
@@ -100,6 +113,9 @@ static void print_one(const rung_kernel_info *info)
     printf("%s on %s: %s\n", info->name, info->backend, info->summary);
     write_types(info, text, sizeof text);
     printf("  types       %s\n", text);
+    printf("  compute     %s\n", rung_compute_name(info->compute));
+    write_abilities(info, text, sizeof text);
+    printf("  also        %s\n", *text ? text : "-");
     for (int64_t i = 0; i < info->parameter_count; i++) {
         write_parameter(&info->parameters[i], text, sizeof text);
         printf("  %-11s %s\n", i ? "" : "parameters", text);
@@ -165,7 +181,7 @@ int lab_command_kernels(const lab_options *options)
         lab_json_string(&json, "schema", "rung-kernels/1");
         lab_json_begin(&json, "kernels", '[');
     } else if (!options->argument) {
-        lab_table_add(table, 5, (const char *[]){"backend", "kernel", "types", "parameters", "idea"});
+        lab_table_add(table, 4, (const char *[]){"backend", "kernel", "parameters", "idea"});
     }
     for (int i = 0; i < count; i++)
         if (!options->device || is_of_backend(options->device, backends[i]))
@@ -174,7 +190,7 @@ int lab_command_kernels(const lab_options *options)
         lab_json_end(&json, ']');
         lab_json_end(&json, '}');
     } else if (!options->argument) {
-        lab_table_print(table, "lllll", stdout);
+        lab_table_print(table, "llll", stdout);
     }
     free(table);
     if (shown == 0) {

@@ -17,7 +17,7 @@ enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128 };
 /* A kernel with one set of parameters, and how it fared. */
 typedef struct contender {
     const rung_kernel *kernel; /* NULL: rung_gemm */
-    rung_type          type;
+    rung_product       product;
     char               parameters[PARAMETERS_TEXT];
     lab_suite          suite;
     int64_t            cases, wrong, skipped;
@@ -26,7 +26,7 @@ typedef struct contender {
 
 typedef struct failure {
     bool ran;
-    char replay[768];
+    char replay[1024];
     char message[4096];
 } failure;
 
@@ -34,7 +34,10 @@ typedef struct session {
     const lab_options *options;
     lab_target         target;
     const char        *kernels; /* the list that was given, NULL if none */
-    unsigned           types;   /* bits */
+    unsigned           products; /* bits */
+    rung_compute       compute;
+    int64_t            batch, splits, repeat; /* 0 where they are not given */
+    lab_epilogue       epilogue;
     uint64_t           seed;
     int64_t            every;
     lab_suite          suite;
@@ -54,9 +57,13 @@ static int usage(const char *message)
 
 static bool read_suite(const char *text, lab_suite *suite)
 {
-    static const char *const names[] = {"full", "quick", "edges"};
-    *suite = LAB_SUITE_FULL;
-    for (int i = 0; text && i < 3; i++)
+    static const char *const names[] = {
+#define X(name) #name,
+        LAB_SUITE_LIST(X)
+#undef X
+    };
+    *suite = LAB_SUITE_full;
+    for (int i = 0; text && i < LAB_SUITE_COUNT; i++)
         if (strcmp(names[i], text) == 0) {
             *suite = (lab_suite)i;
             return true;
@@ -64,17 +71,26 @@ static bool read_suite(const char *text, lab_suite *suite)
     return !text;
 }
 
-/* "R,C" or "R,C,OFFSET" over the dense row-major default. */
+/* Items side by side; sizes that no memory holds are refused later. */
+static void set_batch_stride(lab_form *form, int64_t rows, int64_t cols)
+{
+    double span = (double)form->offset + (double)rows * (double)form->row_stride +
+                  (double)cols * (double)form->col_stride;
+    form->batch_stride = span < 0x1p62 ? lab_span(*form, rows, cols) : 0;
+}
+
+/* "R,C", "R,C,OFFSET" or "R,C,OFFSET,BATCH" over the dense row-major default. */
 static bool read_form(const char *text, int64_t rows, int64_t cols, lab_form *form)
 {
     char copy[96], *rest = copy;
-    int64_t *fields[] = {&form->row_stride, &form->col_stride, &form->offset};
+    int64_t *fields[] = {&form->row_stride, &form->col_stride, &form->offset, &form->batch_stride};
     *form = lab_form_of(LAB_LAYOUT_rows, rows, cols);
+    set_batch_stride(form, rows, cols);
     if (!text)
         return true;
     snprintf(copy, sizeof copy, "%s", text);
     int count = 0;
-    while (rest && count < 3) {
+    while (rest && count < 4) {
         char *comma = strchr(rest, ',');
         if (comma)
             *comma = '\0';
@@ -83,12 +99,17 @@ static bool read_form(const char *text, int64_t rows, int64_t cols, lab_form *fo
         count++;
         rest = comma ? comma + 1 : NULL;
     }
+    if (count < 4)
+        set_batch_stride(form, rows, cols);
     return !rest && count >= 2;
 }
 
-static bool read_single(const lab_options *options, lab_case *single)
+static bool read_single(const session *session, lab_case *single)
 {
-    *single = (lab_case){.alpha = 1, .beta = 0};
+    const lab_options *options = session->options;
+    *single = (lab_case){.alpha = 1, .beta = 0, .batch = options->batch ? session->batch : 1,
+                         .scattered = options->scattered != NULL, .splits = session->splits,
+                         .epilogue = session->epilogue};
     if (!lab_read_integer(options->m, &single->m))
         return false;
     single->n = single->k = single->m;
@@ -102,60 +123,87 @@ static bool read_single(const lab_options *options, lab_case *single)
            read_form(options->c_strides, single->m, single->n, &single->c);
 }
 
+/* A number that may not be negative, if it is given. */
+static bool read_count(const char *text, int64_t *count)
+{
+    return !text || (lab_read_integer(text, count) && *count >= 0 && *count <= 1 << 30);
+}
+
+static int read_extras(session *session)
+{
+    const lab_options *options = session->options;
+    if (!lab_read_compute(options->compute, &session->compute))
+        return usage("--compute is strict, bf16x3 or tf32");
+    if (!lab_read_epilogue(options->epilogue, &session->epilogue))
+        return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
+    if (!read_count(options->batch, &session->batch) || !read_count(options->splits, &session->splits))
+        return usage("--batch and --splits are whole numbers");
+    if (options->scattered && !options->batch)
+        return usage("--scattered is for the items of a --batch");
+    if (!read_count(options->repeat, &session->repeat) || (options->repeat && !options->m))
+        return usage("--repeat is a whole number, for one problem given by --m");
+    return LAB_GOOD;
+}
+
 static int read_options(session *session)
 {
     const lab_options *options = session->options;
     int64_t seed = 1;
     session->every = 1;
-    if (!lab_read_types(options->dtype, &session->types))
-        return usage("--dtype is a list of types, like f32,i32; others are not taken yet");
+    if (!lab_read_products(options->dtype, &session->products))
+        return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16");
     if (!read_suite(options->suite, &session->suite))
-        return usage("--suite is full, quick or edges");
+        return usage("--suite is full, types, quick, edges, tile, extras or scattered");
+    int code = read_extras(session);
+    if (code != LAB_GOOD)
+        return code;
     if (options->every && (!lab_read_integer(options->every, &session->every) || session->every < 1))
         return usage("--every is a number from 1 on");
     if (options->seed && !lab_read_integer(options->seed, &seed))
         return usage("--seed is a whole number");
     session->seed = (uint64_t)seed;
-    if (options->m ? !read_single(options, &session->single)
+    if (options->m ? !read_single(session, &session->single)
                    : options->n || options->k || options->a_strides || options->b_strides ||
                          options->c_strides || options->alpha || options->beta)
         return usage("one problem is given by --m, and then --n, --k, strides like --a-strides 64,1, "
                      "--alpha and --beta");
-    if (options->m && session->types & 1u << RUNG_F32 &&
-        !lab_oracle_takes_k(RUNG_F32, session->single.k))
-        return usage("k is so large that rounding can explain any result");
+    for (int i = 0; options->m && i < RUNG_PRODUCT_COUNT; i++)
+        if (session->products & 1u << i && !lab_oracle_takes_k((rung_product)i, session->single.k))
+            return usage("k is so large that rounding can explain any result");
     return LAB_GOOD;
 }
 
 /* ---- The contenders -------------------------------------------------------------------------------- */
 
-/* One for each of the types. */
+/* One for each of the products. */
 static void add_contender(session *session, const rung_kernel *kernel, const char *parameters,
-                          lab_suite suite, unsigned types)
+                          lab_suite suite, unsigned products)
 {
-    for (int i = 0; i < RUNG_TYPE_COUNT; i++) {
-        if (!(types & 1u << i) || session->contender_count == CONTENDERS_MAX)
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
+        if (!(products & 1u << i) || session->contender_count == CONTENDERS_MAX)
             continue;
         contender *added = &session->contenders[session->contender_count++];
         added->kernel = kernel;
-        added->type = (rung_type)i;
+        added->product = (rung_product)i;
         added->suite = suite;
         snprintf(added->parameters, sizeof added->parameters, "%s", parameters ? parameters : "");
     }
 }
 
-/* The kernel as asked for; if nothing was, also its presets and each other choice of
- * each parameter, at the edges of its tiles and in the first type alone: each is
- * compiled anew. */
-static void add_kernel(session *session, const rung_kernel *kernel)
+static bool has_preset(const rung_kernel_info *info, const char *name)
+{
+    for (int64_t i = 0; i < info->preset_count; i++)
+        if (strcmp(info->presets[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Its presets and each other choice of each parameter, at the edges of its tiles. */
+static void add_variants(session *session, const rung_kernel *kernel, unsigned product)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    unsigned first_type = session->types & (~session->types + 1);
-    add_contender(session, kernel, session->options->params, session->suite, session->types);
-    if (session->options->params || session->suite != LAB_SUITE_FULL || session->options->m)
-        return;
     for (int64_t i = 0; i < info->preset_count; i++)
-        add_contender(session, kernel, info->presets[i].name, LAB_SUITE_EDGES, first_type);
+        add_contender(session, kernel, info->presets[i].name, LAB_SUITE_edges, product);
     for (int64_t i = 0; i < info->parameter_count; i++)
         for (int64_t j = 0; j < info->parameters[i].choice_count; j++) {
             char parameters[PARAMETERS_TEXT];
@@ -163,8 +211,46 @@ static void add_kernel(session *session, const rung_kernel *kernel)
                      (long long)info->parameters[i].choices[j]);
             if (info->parameters[i].choices[j] != info->parameters[i].value &&
                 rung_kernel_check(kernel, parameters) == RUNG_OK)
-                add_contender(session, kernel, parameters, LAB_SUITE_EDGES, first_type);
+                add_contender(session, kernel, parameters, LAB_SUITE_edges, product);
         }
+}
+
+/* What the full suite is for a product that is not the first: everything a type can get
+ * wrong on small tiles, and a few problems on those that are taken by default. Each path
+ * of a kernel is compiled anew for each type, which takes longer the larger its tiles. */
+static void add_type(session *session, const rung_kernel *kernel, rung_product product)
+{
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    const char *sum = rung_type_name(lab_product_sum(product));
+    add_contender(session, kernel, has_preset(info, "tiny") ? "tiny" : NULL, LAB_SUITE_types, 1u << product);
+    add_contender(session, kernel, has_preset(info, sum) ? sum : info->defaults, LAB_SUITE_tile,
+                  1u << product);
+}
+
+/* The kernel as asked for; if nothing was, all that may be compiled of it. Its defaults
+ * are named, since a plan may prefer a preset. */
+static void add_kernel(session *session, const rung_kernel *kernel)
+{
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    unsigned first = session->products & (~session->products + 1);
+    if (session->options->params || session->suite != LAB_SUITE_full || session->options->m) {
+        add_contender(session, kernel, session->options->params, session->suite, session->products);
+        return;
+    }
+    add_contender(session, kernel, info->defaults, LAB_SUITE_full, first);
+    add_variants(session, kernel, first);
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
+        if (session->products & ~first & 1u << i)
+            add_type(session, kernel, (rung_product)i);
+}
+
+/* rung_gemm itself, which chooses kernel and parameters. */
+static void add_call(session *session)
+{
+    unsigned first = session->products & (~session->products + 1);
+    bool full = session->suite == LAB_SUITE_full && !session->options->m;
+    add_contender(session, NULL, NULL, session->suite, first);
+    add_contender(session, NULL, NULL, full ? LAB_SUITE_tile : session->suite, session->products & ~first);
 }
 
 static int add_contenders(session *session)
@@ -176,15 +262,17 @@ static int add_contenders(session *session)
         return code;
     for (int i = 0; i < count; i++) {
         if (!kernels[i])
-            add_contender(session, NULL, NULL, session->suite, session->types);
+            add_call(session);
         else if (list || rung_kernel_describe(kernels[i])->number > 0) /* not the vendor's unasked */
             add_kernel(session, kernels[i]);
     }
     if (!list && !session->options->params)
-        add_contender(session, NULL, NULL, session->suite, session->types);
+        add_call(session);
     for (int i = 0; i < session->contender_count; i++) {
         contender *contender = &session->contenders[i];
-        if (contender->kernel && rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
+        bool usual = rung_type_size(lab_product_in(contender->product)) == 4; /* others, the plan checks */
+        if (contender->kernel && usual &&
+            rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
             return usage(rung_error_text());
     }
     return LAB_GOOD;
@@ -228,11 +316,42 @@ static int64_t tile(const contender *contender, const char *name, int64_t otherw
     return size;
 }
 
+/* What the contender is; rung_gemm takes all but a wish for shares. */
+static lab_traits traits_of(const contender *contender)
+{
+    return (lab_traits){
+        .bm = tile(contender, "BM", 16), .bn = tile(contender, "BN", 16), .bk = tile(contender, "BK", 8),
+        .whole = lab_is_whole(lab_product_in(contender->product)),
+        .abilities = contender->kernel ? rung_kernel_describe(contender->kernel)->abilities
+                                       : RUNG_SCATTERED | RUNG_EPILOGUE,
+    };
+}
+
+/* What was asked for on the command line goes for every problem of a suite. */
+static void override(const session *session, lab_case *problem)
+{
+    const lab_options *options = session->options;
+    if (options->batch) {
+        problem->batch = session->batch;
+        problem->a.batch_stride = lab_span(problem->a, problem->m, problem->k);
+        problem->b.batch_stride = lab_span(problem->b, problem->k, problem->n);
+        problem->c.batch_stride = lab_span(problem->c, problem->m, problem->n);
+        problem->scattered = options->scattered != NULL;
+    }
+    if (options->splits)
+        problem->splits = session->splits;
+    if (options->epilogue)
+        problem->epilogue = session->epilogue;
+}
+
 static lab_case_list problems_of(const session *session, const contender *contender)
 {
-    if (!session->options->m)
-        return lab_cases_of(contender->suite, tile(contender, "BM", 16), tile(contender, "BN", 16),
-                            tile(contender, "BK", 8), contender->type == RUNG_I32);
+    if (!session->options->m) {
+        lab_case_list suite = lab_cases_of(contender->suite, traits_of(contender));
+        for (int64_t i = 0; i < suite.count; i++)
+            override(session, &suite.cases[i]);
+        return suite;
+    }
     lab_case_list list = {.cases = calloc(LAB_CONTENT_COUNT, sizeof(lab_case)),
                           .count = LAB_CONTENT_COUNT};
     list.out_of_memory = !list.cases;
@@ -264,8 +383,8 @@ static int run_contender(session *session, contender *contender)
     lab_outcome outcome;
     lab_subject subject = {
         .context = session->target.context, .device = session->target.device, .queue = session->target.queue,
-        .kernel = contender->kernel, .parameters = contender->parameters, .type = contender->type,
-        .seed = session->seed,
+        .kernel = contender->kernel, .parameters = contender->parameters,
+        .product = contender->product, .compute = session->compute, .seed = session->seed,
     };
     lab_case_list list = problems_of(session, contender);
     if (list.out_of_memory) {
@@ -276,6 +395,8 @@ static int run_contender(session *session, contender *contender)
     for (int64_t i = 0; i < list.count; i += session->every) {
         show_progress(session, contender, i, list.count);
         lab_conform(&subject, &list.cases[i], &outcome);
+        if (session->repeat > 0 && outcome.kind == LAB_RIGHT)
+            lab_conform_repeat(&subject, &list.cases[i], session->repeat, &outcome);
         note(session, contender, &subject, &list.cases[i], &outcome);
         /* What does not compile or fit once never will. */
         if (outcome.kind == LAB_FAILED || (outcome.kind == LAB_REFUSED && contender->cases == 1))
@@ -310,6 +431,7 @@ static void print_json(const session *session)
     lab_json_string(&json, "title", device->title);
     lab_json_string(&json, "platform", device->platform);
     lab_json_integer(&json, "seed", (int64_t)session->seed);
+    lab_json_string(&json, "compute", rung_compute_name(session->compute));
     lab_json_integer(&json, "cases", total.cases);
     lab_json_integer(&json, "wrong", total.wrong);
     lab_json_integer(&json, "skipped", total.skipped);
@@ -319,7 +441,7 @@ static void print_json(const session *session)
         lab_json_begin(&json, NULL, '{');
         lab_json_string(&json, "kernel", name_of(contender));
         lab_json_string(&json, "params", contender->parameters);
-        lab_json_string(&json, "dtype", rung_type_name(contender->type));
+        lab_json_string(&json, "dtype", rung_product_name(contender->product));
         lab_json_integer(&json, "cases", contender->cases);
         lab_json_integer(&json, "wrong", contender->wrong);
         lab_json_integer(&json, "skipped", contender->skipped);
@@ -361,8 +483,8 @@ static void print_table(const session *session)
     lab_table_add(table, 7, (const char *[]){"kernel", "type", "parameters", "cases", "wrong", "skipped",
                                              ""});
     for (int i = 0; i < session->contender_count; i++)
-        add_row(table, name_of(&session->contenders[i]), rung_type_name(session->contenders[i].type),
-                session->contenders[i].parameters, &session->contenders[i]);
+        add_row(table, name_of(&session->contenders[i]),
+                rung_product_name(session->contenders[i].product), session->contenders[i].parameters, &session->contenders[i]);
     add_row(table, "all", "", "", &total);
     lab_table_print(table, "lllrrrl", stdout);
     free(table);

@@ -23,25 +23,30 @@ enum { UNREADABLE = 0xff, UNTOUCHED = 0xa5 };
 /* More than any problem of a suite; one on the command line is held to it. */
 static const int64_t bytes_max = (int64_t)4 << 30;
 
-/* A matrix in memory of its own. */
+static const int64_t workspace_max = (int64_t)256 << 20;
+
+/* A matrix, or a batch of them, in memory of its own. */
 typedef struct storage {
     rung_matrix view;
     int64_t     bytes;
+    int64_t    *offsets; /* of its items, where they are scattered */
 } storage;
 
-/* The three operands, and C as it was before. */
+/* The operands, and C as it was before. */
 typedef struct setting {
-    storage a, b, c, before;
+    storage a, b, c, bias, residual, before;
 } setting;
 
 /* ---- Making the matrices ------------------------------------------------------------------ */
 
 /* The bytes up to the last element; false if they are more than we care to make. */
-static bool measure(rung_type type, int64_t rows, int64_t cols, lab_form form, int64_t *bytes)
+static bool measure(rung_type type, int64_t rows, int64_t cols, lab_form form, int64_t batch,
+                    int64_t *bytes)
 {
-    double elements = rows > 0 && cols > 0
+    double elements = rows > 0 && cols > 0 && batch > 0
                           ? (double)form.offset + (double)(rows - 1) * (double)form.row_stride +
-                                (double)(cols - 1) * (double)form.col_stride + 1
+                                (double)(cols - 1) * (double)form.col_stride +
+                                (double)(batch - 1) * (double)form.batch_stride + 1
                           : 0;
     *bytes = 0;
     if (elements * (double)rung_type_size(type) > (double)bytes_max)
@@ -50,48 +55,70 @@ static bool measure(rung_type type, int64_t rows, int64_t cols, lab_form form, i
     return true;
 }
 
-static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form form, bool guarded,
-                         int pattern, storage *storage)
+static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form form,
+                         const lab_case *problem, int pattern, storage *storage)
 {
-    if (!measure(type, rows, cols, form, &storage->bytes))
+    if (!measure(type, rows, cols, form, problem->batch, &storage->bytes))
         return false;
-    if (guarded)
+    if (problem->guarded)
         storage->bytes += GUARD * rung_type_size(type);
     storage->view = rung_matrix_of(type, rows, cols, malloc(storage->bytes ? (size_t)storage->bytes : 1));
     storage->view.row_stride = form.row_stride;
     storage->view.col_stride = form.col_stride;
     storage->view.offset = form.offset;
+    storage->view.batch_stride = form.batch_stride;
     if (!storage->view.data)
         return false;
     memset(storage->view.data, pattern, (size_t)storage->bytes);
     return true;
 }
 
+/* Gives the items of a batch places of their own: ascending for C, else in an order of
+ * their own, every fourth the place of the one before. */
+static bool scatter(storage *storage, int64_t batch, bool ascending)
+{
+    storage->offsets = malloc((size_t)(batch + 1) * sizeof *storage->offsets);
+    if (!storage->offsets)
+        return false;
+    for (int64_t i = 0; i < batch; i++) {
+        int64_t place = ascending ? i : batch - 1 - (i % 4 == 3 ? i - 1 : i);
+        storage->offsets[i] = place * storage->view.batch_stride;
+    }
+    storage->view.batch_offsets = storage->offsets;
+    return true;
+}
+
 /* The same for whole numbers: the full range, so that sums wrap around; small ones;
  * few bits; and the ends of the range among the others. */
-static double whole_value_of(lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
+static double whole_value_of(rung_type type, lab_content content, uint64_t seed, uint64_t stream,
+                             uint64_t index)
 {
     uint32_t bits = lab_random(seed, stream, index), other = lab_random(seed, stream + 100, index);
+    int32_t value = type == RUNG_I8 ? (int32_t)(bits % 256) - 128 : (int32_t)bits;
     switch (content) {
     case LAB_INTEGERS: return (double)(other % 17) - 8;
-    case LAB_WIDE: return (double)((int32_t)bits >> other % 31);
+    case LAB_WIDE: return (double)(value >> other % (type == RUNG_I8 ? 7 : 31));
     case LAB_SPECIAL:
         if (other % 5 == 0)
-            return other % 2 ? INT32_MAX : INT32_MIN;
+            return type == RUNG_I8 ? (other % 2 ? INT8_MAX : INT8_MIN) : other % 2 ? INT32_MAX : INT32_MIN;
         break;
     case LAB_REALS:
     case LAB_CONTENT_COUNT: break;
     }
-    return (double)(int32_t)bits;
+    return value;
 }
 
-static double value_of(lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
+static double value_of(rung_type type, lab_content content, uint64_t seed, uint64_t stream,
+                       uint64_t index)
 {
     double real = lab_random_real(seed, stream, index);
     uint32_t other = lab_random(seed, stream + 100, index);
+    if (type == RUNG_F64) /* all its bits */
+        real += 0x1p-24 * lab_random_real(seed, stream + 200, index);
     switch (content) {
     case LAB_INTEGERS: return (double)(other % 17) - 8;
-    case LAB_WIDE: return ldexp(real, (int)(other % 41) - 20);
+    case LAB_WIDE: /* F16 from its denormals on, so that few sums pass its end */
+        return type == RUNG_F16 ? ldexp(real, (int)(other % 25) - 19) : ldexp(real, (int)(other % 41) - 20);
     case LAB_SPECIAL:
         /* Few, so that most elements of C stay finite and are judged as such. */
         if (other % 199 == 0)
@@ -105,60 +132,114 @@ static double value_of(lab_content content, uint64_t seed, uint64_t stream, uint
     return real;
 }
 
-static void fill(const storage *storage, lab_content content, uint64_t seed, uint64_t stream)
+/* Elements of every item; items that share a place get the last one's. */
+static void fill(const storage *storage, const lab_case *problem, uint64_t seed, uint64_t stream)
 {
     const rung_matrix *view = &storage->view;
-    for (int64_t row = 0; row < view->rows; row++)
-        for (int64_t col = 0; col < view->cols; col++)
-            lab_element_set(view, row, col,
-                            (view->type == RUNG_I32 ? whole_value_of : value_of)(
-                                content, seed, stream, (uint64_t)(row * view->cols + col)));
+    for (int64_t item = 0; item < problem->batch; item++) {
+        rung_matrix one = lab_item(view, item);
+        for (int64_t row = 0; row < view->rows; row++)
+            for (int64_t col = 0; col < view->cols; col++)
+                lab_element_set(&one, row, col,
+                                (lab_is_whole(view->type) ? whole_value_of : value_of)(
+                                    view->type, problem->content, seed, stream,
+                                    (uint64_t)((item * view->rows + row) * view->cols + col)));
+    }
 }
 
 /* Elements that must not be read. */
-static void make_unreadable(const storage *storage)
+static void make_unreadable(const storage *storage, int64_t batch)
 {
     const rung_matrix *view = &storage->view;
-    for (int64_t row = 0; row < view->rows; row++)
-        for (int64_t col = 0; col < view->cols; col++)
-            lab_element_set(view, row, col, NAN);
+    for (int64_t item = 0; item < batch; item++) {
+        rung_matrix one = lab_item(view, item);
+        for (int64_t row = 0; row < view->rows; row++)
+            for (int64_t col = 0; col < view->cols; col++)
+                lab_element_set(&one, row, col, NAN);
+    }
 }
 
 static void free_setting(setting *setting)
 {
-    free(setting->a.view.data);
-    free(setting->b.view.data);
-    free(setting->c.view.data);
-    free(setting->before.view.data);
+    storage *all[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual,
+                      &setting->before};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        free(all[i]->view.data);
+        free(all[i]->offsets);
+    }
+}
+
+/* A bias has elements of its own for each item of a batch, at an odd place. */
+static lab_form bias_form(const lab_case *problem)
+{
+    int64_t m = problem->m, n = problem->n;
+    switch (problem->epilogue.bias) {
+    case LAB_BIAS_ROW: return (lab_form){1, 0, 1, m};
+    case LAB_BIAS_COL: return (lab_form){0, 1, 1, n};
+    case LAB_BIAS_FULL: return (lab_form){1, m, 3, m * n};
+    case LAB_BIAS_NONE:
+    case LAB_BIAS_COUNT: break;
+    }
+    return (lab_form){0, 0, 0, 0};
+}
+
+static bool make_epilogue(const lab_subject *subject, const lab_case *problem, setting *setting)
+{
+    rung_type type = lab_product_out(subject->product);
+    int64_t m = problem->m, n = problem->n;
+    const lab_form residual = {n + 1, 1, 2, m * (n + 1) + 3};
+    if (problem->epilogue.bias != LAB_BIAS_NONE) {
+        if (!make_storage(type, m, n, bias_form(problem), problem, UNREADABLE, &setting->bias))
+            return false;
+        fill(&setting->bias, problem, subject->seed, 4);
+    }
+    if (problem->epilogue.residual) {
+        if (!make_storage(type, m, n, residual, problem, UNREADABLE, &setting->residual))
+            return false;
+        fill(&setting->residual, problem, subject->seed, 5);
+    }
+    return true;
 }
 
 static bool make_setting(const lab_subject *subject, const lab_case *problem, setting *setting)
 {
-    bool guarded = problem->guarded;
-    rung_type type = subject->type;
+    rung_type in = lab_product_in(subject->product), out = lab_product_out(subject->product);
+    int64_t batch = problem->batch;
     memset(setting, 0, sizeof *setting);
-    if (!make_storage(type, problem->m, problem->k, problem->a, guarded, UNREADABLE, &setting->a) ||
-        !make_storage(type, problem->k, problem->n, problem->b, guarded, UNREADABLE, &setting->b) ||
-        !make_storage(type, problem->m, problem->n, problem->c, guarded, UNTOUCHED, &setting->c) ||
-        !make_storage(type, problem->m, problem->n, problem->c, guarded, UNTOUCHED,
-                      &setting->before))
+    if (!make_storage(in, problem->m, problem->k, problem->a, problem, UNREADABLE, &setting->a) ||
+        !make_storage(in, problem->k, problem->n, problem->b, problem, UNREADABLE, &setting->b) ||
+        !make_storage(out, problem->m, problem->n, problem->c, problem, UNTOUCHED, &setting->c) ||
+        !make_storage(out, problem->m, problem->n, problem->c, problem, UNTOUCHED, &setting->before) ||
+        !make_epilogue(subject, problem, setting))
+        return false;
+    if (problem->scattered &&
+        (!scatter(&setting->a, batch, false) || !scatter(&setting->b, batch, false) ||
+         !scatter(&setting->c, batch, true) || !scatter(&setting->before, batch, true)))
         return false;
     if (problem->alpha != 0) {
-        fill(&setting->a, problem->content, subject->seed, 1);
-        fill(&setting->b, problem->content, subject->seed, 2);
+        fill(&setting->a, problem, subject->seed, 1);
+        fill(&setting->b, problem, subject->seed, 2);
     }
     if (problem->beta != 0)
-        fill(&setting->c, problem->content, subject->seed, 3);
+        fill(&setting->c, problem, subject->seed, 3);
     else
-        make_unreadable(&setting->c);
+        make_unreadable(&setting->c, batch);
     memcpy(setting->before.view.data, setting->c.view.data, (size_t)setting->c.bytes);
     return true;
 }
 
-static rung_problem problem_of(const lab_case *problem, const setting *setting)
+static rung_problem problem_of(const lab_subject *subject, const lab_case *problem,
+                               const setting *setting)
 {
-    return (rung_problem){problem->alpha, setting->a.view, setting->b.view, problem->beta,
-                          setting->c.view};
+    rung_problem run = rung_problem_of(setting->a.view, setting->b.view, setting->c.view);
+    run.alpha = problem->alpha;
+    run.beta = problem->beta;
+    run.batch = problem->batch;
+    run.compute = subject->compute;
+    run.epilogue.bias = setting->bias.view;
+    run.epilogue.activation = problem->epilogue.activation;
+    run.epilogue.residual = setting->residual.view;
+    return run;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -168,6 +249,8 @@ static rung_status to_device(const lab_subject *subject, const storage *storage,
 {
     *there = storage->view;
     there->data = NULL;
+    if (!storage->view.data)
+        return RUNG_OK;
     rung_status status = rung_buffer_create(subject->device, storage->bytes, &there->buffer);
     if (status == RUNG_OK)
         status = rung_buffer_write(subject->queue, there->buffer, 0, storage->bytes,
@@ -182,7 +265,7 @@ static rung_status rehearse(const lab_subject *subject, rung_plan *plan, const r
 {
     rung_problem other = *problem;
     rung_run_options options = {.workspace = workspace, .signal = done};
-    other.alpha = 2 * problem->alpha + 1;
+    other.alpha = problem->alpha == 1 ? 2 : 1;
     other.beta = 0;
     rung_status status = rung_buffer_create(subject->device, c_bytes, &other.c.buffer);
     if (status == RUNG_OK)
@@ -191,15 +274,29 @@ static rung_status rehearse(const lab_subject *subject, rung_plan *plan, const r
     return status;
 }
 
+/* A workspace that holds nothing but NaN: a partial sum that was never written shows. */
+static rung_status make_workspace(const lab_subject *subject, int64_t bytes, rung_buffer **workspace)
+{
+    if (bytes == 0)
+        return RUNG_OK;
+    void *pattern = malloc((size_t)bytes);
+    if (!pattern)
+        return RUNG_NO_MEMORY;
+    memset(pattern, UNREADABLE, (size_t)bytes);
+    rung_status status = rung_buffer_create(subject->device, bytes, workspace);
+    if (status == RUNG_OK)
+        status = rung_buffer_write(subject->queue, *workspace, 0, bytes, pattern, NULL);
+    rung_status finished = rung_queue_finish(subject->queue);
+    free(pattern);
+    return status == RUNG_OK ? finished : status;
+}
+
 static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan,
                                const rung_problem *problem, int64_t c_bytes, bool rehearsed)
 {
     rung_run_options options = {0};
     rung_event *done = NULL;
-    int64_t bytes = rung_plan_describe(plan)->workspace;
-    rung_status status = RUNG_OK;
-    if (bytes > 0)
-        status = rung_buffer_create(subject->device, bytes, &options.workspace);
+    rung_status status = make_workspace(subject, rung_plan_describe(plan)->workspace, &options.workspace);
     if (status == RUNG_OK && rehearsed) {
         status = rung_event_create(subject->device, &done);
         if (status == RUNG_OK)
@@ -216,10 +313,10 @@ static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan,
 }
 
 static rung_status run_plan(const lab_subject *subject, const rung_problem *problem, int64_t c_bytes,
-                            bool rehearsed)
+                            int64_t splits, bool rehearsed)
 {
     rung_plan *plan;
-    rung_plan_options options = {subject->kernel, subject->parameters};
+    rung_plan_options options = {subject->kernel, subject->parameters, splits, workspace_max};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
     if (status != RUNG_OK)
         return status;
@@ -231,39 +328,50 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
 static rung_status run_on_device(const lab_subject *subject, const lab_case *problem,
                                  const setting *setting)
 {
-    rung_problem there = {.alpha = problem->alpha, .beta = problem->beta};
-    rung_status status = to_device(subject, &setting->a, &there.a);
+    rung_problem there = problem_of(subject, problem, setting);
+    const storage *here[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual};
+    rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.epilogue.bias,
+                            &there.epilogue.residual};
+    rung_status status = RUNG_OK;
+    for (int i = 0; i < 5; i++)
+        views[i]->data = NULL;
+    for (int i = 0; status == RUNG_OK && i < 5; i++)
+        status = to_device(subject, here[i], views[i]);
     if (status == RUNG_OK)
-        status = to_device(subject, &setting->b, &there.b);
-    if (status == RUNG_OK)
-        status = to_device(subject, &setting->c, &there.c);
-    if (status == RUNG_OK)
-        status = run_plan(subject, &there, setting->c.bytes, problem->rehearsed);
+        status = run_plan(subject, &there, setting->c.bytes, problem->splits, problem->rehearsed);
     if (status == RUNG_OK)
         status = rung_buffer_read(subject->queue, there.c.buffer, 0, setting->c.bytes,
                                   setting->c.view.data, NULL);
     rung_status finished = rung_queue_finish(subject->queue);
-    rung_buffer_destroy(there.a.buffer);
-    rung_buffer_destroy(there.b.buffer);
-    rung_buffer_destroy(there.c.buffer);
+    for (int i = 0; i < 5; i++)
+        rung_buffer_destroy(views[i]->buffer);
     return status == RUNG_OK ? finished : status;
+}
+
+static rung_status run_case(const lab_subject *subject, const lab_case *problem, const setting *setting)
+{
+    rung_problem run = problem_of(subject, problem, setting);
+    return subject->kernel ? run_on_device(subject, problem, setting)
+                           : rung_multiply(subject->context, &run);
 }
 
 /* ---- Judging ----------------------------------------------------------------------------------- */
 
 /* What is not an element must be as before. Returns the first byte that is not.
  * The elements, judged by now, are taken over into `before`. */
-static int64_t first_changed_gap(const setting *setting)
+static int64_t first_changed_gap(const setting *setting, int64_t batch)
 {
-    const rung_matrix *after = &setting->c.view;
     char *expected = setting->before.view.data;
-    const char *found = after->data;
-    int64_t size = rung_type_size(after->type);
-    for (int64_t row = 0; row < after->rows; row++)
-        for (int64_t col = 0; col < after->cols; col++) {
-            int64_t place = size * (after->offset + row * after->row_stride + col * after->col_stride);
-            memcpy(expected + place, found + place, (size_t)size);
-        }
+    const char *found = setting->c.view.data;
+    int64_t size = rung_type_size(setting->c.view.type);
+    for (int64_t item = 0; item < batch; item++) {
+        rung_matrix after = lab_item(&setting->c.view, item);
+        for (int64_t row = 0; row < after.rows; row++)
+            for (int64_t col = 0; col < after.cols; col++) {
+                int64_t place = size * (after.offset + row * after.row_stride + col * after.col_stride);
+                memcpy(expected + place, found + place, (size_t)size);
+            }
+    }
     for (int64_t i = 0; i < setting->c.bytes; i++)
         if (expected[i] != found[i])
             return i;
@@ -271,24 +379,30 @@ static int64_t first_changed_gap(const setting *setting)
 }
 
 /* Whether whole matrices give a whole result that no rounding touches. */
-static bool is_exact(const lab_case *problem)
+static bool is_exact(const lab_subject *subject, const lab_case *problem)
 {
-    double largest = 64.0 * (double)problem->k * fabs(problem->alpha) + 8 * fabs(problem->beta);
+    double largest = 64.0 * (double)problem->k * fabs(problem->alpha) + 8 * fabs(problem->beta) + 16;
+    double limit = fmin(lab_whole_limit(lab_product_sum(subject->product)),
+                        lab_whole_limit(lab_product_out(subject->product)));
     return problem->content == LAB_INTEGERS && problem->alpha == floor(problem->alpha) &&
-           problem->beta == floor(problem->beta) && largest < 0x1p24;
+           problem->beta == floor(problem->beta) && problem->epilogue.activation != RUNG_GELU &&
+           largest < limit;
 }
 
-static void judge(const lab_case *problem, const setting *setting, lab_outcome *outcome)
+static void judge(const lab_subject *subject, const lab_case *problem, const setting *setting,
+                  lab_outcome *outcome)
 {
-    rung_problem run = problem_of(problem, setting);
-    lab_verdict verdict = lab_oracle_judge(&run, &setting->before.view,
-                                           is_exact(problem));
-    int64_t gap = first_changed_gap(setting);
+    rung_problem run = problem_of(subject, problem, setting);
+    lab_verdict verdict = lab_oracle_judge(&run, &setting->before.view, is_exact(subject, problem));
+    int64_t gap = first_changed_gap(setting, problem->batch);
     if (!verdict.right) {
+        char item[48] = "";
+        if (problem->batch > 1)
+            snprintf(item, sizeof item, " of item %lld", (long long)verdict.item);
         outcome->kind = LAB_WRONG_RESULT;
         snprintf(outcome->message, sizeof outcome->message,
-                 "element (%lld, %lld) is %.9g, expected %.9g within %.3g", (long long)verdict.row,
-                 (long long)verdict.col, verdict.got, verdict.expected, verdict.bound);
+                 "element (%lld, %lld)%s is %.9g, expected %.9g within %.3g", (long long)verdict.row,
+                 (long long)verdict.col, item, verdict.got, verdict.expected, verdict.bound);
     } else if (gap >= 0) {
         outcome->kind = LAB_WRONG_RESULT;
         snprintf(outcome->message, sizeof outcome->message,
@@ -305,45 +419,106 @@ static void tell_failure(rung_status status, lab_outcome *outcome)
     snprintf(outcome->message, sizeof outcome->message, "%s", rung_error_text());
 }
 
+static void tell_no_memory(lab_outcome *outcome)
+{
+    outcome->kind = LAB_REFUSED;
+    snprintf(outcome->message, sizeof outcome->message,
+             "there is no memory for the matrices, or they pass 4 GiB");
+}
+
 void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcome *outcome)
 {
     setting setting;
     outcome->message[0] = '\0';
-    if (!make_setting(subject, problem, &setting)) {
-        outcome->kind = LAB_REFUSED;
-        snprintf(outcome->message, sizeof outcome->message,
-                 "there is no memory for the matrices, or they pass 4 GiB");
-        free_setting(&setting);
-        return;
-    }
-    rung_status status;
-    if (subject->kernel) {
-        status = run_on_device(subject, problem, &setting);
+    if (make_setting(subject, problem, &setting)) {
+        rung_status status = run_case(subject, problem, &setting);
+        if (status == RUNG_OK)
+            judge(subject, problem, &setting, outcome);
+        else
+            tell_failure(status, outcome);
     } else {
-        rung_problem run = problem_of(problem, &setting);
-        status = rung_gemm(subject->context, run.alpha, run.a, run.b, run.beta, run.c);
+        tell_no_memory(outcome);
     }
-    if (status == RUNG_OK)
-        judge(problem, &setting, outcome);
-    else
-        tell_failure(status, outcome);
     free_setting(&setting);
+}
+
+/* C is put back before each run, and compared with the first after it. */
+static void repeat(const lab_subject *subject, const lab_case *problem, int64_t times,
+                   const setting *setting, void *first, lab_outcome *outcome)
+{
+    size_t bytes = (size_t)setting->c.bytes;
+    outcome->kind = LAB_RIGHT;
+    for (int64_t i = 0; outcome->kind == LAB_RIGHT && i <= times; i++) {
+        memcpy(setting->c.view.data, setting->before.view.data, bytes);
+        rung_status status = run_case(subject, problem, setting);
+        if (status != RUNG_OK) {
+            tell_failure(status, outcome);
+        } else if (i == 0) {
+            memcpy(first, setting->c.view.data, bytes);
+        } else if (memcmp(first, setting->c.view.data, bytes) != 0) {
+            outcome->kind = LAB_WRONG_RESULT;
+            snprintf(outcome->message, sizeof outcome->message, "repeat %lld has other bits",
+                     (long long)i);
+        }
+    }
+}
+
+void lab_conform_repeat(const lab_subject *subject, const lab_case *problem, int64_t times,
+                        lab_outcome *outcome)
+{
+    setting setting;
+    outcome->message[0] = '\0';
+    bool made = make_setting(subject, problem, &setting);
+    void *first = made ? malloc((size_t)setting.c.bytes + 1) : NULL;
+    if (first)
+        repeat(subject, problem, times, &setting, first, outcome);
+    else
+        tell_no_memory(outcome);
+    free(first);
+    free_setting(&setting);
+}
+
+/* One operand's strides, as an option. */
+static void write_strides(char *text, size_t capacity, const char *name, lab_form form, int64_t batch)
+{
+    size_t used = strlen(text);
+    used += (size_t)snprintf(text + used, capacity - used, " --%s-strides %lld,%lld,%lld", name,
+                             (long long)form.row_stride, (long long)form.col_stride,
+                             (long long)form.offset);
+    if (batch != 1 && used < capacity)
+        snprintf(text + used, capacity - used, ",%lld", (long long)form.batch_stride);
+}
+
+/* The options that a plain problem has not. */
+static void write_extras(char *text, size_t capacity, const lab_subject *subject,
+                         const lab_case *problem)
+{
+    char epilogue[64], numbers[2][48] = {"", ""};
+    size_t used = strlen(text);
+    lab_write_epilogue(problem->epilogue, epilogue, sizeof epilogue);
+    if (problem->batch != 1)
+        snprintf(numbers[0], sizeof numbers[0], " --batch %lld", (long long)problem->batch);
+    if (problem->splits > 0)
+        snprintf(numbers[1], sizeof numbers[1], " --splits %lld", (long long)problem->splits);
+    snprintf(text + used, capacity - used, "%s%s%s%s%s%s%s", numbers[0],
+             problem->scattered ? " --scattered" : "", numbers[1], *epilogue ? " --epilogue " : "",
+             epilogue, subject->compute == RUNG_STRICT ? "" : " --compute ",
+             subject->compute == RUNG_STRICT ? "" : rung_compute_name(subject->compute));
 }
 
 void lab_replay(const lab_subject *subject, const lab_case *problem, char *text, size_t capacity)
 {
     const char *parameters = subject->parameters ? subject->parameters : "";
-    snprintf(text, capacity,
-             "rung verify --device %s --kernels %s%s%s --dtype %s --m %lld --n %lld --k %lld "
-             "--a-strides %lld,%lld,%lld --b-strides %lld,%lld,%lld --c-strides %lld,%lld,%lld "
-             "--alpha %.17g --beta %.17g --seed %llu", rung_device_describe(subject->device)->name,
+    snprintf(text, capacity, "rung verify --device %s --kernels %s%s%s --dtype %s --m %lld --n %lld --k %lld",
+             rung_device_describe(subject->device)->name,
              subject->kernel ? rung_kernel_describe(subject->kernel)->name : "rung_gemm",
-             *parameters ? " --params " : "", parameters, rung_type_name(subject->type),
-             (long long)problem->m, (long long)problem->n, (long long)problem->k,
-             (long long)problem->a.row_stride, (long long)problem->a.col_stride,
-             (long long)problem->a.offset, (long long)problem->b.row_stride,
-             (long long)problem->b.col_stride, (long long)problem->b.offset,
-             (long long)problem->c.row_stride, (long long)problem->c.col_stride,
-             (long long)problem->c.offset, problem->alpha, problem->beta,
-             (unsigned long long)subject->seed);
+             *parameters ? " --params " : "", parameters, rung_product_name(subject->product),
+             (long long)problem->m, (long long)problem->n, (long long)problem->k);
+    write_strides(text, capacity, "a", problem->a, problem->batch);
+    write_strides(text, capacity, "b", problem->b, problem->batch);
+    write_strides(text, capacity, "c", problem->c, problem->batch);
+    write_extras(text, capacity, subject, problem);
+    size_t used = strlen(text);
+    snprintf(text + used, capacity - used, " --alpha %.17g --beta %.17g --seed %llu", problem->alpha,
+             problem->beta, (unsigned long long)subject->seed);
 }

@@ -11,9 +11,10 @@ typedef struct lab_subject {
     rung_context      *context;    /* whose device of rung_gemm is `device` too */
     rung_device       *device;
     rung_queue        *queue;
-    const rung_kernel *kernel;     /* NULL: rung_gemm itself, on matrices in memory */
+    const rung_kernel *kernel;     /* NULL: rung_multiply itself, on matrices in memory */
     const char        *parameters; /* NULL: the kernel's defaults */
-    rung_type          type;
+    rung_product       product;
+    rung_compute       compute;
     uint64_t           seed;
 } lab_subject;
 
@@ -25,6 +26,10 @@ typedef struct lab_outcome {
 } lab_outcome;
 
 void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcome *outcome);
+
+/* Runs the problem `times` more and compares every bit of C. */
+void lab_conform_repeat(const lab_subject *subject, const lab_case *problem, int64_t times,
+                        lab_outcome *outcome);
 
 /* The command that runs this problem alone. */
 void lab_replay(const lab_subject *subject, const lab_case *problem, char *text, size_t capacity);

@@ -8,15 +8,18 @@
 #include "oracle.h"
 #include "random.h"
 
-enum { ROUNDS = 2, ROWS = 3 };
+/* STEPS of the oracle take about a second; of a batch so many ITEMS are looked at. */
+enum { ROUNDS = 2, ROWS = 3, STEPS = 1 << 24, ITEMS = 1 << 16 };
 
-void lab_exact_fill(const rung_matrix *matrix, uint64_t seed, uint64_t stream)
+void lab_exact_fill(const rung_matrix *matrix, int64_t batch, uint64_t seed, uint64_t stream)
 {
-    for (int64_t row = 0; row < matrix->rows; row++)
-        for (int64_t col = 0; col < matrix->cols; col++)
-            lab_element_set(matrix, row, col,
-                            (double)(lab_random(seed, stream, (uint64_t)(row * matrix->cols + col)) % 9) -
-                                4);
+    uint64_t index = 0;
+    for (int64_t item = 0; item < batch; item++) {
+        rung_matrix one = lab_item(matrix, item);
+        for (int64_t row = 0; row < one.rows; row++)
+            for (int64_t col = 0; col < one.cols; col++)
+                lab_element_set(&one, row, col, (double)(lab_random(seed, stream, index++) % 9) - 4);
+    }
 }
 
 /* y = M x, exactly; false if an element of M is no whole number. */
@@ -65,8 +68,9 @@ static bool judge_row(const rung_matrix *a, const rung_matrix *b, const rung_mat
     return true;
 }
 
-bool lab_exact_judge(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, uint64_t seed,
-                     char *why, size_t capacity)
+/* Plain sums of one item, which C's type holds. */
+static bool judge_item(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, uint64_t seed,
+                       char *why, size_t capacity)
 {
     size_t longest = (size_t)(a->rows + a->cols + b->cols + c->rows + 1);
     int64_t *memory = malloc(4 * longest * sizeof *memory), row = -1, col = 0;
@@ -90,6 +94,59 @@ bool lab_exact_judge(const rung_matrix *a, const rung_matrix *b, const rung_matr
             snprintf(why, capacity, "element (%lld, %lld) is wrong", (long long)drawn, (long long)col);
             return false;
         }
+    }
+    return true;
+}
+
+/* One item by the oracle's bound: as many rows as take no longer than a moment. */
+static bool judge_by_bound(const rung_problem *item, uint64_t seed, char *why, size_t capacity)
+{
+    const rung_matrix *c = &item->c;
+    int64_t rows = STEPS / (c->cols * (item->a.cols + 1) + 1) + ROWS;
+    bool all = rows >= c->rows;
+    for (int64_t i = 0; i < (all ? c->rows : rows); i++) {
+        int64_t row = all ? i : (int64_t)(lab_random(seed, 902, (uint64_t)i) % (uint64_t)c->rows);
+        rung_problem part = *item;
+        part.a = rung_matrix_block(item->a, row, 0, 1, item->a.cols);
+        part.c = rung_matrix_block(*c, row, 0, 1, c->cols);
+        if (item->epilogue.bias.rows > 0)
+            part.epilogue.bias = rung_matrix_block(item->epilogue.bias, row, 0, 1, c->cols);
+        if (item->epilogue.residual.rows > 0)
+            part.epilogue.residual = rung_matrix_block(item->epilogue.residual, row, 0, 1, c->cols);
+        lab_verdict verdict = lab_oracle_judge(&part, &part.c, false);
+        if (!verdict.right) {
+            snprintf(why, capacity, "element (%lld, %lld) is %.9g, expected %.9g within %.3g",
+                     (long long)row, (long long)verdict.col, verdict.got, verdict.expected, verdict.bound);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether every sum comes out as it is. */
+static bool is_plain(const rung_problem *problem)
+{
+    const rung_epilogue *epilogue = &problem->epilogue;
+    return epilogue->bias.rows == 0 && epilogue->residual.rows == 0 && epilogue->activation == RUNG_NONE &&
+           16.0 * (double)problem->a.cols < lab_whole_limit(problem->c.type);
+}
+
+bool lab_exact_judge(const rung_problem *problem, uint64_t seed, char *why, size_t capacity)
+{
+    bool plain = is_plain(problem);
+    int64_t step = problem->batch / ITEMS + 1;
+    for (int64_t i = 0; i < problem->batch; i += step) {
+        rung_problem item = *problem;
+        item.batch = 1;
+        item.a = lab_item(&problem->a, i);
+        item.b = lab_item(&problem->b, i);
+        item.c = lab_item(&problem->c, i);
+        item.epilogue.bias = lab_item(&problem->epilogue.bias, i);
+        item.epilogue.residual = lab_item(&problem->epilogue.residual, i);
+        bool right = plain ? judge_item(&item.a, &item.b, &item.c, seed, why, capacity)
+                           : judge_by_bound(&item, seed, why, capacity);
+        if (!right)
+            return false;
     }
     return true;
 }

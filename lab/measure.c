@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "exact.h"
+#include "oracle.h"
 
-enum { COPIES = 3, SAMPLES_MIN = 5 };
+enum { COPIES = 3, SAMPLES_MIN = 5, CALLS = 7 };
 
 static const uint64_t seed = 1;
+static const int64_t workspace_max = (int64_t)256 << 20;
 
 static int by_value(const void *x, const void *y)
 {
@@ -21,20 +24,34 @@ static int by_value(const void *x, const void *y)
 
 /* ---- The problem ------------------------------------------------------------------------------ */
 
-static rung_status make_operand(rung_device *device, rung_matrix *here, rung_matrix *there)
+/* rows x cols, for each item of the batch if `items` says so; no rows make none. */
+static rung_status make_operand(const lab_problem *problem, rung_type type, int64_t rows, int64_t cols,
+                                int64_t items, lab_operand *operand)
 {
-    int64_t bytes = here->rows * here->cols * rung_type_size(here->type);
-    here->data = calloc(1, bytes > 0 ? (size_t)bytes : 1);
-    if (!here->data)
-        return RUNG_NO_MEMORY;
-    *there = *here;
-    there->data = NULL;
-    return rung_buffer_create(device, bytes, &there->buffer);
+    operand->here = rung_matrix_of(type, rows, cols, NULL);
+    operand->here.batch_stride = items > 1 ? rows * cols : 0;
+    /* What no memory holds, the device refuses. */
+    double bytes = (double)rows * (double)cols * (double)items * (double)rung_type_size(type);
+    operand->bytes = bytes < 0x1p62 ? rows * cols * items * rung_type_size(type) : INT64_MAX;
+    operand->there = operand->here;
+    rung_status status = rung_buffer_create(problem->device, operand->bytes, &operand->there.buffer);
+    if (status != RUNG_OK)
+        return status;
+    operand->here.data = calloc(1, operand->bytes > 0 ? (size_t)operand->bytes : 1);
+    return operand->here.data ? RUNG_OK : RUNG_NO_MEMORY;
 }
 
-static int64_t bytes_of(const rung_matrix *matrix)
+static rung_status send(const lab_problem *problem, const lab_operand *operand,
+                        const rung_run_options *options)
 {
-    return matrix->rows * matrix->cols * rung_type_size(matrix->type);
+    return rung_buffer_write(problem->queue, operand->there.buffer, 0, operand->bytes, operand->here.data,
+                             options);
+}
+
+static rung_status fetch_c(const lab_problem *problem, const rung_run_options *options)
+{
+    return rung_buffer_read(problem->queue, problem->c.there.buffer, 0, problem->c.bytes,
+                            problem->c.here.data, options);
 }
 
 /* The time of copying A and B over, or of copying C back. */
@@ -44,16 +61,11 @@ static rung_status time_copies(const lab_problem *problem, rung_event *event, bo
     int64_t times[COPIES], second = 0;
     rung_run_options signal = {.signal = event};
     for (int i = 0; i < COPIES; i++) {
-        rung_status status =
-            back ? rung_buffer_read(problem->queue, problem->there_c.buffer, 0, bytes_of(&problem->c),
-                                    problem->c.data, &signal)
-                 : rung_buffer_write(problem->queue, problem->there_a.buffer, 0, bytes_of(&problem->a),
-                                     problem->a.data, &signal);
+        rung_status status = back ? fetch_c(problem, &signal) : send(problem, &problem->a, &signal);
         if (status == RUNG_OK)
             status = rung_event_time(event, &times[i]);
         if (status == RUNG_OK && !back) {
-            status = rung_buffer_write(problem->queue, problem->there_b.buffer, 0,
-                                       bytes_of(&problem->b), problem->b.data, &signal);
+            status = send(problem, &problem->b, &signal);
             if (status == RUNG_OK)
                 status = rung_event_time(event, &second);
             times[i] += second;
@@ -66,27 +78,57 @@ static rung_status time_copies(const lab_problem *problem, rung_event *event, bo
     return RUNG_OK;
 }
 
+/* One number a row, a column or an element. */
+static rung_status make_bias(lab_problem *problem, rung_type type)
+{
+    int64_t m = problem->m, n = problem->n;
+    lab_bias kind = problem->epilogue.bias;
+    if (kind == LAB_BIAS_NONE)
+        return RUNG_OK;
+    rung_status status = make_operand(problem, type, kind == LAB_BIAS_COL ? 1 : m,
+                                      kind == LAB_BIAS_ROW ? 1 : n, 1, &problem->bias);
+    if (status != RUNG_OK)
+        return status;
+    lab_exact_fill(&problem->bias.here, 1, seed, 3);
+    problem->bias.here = rung_matrix_repeat(problem->bias.here, m, n);
+    problem->bias.there = rung_matrix_repeat(problem->bias.there, m, n);
+    return send(problem, &problem->bias, NULL);
+}
+
+static rung_status make_operands(lab_problem *problem)
+{
+    rung_type in = lab_product_in(problem->product), out = lab_product_out(problem->product);
+    int64_t m = problem->m, n = problem->n, k = problem->k, batch = problem->batch;
+    rung_status status = make_operand(problem, in, m, k, batch, &problem->a);
+    if (status == RUNG_OK)
+        status = make_operand(problem, in, k, n, batch, &problem->b);
+    if (status == RUNG_OK)
+        status = make_operand(problem, out, m, n, batch, &problem->c);
+    if (status == RUNG_OK)
+        status = make_bias(problem, out);
+    if (status == RUNG_OK && problem->epilogue.residual) {
+        status = make_operand(problem, out, m, n, 1, &problem->residual);
+        if (status == RUNG_OK) {
+            lab_exact_fill(&problem->residual.here, 1, seed, 4);
+            status = send(problem, &problem->residual, NULL);
+        }
+    }
+    return status;
+}
+
 rung_status lab_problem_create(lab_problem *problem)
 {
     rung_event *event = NULL;
-    problem->a = rung_matrix_of(problem->type, problem->m, problem->k, NULL);
-    problem->b = rung_matrix_of(problem->type, problem->k, problem->n, NULL);
-    problem->c = rung_matrix_of(problem->type, problem->m, problem->n, NULL);
-    rung_status status = make_operand(problem->device, &problem->a, &problem->there_a);
-    if (status == RUNG_OK)
-        status = make_operand(problem->device, &problem->b, &problem->there_b);
-    if (status == RUNG_OK)
-        status = make_operand(problem->device, &problem->c, &problem->there_c);
+    rung_status status = make_operands(problem);
     if (status != RUNG_OK)
         return status;
-    lab_exact_fill(&problem->a, seed, 1);
-    lab_exact_fill(&problem->b, seed, 2);
+    lab_exact_fill(&problem->a.here, problem->batch, seed, 1);
+    lab_exact_fill(&problem->b.here, problem->batch, seed, 2);
     status = rung_event_create(problem->device, &event);
     if (status == RUNG_OK)
         status = time_copies(problem, event, false, &problem->h2d_ns);
     if (status == RUNG_OK)
-        status = rung_buffer_write(problem->queue, problem->there_c.buffer, 0, bytes_of(&problem->c),
-                                   problem->c.data, NULL);
+        status = send(problem, &problem->c, NULL);
     if (status == RUNG_OK)
         status = time_copies(problem, event, true, &problem->d2h_ns);
     rung_event_destroy(event);
@@ -95,29 +137,37 @@ rung_status lab_problem_create(lab_problem *problem)
 
 void lab_problem_destroy(lab_problem *problem)
 {
-    rung_buffer_destroy(problem->there_a.buffer);
-    rung_buffer_destroy(problem->there_b.buffer);
-    rung_buffer_destroy(problem->there_c.buffer);
-    free(problem->a.data);
-    free(problem->b.data);
-    free(problem->c.data);
+    lab_operand *all[] = {&problem->a, &problem->b, &problem->c, &problem->bias, &problem->residual};
+    for (int i = 0; i < 5; i++) {
+        rung_buffer_destroy(all[i]->there.buffer);
+        free(all[i]->here.data);
+    }
 }
 
 /* ---- A contender ---------------------------------------------------------------------------------- */
 
-static rung_problem multiply_of(const lab_problem *problem)
+/* The multiply, in memory or in buffers. */
+static rung_problem multiply_of(const lab_problem *problem, bool there)
 {
-    return rung_problem_of(problem->there_a, problem->there_b, problem->there_c);
+    const lab_operand *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    rung_problem multiply = there ? rung_problem_of(a->there, b->there, c->there)
+                                  : rung_problem_of(a->here, b->here, c->here);
+    multiply.batch = problem->batch;
+    multiply.compute = problem->compute;
+    multiply.epilogue.bias = there ? problem->bias.there : problem->bias.here;
+    multiply.epilogue.activation = problem->epilogue.activation;
+    multiply.epilogue.residual = there ? problem->residual.there : problem->residual.here;
+    return multiply;
 }
 
 static rung_status run_once(const lab_problem *problem, lab_contender *contender, int64_t *time)
 {
     rung_event *event;
-    rung_problem multiply = multiply_of(problem);
+    rung_problem multiply = multiply_of(problem, true);
     rung_status status = rung_event_create(problem->device, &event);
     if (status == RUNG_OK)
         status = rung_plan_run(contender->plan, problem->queue, &multiply,
-                               &(rung_run_options){.signal = event});
+                               &(rung_run_options){.signal = event, .workspace = contender->workspace});
     if (status == RUNG_OK)
         status = rung_event_time(event, time);
     rung_event_destroy(event);
@@ -127,30 +177,40 @@ static rung_status run_once(const lab_problem *problem, lab_contender *contender
 /* C is spoilt first, so that a result of before does not count. */
 static rung_status run_judged(const lab_problem *problem, lab_contender *contender)
 {
-    memset(problem->c.data, 0xff, (size_t)bytes_of(&problem->c));
-    rung_status status = rung_buffer_write(problem->queue, problem->there_c.buffer, 0,
-                                           bytes_of(&problem->c), problem->c.data, NULL);
+    memset(problem->c.here.data, 0xff, (size_t)problem->c.bytes);
+    rung_status status = send(problem, &problem->c, NULL);
     if (status == RUNG_OK)
         status = run_once(problem, contender, &contender->first_ns);
     if (status == RUNG_OK)
-        status = rung_buffer_read(problem->queue, problem->there_c.buffer, 0, bytes_of(&problem->c),
-                                  problem->c.data, NULL);
+        status = fetch_c(problem, NULL);
     if (status == RUNG_OK)
         status = rung_queue_finish(problem->queue);
     return status;
 }
 
+/* The plan, and the workspace it wants. */
+static rung_status make_plan(const lab_problem *problem, lab_contender *contender)
+{
+    rung_problem multiply = multiply_of(problem, true);
+    rung_plan_options options = {contender->kernel, contender->asked, problem->splits, workspace_max};
+    rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
+    if (status != RUNG_OK)
+        return status;
+    const rung_plan_info *info = rung_plan_describe(contender->plan);
+    snprintf(contender->parameters, sizeof contender->parameters, "%s", info->parameters);
+    contender->splits = info->splits;
+    return info->workspace > 0
+               ? rung_buffer_create(problem->device, info->workspace, &contender->workspace)
+               : RUNG_OK;
+}
+
 void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
 {
-    rung_problem multiply = multiply_of(problem);
-    rung_plan_options options = {contender->kernel, contender->asked};
+    rung_problem here = multiply_of(problem, false);
     int64_t unused;
-    rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
-    if (status == RUNG_OK) {
-        snprintf(contender->parameters, sizeof contender->parameters, "%s",
-                 rung_plan_describe(contender->plan)->parameters);
+    rung_status status = make_plan(problem, contender);
+    if (status == RUNG_OK)
         status = run_once(problem, contender, &unused);
-    }
     if (status == RUNG_OK)
         status = run_judged(problem, contender);
     if (status != RUNG_OK) {
@@ -159,7 +219,7 @@ void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
         return;
     }
     char why[256] = "";
-    contender->verified = lab_exact_judge(&problem->a, &problem->b, &problem->c, seed, why, sizeof why);
+    contender->verified = lab_exact_judge(&here, seed, why, sizeof why);
     if (!contender->verified)
         snprintf(contender->why_not, sizeof contender->why_not, "WRONG: %s", why);
 }
@@ -172,6 +232,65 @@ rung_status lab_contender_sample(const lab_problem *problem, lab_contender *cont
         return status;
     contender->times[contender->samples++] = time;
     contender->spent_ns += time;
+    return RUNG_OK;
+}
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Every item by a plan for one, all on the same queue. */
+static rung_status run_calls(const lab_problem *problem, rung_plan *plan, int64_t *time)
+{
+    rung_problem all = multiply_of(problem, true), one = all;
+    int64_t started = now();
+    rung_status status = RUNG_OK;
+    one.batch = 1;
+    for (int64_t i = 0; status == RUNG_OK && i < problem->batch; i++) {
+        one.a = lab_item(&all.a, i);
+        one.b = lab_item(&all.b, i);
+        one.c = lab_item(&all.c, i);
+        status = rung_plan_run(plan, problem->queue, &one, NULL);
+    }
+    rung_status finished = rung_queue_finish(problem->queue);
+    *time = now() - started;
+    return status == RUNG_OK ? finished : status;
+}
+
+static rung_status run_batch(const lab_problem *problem, const lab_contender *contender, int64_t *time)
+{
+    rung_problem all = multiply_of(problem, true);
+    int64_t started = now();
+    rung_status status = rung_plan_run(contender->plan, problem->queue, &all,
+                                       &(rung_run_options){.workspace = contender->workspace});
+    rung_status finished = rung_queue_finish(problem->queue);
+    *time = now() - started;
+    return status == RUNG_OK ? finished : status;
+}
+
+rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *contender)
+{
+    rung_problem one = multiply_of(problem, true);
+    rung_plan *plan;
+    rung_plan_options options = {contender->kernel, contender->parameters, 1, 0};
+    int64_t calls[CALLS], batches[CALLS];
+    one.batch = 1;
+    rung_status status = rung_plan_create(problem->device, &one, &options, &plan);
+    for (int i = 0; status == RUNG_OK && i < CALLS; i++) {
+        status = run_calls(problem, plan, &calls[i]);
+        if (status == RUNG_OK)
+            status = run_batch(problem, contender, &batches[i]);
+    }
+    rung_plan_destroy(plan);
+    if (status != RUNG_OK)
+        return status;
+    qsort(calls, CALLS, sizeof *calls, by_value);
+    qsort(batches, CALLS, sizeof *batches, by_value);
+    contender->calls_wall_ns = calls[CALLS / 2];
+    contender->batch_wall_ns = batches[CALLS / 2];
     return RUNG_OK;
 }
 
@@ -204,12 +323,13 @@ bool lab_contender_wants_more(const lab_contender *contender, int64_t budget_ns)
 void lab_contender_finish(lab_contender *contender)
 {
     rung_plan_destroy(contender->plan);
+    rung_buffer_destroy(contender->workspace);
     contender->plan = NULL;
+    contender->workspace = NULL;
 }
 
 double lab_gflops(const lab_problem *problem, int64_t nanoseconds)
 {
-    return nanoseconds > 0 ? 2.0 * (double)problem->m * (double)problem->n * (double)problem->k /
-                                 (double)nanoseconds
-                           : 0;
+    double steps = (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
+    return nanoseconds > 0 ? 2.0 * steps / (double)nanoseconds : 0;
 }

@@ -4,20 +4,28 @@
 #ifndef LAB_MEASURE_H
 #define LAB_MEASURE_H
 
+#include "cases.h"
 #include "rung/rung.h"
 #include "sweep.h"
 
 enum { LAB_SAMPLES_MAX = 1000 };
 
-/* What is measured. The lab runs C = A B with small whole numbers, so that every
- * result can be judged exactly. */
+/* An operand, in memory and in a buffer. */
+typedef struct lab_operand {
+    rung_matrix here, there;
+    int64_t     bytes;
+} lab_operand;
+
+/* What is measured. The lab runs C = A B, or a batch of it, with small whole numbers, so
+ * that every result can be judged exactly. */
 typedef struct lab_problem {
     rung_device *device;
     rung_queue  *queue;
-    rung_type    type;
-    int64_t      m, n, k;
-    rung_matrix  a, b, c;             /* in memory */
-    rung_matrix  there_a, there_b, there_c; /* in buffers */
+    rung_product product;
+    rung_compute compute;
+    int64_t      m, n, k, batch, splits;
+    lab_epilogue epilogue;
+    lab_operand  a, b, c, bias, residual;
     int64_t      h2d_ns, d2h_ns;      /* medians of a few copies */
 } lab_problem;
 
@@ -27,6 +35,8 @@ typedef struct lab_contender {
     char               asked[LAB_PARAMETERS_TEXT];  /* as given */
     char               parameters[256];             /* all of them, once it ran */
     rung_plan         *plan;
+    rung_buffer       *workspace;
+    int64_t            splits;       /* of k, once it ran */
     bool               verified;
     char               why_not[512]; /* skipped or wrong, if not verified */
     int64_t            first_ns;     /* the run that was verified */
@@ -34,6 +44,7 @@ typedef struct lab_contender {
     int64_t            times[LAB_SAMPLES_MAX];
     int64_t            samples;
     int64_t            median_ns, min_ns, ci95_ns; /* ci95: half of the interval's width */
+    int64_t            batch_wall_ns, calls_wall_ns; /* if its calls were timed, else 0 */
 } lab_contender;
 
 /* Makes the matrices, brings them to the device and times that. */
@@ -50,6 +61,10 @@ void        lab_contender_summarise(lab_contender *contender);
 /* Whether more samples would tell more: at least five, then until the interval is
  * within 1 % of the median or the time is spent. */
 bool lab_contender_wants_more(const lab_contender *contender, int64_t budget_ns);
+
+/* The batch as one piece of work and as so many single ones, each from its first
+ * submission to the end of all, in turn; medians of a few. */
+rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *contender);
 
 void lab_contender_finish(lab_contender *contender);
 

@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oracle.c - see oracle.h. The reference sums in double, where a product of two
- * floats is exact and the sum's own error is 2^-29 of the bound. */
+/* oracle.c - see oracle.h. A product of two floats is exact in double, and the sum's own
+ * error there is 2^-29 of the bound; for F64 a second double takes what the first lost. */
 #include "oracle.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What rounding in a type can do. */
-typedef struct rounding {
-    double unit; /* half the distance from 1 to the next */
-    double tiny; /* the smallest denormal */
-    double most; /* the largest number */
-} rounding;
+/* ---- Elements --------------------------------------------------------------------------------- */
 
-static const rounding f32_rounding = {0x1p-24, 0x1p-149, 0x1.fffffep127};
-
-bool lab_oracle_takes(rung_type type)
+bool lab_is_whole(rung_type type)
 {
-    return type == RUNG_F32 || type == RUNG_I32;
+    return type == RUNG_I8 || type == RUNG_I32;
 }
 
-bool lab_oracle_takes_k(rung_type type, int64_t k)
+rung_matrix lab_item(const rung_matrix *matrix, int64_t item)
 {
-    return type == RUNG_I32 || (double)k + 3 < 0.5 / f32_rounding.unit;
+    rung_matrix view = *matrix;
+    view.offset += matrix->batch_offsets ? matrix->batch_offsets[item] : item * matrix->batch_stride;
+    view.batch_stride = 0;
+    view.batch_offsets = NULL;
+    return view;
 }
 
 static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
@@ -31,108 +28,319 @@ static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
     return (char *)matrix->data + place * rung_type_size(matrix->type);
 }
 
-static int32_t whole_element(const rung_matrix *matrix, int64_t row, int64_t col)
-{
-    int32_t value;
-    memcpy(&value, element_at(matrix, row, col), sizeof value);
-    return value;
-}
-
 double lab_element(const rung_matrix *matrix, int64_t row, int64_t col)
 {
-    float value;
-    if (matrix->type == RUNG_I32)
-        return whole_element(matrix, row, col);
-    memcpy(&value, element_at(matrix, row, col), sizeof value);
-    return value;
+    union {
+        float    f32;
+        double   f64;
+        uint16_t bits;
+        int8_t   i8;
+        int32_t  i32;
+    } value;
+    memcpy(&value, element_at(matrix, row, col), (size_t)rung_type_size(matrix->type));
+    switch (matrix->type) {
+    case RUNG_F32: return value.f32;
+    case RUNG_F64: return value.f64;
+    case RUNG_F16: return rung_f16_to_f32(value.bits);
+    case RUNG_BF16: return rung_bf16_to_f32(value.bits);
+    case RUNG_I8: return value.i8;
+    case RUNG_I32: return value.i32;
+    case RUNG_TYPE_COUNT: break;
+    }
+    return 0;
+}
+
+/* -1 for what is no number. */
+static int32_t whole_of(double value)
+{
+    return isnan(value) ? -1 : (int32_t)value;
 }
 
 void lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double value)
 {
-    float real = (float)value;
-    int32_t whole = matrix->type == RUNG_I32 && !isnan(value) ? (int32_t)value : -1;
-    memcpy(element_at(matrix, row, col), matrix->type == RUNG_I32 ? (void *)&whole : (void *)&real, 4);
+    char *to = element_at(matrix, row, col);
+    switch (matrix->type) {
+    case RUNG_F32: memcpy(to, &(float){(float)value}, 4); break;
+    case RUNG_F64: memcpy(to, &value, 8); break;
+    case RUNG_F16: memcpy(to, &(uint16_t){rung_f16_from_f32((float)value)}, 2); break;
+    case RUNG_BF16: memcpy(to, &(uint16_t){rung_bf16_from_f32((float)value)}, 2); break;
+    case RUNG_I8: *to = (char)(int8_t)whole_of(value); break;
+    case RUNG_I32: memcpy(to, &(int32_t){whole_of(value)}, 4); break;
+    case RUNG_TYPE_COUNT: break;
+    }
 }
 
-/* The exact element and the size of what was rounded on the way to it. */
+/* ---- Types ---------------------------------------------------------------------------------------- */
+
+/* What rounding in a type can do. */
+typedef struct rounding {
+    double unit;  /* half the distance from 1 to the next */
+    double tiny;  /* the smallest denormal */
+    double most;  /* the largest number */
+    double whole; /* up to which it holds every whole number */
+} rounding;
+
+static rounding rounding_of(rung_type type)
+{
+    switch (type) {
+    case RUNG_F64: return (rounding){0x1p-53, 0x1p-1074, 0x1.fffffffffffffp1023, 0x1p53};
+    case RUNG_F16: return (rounding){0x1p-11, 0x1p-24, 65504, 0x1p11};
+    case RUNG_BF16: return (rounding){0x1p-8, 0x1p-133, 0x1.fep127, 0x1p8};
+    case RUNG_I8: return (rounding){0, 0, INT8_MAX, 0x1p7};
+    case RUNG_I32: return (rounding){0, 0, INT32_MAX, 0x1p31};
+    case RUNG_F32:
+    case RUNG_TYPE_COUNT: break;
+    }
+    return (rounding){0x1p-24, 0x1p-149, 0x1.fffffep127, 0x1p24};
+}
+
+double lab_whole_limit(rung_type type)
+{
+    return rounding_of(type).whole;
+}
+
+static const struct {
+    rung_type in, out, sum;
+} products[] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out, RUNG_##sum},
+    RUNG_PRODUCT_LIST(X)
+#undef X
+};
+
+rung_type lab_product_in(rung_product product) { return products[product].in; }
+rung_type lab_product_out(rung_product product) { return products[product].out; }
+rung_type lab_product_sum(rung_product product) { return products[product].sum; }
+
+bool lab_oracle_takes_k(rung_product product, int64_t k)
+{
+    rung_type sum = lab_product_sum(product);
+    return lab_is_whole(sum) || 6 * ((double)k + 4) < 0.5 / rounding_of(sum).unit;
+}
+
+/* ---- Two doubles ------------------------------------------------------------------------------------ */
+
+/* A number as the sum of two doubles, the second below half of the first's last place. */
+typedef struct pair {
+    double high, low;
+} pair;
+
+static pair pair_sum(pair x, double y)
+{
+    double high = x.high + y;
+    if (!isfinite(high))
+        return (pair){high, 0};
+    double back = high - x.high;
+    double low = (x.high - (high - back)) + (y - back) + x.low;
+    return (pair){high + low, low - ((high + low) - high)};
+}
+
+/* x + y * z */
+static pair pair_add_product(pair x, double y, double z)
+{
+    double product = y * z;
+    pair sum = pair_sum(x, product);
+    return isfinite(sum.high) && isfinite(product) ? pair_sum(sum, fma(y, z, -product)) : sum;
+}
+
+static pair pair_scaled(pair x, double by)
+{
+    pair zero = {0, 0};
+    pair result = pair_add_product(zero, x.high, by);
+    return isfinite(result.high) ? pair_add_product(result, x.low, by) : result;
+}
+
+/* ---- The reference ------------------------------------------------------------------------------------ */
+
+/* The exact element, and how far a right one may be from it. */
 typedef struct reference {
-    double value, magnitude;
+    pair   value;
+    double bound;
+    bool   may_overflow; /* a factor may have been rounded to infinity */
 } reference;
 
-static reference refer(const rung_problem *problem, const rung_matrix *c0, int64_t row, int64_t col)
+/* Sums of an element: of the products, of their sizes, and of the sizes of the factors. */
+typedef struct sums {
+    pair   value;
+    double products, factors;
+    double largest; /* of the factors */
+} sums;
+
+static sums sum_up(const rung_problem *problem, const rung_matrix *a, const rung_matrix *b, int64_t row,
+                   int64_t col)
 {
-    double sum = 0, magnitude = 0;
-    float alpha = (float)problem->alpha, beta = (float)problem->beta;
-    reference result = {0, 0};
+    bool in_two = problem->a.type == RUNG_F64;
+    sums sums = {{0, 0}, 0, 0, 0};
+    for (int64_t i = 0; i < a->cols; i++) {
+        double x = lab_element(a, row, i), y = lab_element(b, i, col);
+        if (in_two)
+            sums.value = pair_add_product(sums.value, x, y);
+        else
+            sums.value.high += x * y;
+        sums.products += fabs(x * y);
+        sums.factors += fabs(x) + fabs(y);
+        sums.largest = fmax(sums.largest, fmax(fabs(x), fabs(y)));
+    }
+    return sums;
+}
+
+static double gamma_of(double steps, double unit)
+{
+    return steps * unit / (1 - steps * unit);
+}
+
+/* What a compute mode may leave out of the products, and how many steps it takes. */
+static double left_out(const rung_problem *problem, const sums *sums, double *steps)
+{
+    if (problem->a.type != RUNG_F32 || problem->compute == RUNG_STRICT)
+        return 0;
+    double vanished = 3 * 0x1p-126 * sums->factors; /* factors below the smallest normal */
+    if (problem->compute == RUNG_TF32)
+        return (0x1p-10 + 0x1p-22) * sums->products + vanished;
+    *steps *= 6;
+    return 0x1p-24 * sums->products + vanished;
+}
+
+/* A scalar as the sum's type holds it. */
+static double scalar_of(rung_type sum, double scalar)
+{
+    return sum == RUNG_F64 ? scalar : (float)scalar;
+}
+
+/* alpha A B + beta C0 + bias. */
+static reference refer_sum(const rung_problem *problem, const rung_matrix *views, rounding sum_rounding,
+                           int64_t row, int64_t col)
+{
+    rung_type sum_type = problem->a.type == RUNG_F64 ? RUNG_F64 : RUNG_F32;
+    double alpha = scalar_of(sum_type, problem->alpha), beta = scalar_of(sum_type, problem->beta);
+    double steps = (double)problem->a.cols, size = 0, lost = 0;
+    bool rounds = problem->a.type == RUNG_F32 && problem->compute != RUNG_STRICT;
+    reference result = {{0, 0}, 0, false};
     if (alpha != 0) {
-        for (int64_t i = 0; i < problem->a.cols; i++) {
-            double product = lab_element(&problem->a, row, i) * lab_element(&problem->b, i, col);
-            sum += product;
-            magnitude += fabs(product);
-        }
-        result.value = alpha * sum;
-        result.magnitude = fabs(alpha) * magnitude;
+        sums sums = sum_up(problem, &views[0], &views[1], row, col);
+        result.value = pair_scaled(sums.value, alpha);
+        lost = fabs(alpha) * left_out(problem, &sums, &steps);
+        size = fabs(alpha) * sums.products * (rounds ? 1.02 : 1); /* parts and rounded factors are larger */
+        result.may_overflow = rounds && sums.largest > 0x1.fep127;
     }
     if (beta != 0) {
-        result.value += beta * lab_element(c0, row, col);
-        result.magnitude += fabs(beta * lab_element(c0, row, col));
+        double old = lab_element(&views[2], row, col);
+        result.value = pair_add_product(result.value, beta, old);
+        size += fabs(beta * old);
     }
+    steps += 3;
+    if (problem->epilogue.bias.rows > 0) {
+        double bias = lab_element(&views[3], row, col);
+        result.value = pair_sum(result.value, bias);
+        size += fabs(bias);
+        steps += 1;
+    }
+    result.bound = gamma_of(steps, sum_rounding.unit) * size + steps * sum_rounding.tiny + lost;
     return result;
 }
 
+/* An infinity that is only near: what rounding may do to it does not matter. */
+static void activate(rung_activation activation, rounding sum_rounding, reference *result)
+{
+    double v = result->value.high;
+    if (activation == RUNG_RELU && v < 0)
+        *result = (reference){{0, 0}, isfinite(result->bound) ? fmax(0, v + result->bound) : 0,
+                              result->may_overflow};
+    if (activation != RUNG_GELU)
+        return;
+    result->bound = 1.13 * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) +
+                    8 * sum_rounding.tiny;
+    result->value = (pair){v < 0 && isfinite(v) ? 0.5 * v * erfc(-v * 0.70710678118654752440)
+                                                : 0.5 * v * (1 + erf(v * 0.70710678118654752440)), 0};
+}
+
+/* views: A, B, C0, bias, residual of one item. */
+static reference refer(const rung_problem *problem, const rung_matrix *views, int64_t row, int64_t col)
+{
+    rounding sum = rounding_of(problem->a.type == RUNG_F64 ? RUNG_F64 : RUNG_F32);
+    rounding out = rounding_of(problem->c.type);
+    reference result = refer_sum(problem, views, sum, row, col);
+    activate(problem->epilogue.activation, sum, &result);
+    if (problem->epilogue.residual.rows > 0) {
+        double residual = lab_element(&views[4], row, col);
+        result.bound += sum.unit * (fabs(result.value.high) + result.bound + fabs(residual)) + sum.tiny;
+        result.value = pair_sum(result.value, residual);
+    }
+    if (out.unit > sum.unit)
+        result.bound += out.unit * (fabs(result.value.high) + result.bound) + 0.5 * out.tiny;
+    return result;
+}
+
+/* ---- Judging --------------------------------------------------------------------------------------------- */
+
 /* Whole numbers are exact modulo 2^32. */
-static int32_t refer_whole(const rung_problem *problem, const rung_matrix *c0, int64_t row, int64_t col)
+static uint32_t refer_whole(const rung_problem *problem, const rung_matrix *views, int64_t row, int64_t col)
 {
     uint32_t alpha = (uint32_t)(int64_t)problem->alpha, beta = (uint32_t)(int64_t)problem->beta;
     uint32_t sum = 0;
     for (int64_t i = 0; alpha != 0 && i < problem->a.cols; i++)
-        sum += (uint32_t)whole_element(&problem->a, row, i) *
-               (uint32_t)whole_element(&problem->b, i, col);
+        sum += (uint32_t)(int32_t)lab_element(&views[0], row, i) *
+               (uint32_t)(int32_t)lab_element(&views[1], i, col);
     sum *= alpha;
     if (beta != 0)
-        sum += beta * (uint32_t)whole_element(c0, row, col);
-    return (int32_t)sum;
+        sum += beta * (uint32_t)(int32_t)lab_element(&views[2], row, col);
+    if (problem->epilogue.bias.rows > 0)
+        sum += (uint32_t)(int32_t)lab_element(&views[3], row, col);
+    if (problem->epilogue.activation == RUNG_RELU && sum > INT32_MAX)
+        sum = 0;
+    if (problem->epilogue.residual.rows > 0)
+        sum += (uint32_t)(int32_t)lab_element(&views[4], row, col);
+    return sum;
 }
 
-static lab_verdict judge_whole(const rung_problem *problem, const rung_matrix *c0)
+/* In bf16x3 an infinity may come out as NaN. */
+static bool may_be_nan(const rung_problem *problem)
 {
-    for (int64_t row = 0; row < problem->c.rows; row++) {
-        for (int64_t col = 0; col < problem->c.cols; col++) {
-            int32_t expected = refer_whole(problem, c0, row, col);
-            int32_t got = whole_element(&problem->c, row, col);
-            if (got != expected)
-                return (lab_verdict){false, row, col, got, expected, 0};
-        }
-    }
-    return (lab_verdict){.right = true};
+    return problem->compute >= RUNG_BF16X3 && problem->a.type == RUNG_F32;
 }
 
-static bool is_right(double got, reference expected, double bound, const rounding *type)
+static bool is_right(const rung_problem *problem, double got, reference expected)
 {
-    if (isnan(expected.value))
+    double value = expected.value.high, most = rounding_of(problem->c.type).most;
+    if (expected.may_overflow && !isfinite(got))
+        return true;
+    if (isnan(value))
         return isnan(got);
-    if (isinf(expected.value))
-        return got == expected.value;
+    if (isinf(value))
+        return got == value || (isnan(got) && may_be_nan(problem));
     if (isinf(got))
-        return fabs(expected.value) + bound > type->most && (got > 0) == (expected.value > 0);
-    return fabs(got - expected.value) <= bound;
+        return fabs(value) + expected.bound > most && (got > 0) == (value > 0);
+    return fabs((got - value) - expected.value.low) <= expected.bound;
+}
+
+static lab_verdict judge_element(const rung_problem *problem, const rung_matrix *views,
+                                 const rung_matrix *c, int64_t row, int64_t col, bool exact)
+{
+    double got = lab_element(c, row, col);
+    if (lab_is_whole(problem->c.type)) {
+        double expected = (int32_t)refer_whole(problem, views, row, col);
+        return (lab_verdict){got == expected, 0, row, col, got, expected, 0};
+    }
+    reference expected = refer(problem, views, row, col);
+    if (exact)
+        expected.bound = 0;
+    return (lab_verdict){is_right(problem, got, expected), 0, row, col, got, expected.value.high,
+                         expected.bound};
 }
 
 lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0, bool exact)
 {
-    if (problem->c.type == RUNG_I32)
-        return judge_whole(problem, c0);
-    const rounding *type = &f32_rounding;
-    double steps = (double)problem->a.cols + 3;
-    double gamma = steps * type->unit / (1 - steps * type->unit);
-    for (int64_t row = 0; row < problem->c.rows; row++) {
-        for (int64_t col = 0; col < problem->c.cols; col++) {
-            reference expected = refer(problem, c0, row, col);
-            double bound = exact ? 0 : gamma * expected.magnitude + steps * type->tiny;
-            double got = lab_element(&problem->c, row, col);
-            if (!is_right(got, expected, bound, type))
-                return (lab_verdict){false, row, col, got, expected.value, bound};
-        }
+    for (int64_t item = 0; item < problem->batch; item++) {
+        rung_matrix c = lab_item(&problem->c, item);
+        rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item),
+                               lab_item(c0, item), lab_item(&problem->epilogue.bias, item),
+                               lab_item(&problem->epilogue.residual, item)};
+        for (int64_t row = 0; row < c.rows; row++)
+            for (int64_t col = 0; col < c.cols; col++) {
+                lab_verdict verdict = judge_element(problem, views, &c, row, col, exact);
+                verdict.item = item;
+                if (!verdict.right)
+                    return verdict;
+            }
     }
     return (lab_verdict){.right = true};
 }

@@ -2,15 +2,28 @@
 /* oracle.h - whether a result is right: a bound on every element, no tolerance.
  *
  * An element is right if it differs from the exact one by no more than rounding
- * in the compute type can explain, whatever the order of the sum:
+ * in the type of sums can explain, whatever the order of the sum:
  *
  *     |C - ref| <= gamma(k+3) * (|alpha| |A| |B| + |beta| |C0|) + (k+3) * tiny
  *
  * with gamma(n) = n u / (1 - n u), u the unit roundoff and tiny the smallest
- * denormal. The comparison is written so that NaN fails it. Where the reference
- * is NaN or infinite the element must be just that; where it lies within the bound
- * of the largest number, the infinity of its sign is right too. Inputs whose every
- * partial sum is a whole number the type can hold must come out to the last bit.
+ * denormal. To that come, each where it applies:
+ *
+ *   a compute mode  what it leaves out of the products, as rung.h lists it
+ *   bias            one more step, and its size among the others
+ *   relu            nothing: it brings no two numbers further apart
+ *   gelu            1.13 times what came before, its steepest slope, and 24 u |v| for
+ *                   its own rounding (erf to 16 units in the last place, and 8 for the
+ *                   rest and for the reference)
+ *   residual        one rounding of the sum
+ *   a narrower C    one rounding to C's type
+ *
+ * The comparison is written so that NaN fails it. Where the reference is NaN or
+ * infinite the element must be just that; where it lies within the bound of the largest
+ * number, the infinity of its sign is right too. Inputs whose every partial sum is a
+ * whole number the types can hold must come out to the last bit. Sums of F64 are
+ * referred to a sum in two doubles, others to one in double; whole numbers to the exact
+ * sum modulo 2^32.
  */
 #ifndef LAB_ORACLE_H
 #define LAB_ORACLE_H
@@ -21,18 +34,31 @@
 
 typedef struct lab_verdict {
     bool    right;
-    int64_t row, col; /* the first wrong element */
+    int64_t item, row, col; /* the first wrong element */
     double  got, expected, bound;
 } lab_verdict;
 
-/* The value of an element of a view with data, as a double. */
+/* The value of an element of a view with data, as a double; and the same for an item of a
+ * batch. */
 double lab_element(const rung_matrix *matrix, int64_t row, int64_t col);
 void   lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double value);
 
-/* Whether the oracle can judge this type, and a sum of k products in it: past 1/u
- * of them rounding can explain anything. */
-bool lab_oracle_takes(rung_type type);
-bool lab_oracle_takes_k(rung_type type, int64_t k);
+/* An item of a batch as a view of its own. */
+rung_matrix lab_item(const rung_matrix *matrix, int64_t item);
+
+/* Whether a type holds whole numbers; and the whole numbers up to which a type holds all,
+ * as a power of two. */
+bool   lab_is_whole(rung_type type);
+double lab_whole_limit(rung_type type);
+
+/* The types of a product. */
+rung_type lab_product_in(rung_product product);
+rung_type lab_product_out(rung_product product);
+rung_type lab_product_sum(rung_product product);
+
+/* Whether a sum of k products can be judged: past 1/u of them rounding can explain
+ * anything. */
+bool lab_oracle_takes_k(rung_product product, int64_t k);
 
 /* Judges problem->c, the result, against A, B and C0, the C of before; all with
  * data. `exact` asks for every bit. */

@@ -5,33 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "oracle.h"
-
 int lab_usage(const char *command, const char *message)
 {
     fprintf(stderr, "rung: %s\nrung: see: rung help %s\n", message, command);
     return LAB_USAGE;
 }
 
-bool lab_read_types(const char *text, unsigned *types)
+bool lab_read_products(const char *text, unsigned *products)
 {
-    *types = text ? 0 : 1u << RUNG_F32;
+    *products = text ? 0 : 1u << RUNG_F32_TO_F32;
     while (text && *text) {
         size_t length = strcspn(text, ",");
-        bool found = false;
-        for (int i = 0; i < RUNG_TYPE_COUNT; i++) {
-            const char *name = rung_type_name((rung_type)i);
-            if (strlen(name) == length && strncmp(name, text, length) == 0 &&
-                lab_oracle_takes((rung_type)i)) {
-                *types |= 1u << i;
-                found = true;
-            }
+        int product = 0;
+        for (; product < RUNG_PRODUCT_COUNT; product++) {
+            const char *name = rung_product_name((rung_product)product);
+            if (strlen(name) == length && strncmp(name, text, length) == 0)
+                break;
         }
-        if (!found)
+        if (product == RUNG_PRODUCT_COUNT)
             return false;
+        *products |= 1u << product;
         text += length + (text[length] == ',');
     }
-    return *types != 0;
+    return *products != 0;
+}
+
+bool lab_read_compute(const char *text, rung_compute *compute)
+{
+    *compute = RUNG_STRICT;
+    for (int i = 0; text && i < RUNG_COMPUTE_COUNT; i++)
+        if (strcmp(text, rung_compute_name((rung_compute)i)) == 0) {
+            *compute = (rung_compute)i;
+            return true;
+        }
+    return !text;
 }
 
 /* ---- The device ---------------------------------------------------------------------------------- */

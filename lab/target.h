@@ -27,9 +27,11 @@ void lab_target_close(lab_target *target);
 int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels,
                        int *count);
 
-/* "f32,i32" as bits; f32 if NULL. False if a word is no type, or none the oracle can
- * judge. */
-bool lab_read_types(const char *text, unsigned *types);
+/* "f32,f16:f32" as bits of rung_product; f32 if NULL. False if a word is none. */
+bool lab_read_products(const char *text, unsigned *products);
+
+/* "tf32"; strict if NULL. False if it is no compute mode. */
+bool lab_read_compute(const char *text, rung_compute *compute);
 
 /* A wrong option: the sentence and where to look. Returns LAB_USAGE. */
 int lab_usage(const char *command, const char *message);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_table - what NVIDIA's compiler makes of the kernels, with no GPU.
  *
- *   compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...]
+ *   compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...] [07 ...]
  *
- * Compiles every kernel of the ladder for each architecture: its defaults in each
- * type and on each path (see tile.h), its presets in f32. Prints a line each: kernel,
- * parameters, type, path, architecture, registers a thread, shared bytes a block,
- * spilled bytes. Exits with 1 if one does not compile or spills.
+ * Compiles every kernel of the ladder for each architecture: what a plan takes by
+ * default in each type and on each path (see tile.h), with an epilogue and cut along k
+ * (see finish.h), and its presets in f32. Prints a line each: kernel, parameters, type,
+ * path, architecture, registers a thread, shared bytes a block, spilled bytes. Exits with
+ * 1 if one does not compile or spills. Architectures and kernels are all there are, unless
+ * some are named.
  *
  * NVRTC is opened at run time; the few functions that are used are declared here,
  * so that no CUDA header is needed. */
@@ -59,9 +61,9 @@ static nvrtc load(const char *path)
     return nvrtc;
 }
 
-enum { HEADERS = 3 };
+enum { HEADERS = 4 };
 
-static const char *const header_names[HEADERS] = {"dialect.h", "tile.h", "async.h"};
+static const char *const header_names[HEADERS] = {"dialect.h", "finish.h", "tile.h", "async.h"};
 static const char *header_texts[HEADERS];
 
 static void read_headers(const char *folder)
@@ -93,7 +95,27 @@ static const path paths[] = {
     {"wide_guarded", "WIDE=1,GUARDED=1"},
 };
 
+/* What is added to the paths of f32: everything an epilogue may have, and a cut k. */
+static const path more_paths[] = {
+    {"wide_epilogue", "WIDE=1,GUARDED=0,BIAS=1,ACTIVATION=2,RESIDUAL=1"},
+    {"general_split", "SPLIT=1"},
+    {"wide_split", "WIDE=1,GUARDED=0,SPLIT=1"},
+};
+
 static const path only_path = {"-", ""};
+
+/* Of every type; gelu is not for whole numbers. */
+static const path epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=2,RESIDUAL=1"};
+static const path whole_epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=1,RESIDUAL=1"};
+
+enum { PATHS = sizeof paths / sizeof *paths, MORE_PATHS = sizeof more_paths / sizeof *more_paths };
+
+/* The products, and what they are compiled with. */
+static const path products[] = {
+#define X(in, out, sum, word) {word, "IN_" #in ",OUT_" #out},
+    RUNG_PRODUCT_LIST(X)
+#undef X
+};
 
 /* The number before `words` in ptxas's report; 0 if they are not there. */
 static long number_before(const char *log, const char *words)
@@ -123,16 +145,15 @@ static int define_options(const char *parameters, char texts[][64], const char *
 
 /* Compiles one and prints its line; false if it fails or spills. */
 static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const char *parameters,
-                    const char *type, const path *path, const char *architecture)
+                    const path *product, const path *path, const char *architecture)
 {
-    const char *options[28];
-    char texts[28][64], target[64], log[1 << 14] = "";
+    const char *options[32];
+    char texts[32][64], target[64], log[1 << 14] = "";
     nvrtc_program *program;
     size_t size = 0;
     int count = define_options(parameters, texts, options, 0);
     count = define_options(path->defines, texts, options, count);
-    if (strcmp(type, "i32") == 0)
-        options[count++] = "-DRUNG_I32";
+    count = define_options(product->defines, texts, options, count);
     snprintf(target, sizeof target, "--gpu-architecture=%s", architecture);
     options[count++] = target;
     options[count++] = "--ptxas-options=-v";
@@ -143,21 +164,42 @@ static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const ch
         nvrtc->log(program, log);
     nvrtc->destroy(&program);
     if (!good) {
-        fprintf(stderr, "%s %s %s %s does not compile:\n%s\n", kernel->name, parameters, path->name,
-                architecture, log);
+        fprintf(stderr, "%s %s %s %s %s does not compile:\n%s\n", kernel->name, parameters,
+                product->name, path->name, architecture, log);
         return false;
     }
     long registers = number_before(log, " registers"), shared = number_before(log, " bytes smem");
     long spills = number_before(log, " bytes spill stores") + number_before(log, " bytes spill loads");
-    printf("%s\t%s\t%s\t%s\t%s\t%ld\t%ld\t%ld\n", kernel->name, *parameters ? parameters : "-", type,
-           path->name, architecture, registers, shared, spills);
+    printf("%s\t%s\t%s\t%s\t%s\t%ld\t%ld\t%ld\n", kernel->name, *parameters ? parameters : "-",
+           product->name, path->name, architecture, registers, shared, spills);
     return registers > 0 && spills == 0;
 }
 
-/* Presets that are not for GPUs: one for processors, one for slow checkers. */
+/* Presets that are not for f32 on GPUs: for processors, for slow checkers, and for sums of
+ * another type, which are compiled in that. */
 static bool is_for_gpus(const rung_preset *preset)
 {
-    return strcmp(preset->name, "cpu") != 0 && strcmp(preset->name, "tiny") != 0;
+    return strncmp(preset->name, "cpu", 3) != 0 && strcmp(preset->name, "tiny") != 0 &&
+           strcmp(preset->name, "f64") != 0 && strcmp(preset->name, "i32") != 0;
+}
+
+/* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
+static const char *parameters_of(const rung_kernel_info *info, int product)
+{
+    static const rung_type sums[] = {
+#define X(in, out, sum, word) RUNG_##sum,
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    for (int64_t i = 0; i < info->preset_count; i++)
+        if (strcmp(info->presets[i].name, rung_type_name(sums[product])) == 0)
+            return info->presets[i].parameters;
+    return info->defaults;
+}
+
+static const path *epilogue_of(int product)
+{
+    return products[product].name[0] == 'i' ? &whole_epilogue : &epilogue;
 }
 
 static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, const char *architecture)
@@ -165,15 +207,70 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, const cha
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
     const path *all = has_paths ? paths : &only_path;
-    int count = has_paths ? (int)(sizeof paths / sizeof *paths) : 1;
-    for (int i = 0; i < count; i++)
-        good = compile(nvrtc, info, info->defaults, "f32", &all[i], architecture) && good;
-    good = compile(nvrtc, info, info->defaults, "i32", &all[0], architecture) && good;
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
+        const char *parameters = parameters_of(info, i);
+        for (int j = 0; j < (has_paths ? PATHS : 1); j++)
+            good = compile(nvrtc, info, parameters, &products[i], &all[j], architecture) && good;
+        if (has_paths)
+            good = compile(nvrtc, info, parameters, &products[i], epilogue_of(i), architecture) && good;
+    }
+    for (int i = 0; has_paths && i < MORE_PATHS; i++)
+        good = compile(nvrtc, info, info->defaults, &products[0], &more_paths[i], architecture) && good;
     for (int64_t i = 0; i < info->preset_count; i++)
         if (is_for_gpus(&info->presets[i]))
-            good = compile(nvrtc, info, info->presets[i].parameters, "f32", &all[0], architecture) &&
-                   good;
+            good = compile(nvrtc, info, info->presets[i].parameters, &products[0], &all[0],
+                           architecture) && good;
     return good;
+}
+
+/* The second half of a cut k, which is no step of the ladder. */
+static bool compile_reduce(const nvrtc *nvrtc, const char *folder, const char *architecture)
+{
+    static char text[1 << 14];
+    char path_name[1024];
+    snprintf(path_name, sizeof path_name, "%s/reduce.cu", folder);
+    FILE *file = fopen(path_name, "rb");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    if (length == 0 || length == sizeof text - 1) {
+        fprintf(stderr, "compile_table: %s cannot be read\n", path_name);
+        return false;
+    }
+    const rung_kernel_info info = {.name = "reduce", .file = "reduce.cu", .source = text};
+    bool good = true;
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
+        good = compile(nvrtc, &info, "", &products[i], epilogue_of(i), architecture) && good;
+    return good;
+}
+
+/* What is named on the command line. */
+typedef struct wish {
+    const char *architectures[32], *kernels[32];
+    int         architecture_count, kernel_count;
+} wish;
+
+static wish read_wish(int argc, char **argv)
+{
+    wish wish = {.architecture_count = 0};
+    for (int i = 3; i < argc && i < 32; i++)
+        if (strncmp(argv[i], "sm_", 3) == 0)
+            wish.architectures[wish.architecture_count++] = argv[i];
+        else
+            wish.kernels[wish.kernel_count++] = argv[i];
+    if (wish.architecture_count == 0) {
+        wish.architecture_count = sizeof all_architectures / sizeof *all_architectures;
+        memcpy(wish.architectures, all_architectures, sizeof all_architectures);
+    }
+    return wish;
+}
+
+static bool is_wanted(const wish *wish, const char *kernel)
+{
+    for (int i = 0; i < wish->kernel_count; i++)
+        if (strncmp(kernel, wish->kernels[i], strlen(wish->kernels[i])) == 0)
+            return true;
+    return wish->kernel_count == 0;
 }
 
 int main(int argc, char **argv)
@@ -181,20 +278,19 @@ int main(int argc, char **argv)
     rung_kernel *kernel;
     bool good = true;
     if (argc < 3) {
-        fprintf(stderr, "usage: compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...]\n");
+        fprintf(stderr, "usage: compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...] [07 ...]\n");
         return 2;
     }
     nvrtc nvrtc = load(argv[1]);
     read_headers(argv[2]);
-    int count = argc - 3;
-    const char *const *architectures = (const char *const *)argv + 3;
-    if (count == 0) {
-        architectures = all_architectures;
-        count = sizeof all_architectures / sizeof *all_architectures;
-    }
+    wish wish = read_wish(argc, argv);
     printf("kernel\tparams\tdtype\tpath\tarch\tregisters\tshared\tspills\n");
-    for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++)
-        for (int j = 0; rung_kernel_describe(kernel)->number > 0 && j < count; j++)
-            good = compile_all(&nvrtc, kernel, architectures[j]) && good;
+    for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++) {
+        const rung_kernel_info *info = rung_kernel_describe(kernel);
+        for (int j = 0; info->number > 0 && is_wanted(&wish, info->name) && j < wish.architecture_count; j++)
+            good = compile_all(&nvrtc, kernel, wish.architectures[j]) && good;
+    }
+    for (int j = 0; is_wanted(&wish, "reduce") && j < wish.architecture_count; j++)
+        good = compile_reduce(&nvrtc, argv[2], wish.architectures[j]) && good;
     return good ? 0 : 1;
 }

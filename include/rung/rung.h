@@ -62,7 +62,7 @@ RUNG_API const char *rung_version(void);
 #define RUNG_STATUS_LIST(X)                                                     \
     X(OK,           0, "success")                                               \
     X(INVALID,     -1, "an argument is out of range")                           \
-    X(OVERLAP,     -2, "C overlaps itself, A or B")                             \
+    X(OVERLAP,     -2, "C overlaps itself or what is read")                     \
     X(TOO_LARGE,   -3, "a size or a stride overflows the address space")        \
     X(NO_MEMORY,   -4, "out of memory")                                         \
     X(NO_DEVICE,   -5, "no such device, or its driver is missing")              \
@@ -88,8 +88,7 @@ RUNG_API const char *rung_error_text(void);
 
 /* ---- Element types ---------------------------------------------------------- */
 
-/* name, bytes, and the word for it on the command line. Which of them a kernel
- * takes is the kernel's to say (rung_kernel_info); today that is F32. */
+/* name, bytes, and the word for it on the command line. */
 #define RUNG_TYPE_LIST(X)                                                       \
     X(F32,  4, "f32")                                                           \
     X(F64,  8, "f64")                                                           \
@@ -108,6 +107,69 @@ typedef enum rung_type {
 /* Bytes of one element, 0 for a number that is no type; its word, or "?". */
 RUNG_API int64_t     rung_type_size(rung_type type);
 RUNG_API const char *rung_type_name(rung_type type);
+
+/* What may be multiplied into what: the type of A and B, the type of C, the type that
+ * sums, alpha and beta have, and the word for it. Sums are rounded to C's type once, at
+ * the end; whole numbers are exact modulo 2^32. Which of them a kernel takes is the
+ * kernel's to say (rung_kernel_info). */
+#define RUNG_PRODUCT_LIST(X)                                                    \
+    X(F32,  F32,  F32, "f32")                                                   \
+    X(F32,  F16,  F32, "f32:f16")                                               \
+    X(F32,  BF16, F32, "f32:bf16")                                              \
+    X(F64,  F64,  F64, "f64")                                                   \
+    X(F64,  F32,  F64, "f64:f32")                                               \
+    X(F16,  F16,  F32, "f16")                                                   \
+    X(F16,  F32,  F32, "f16:f32")                                               \
+    X(BF16, BF16, F32, "bf16")                                                  \
+    X(BF16, F32,  F32, "bf16:f32")                                              \
+    X(I8,   I32,  I32, "i8")                                                    \
+    X(I32,  I32,  I32, "i32")
+
+typedef enum rung_product {
+#define X(in, out, sum, word) RUNG_##in##_TO_##out,
+    RUNG_PRODUCT_LIST(X)
+#undef X
+    RUNG_PRODUCT_COUNT
+} rung_product;
+
+/* RUNG_PRODUCT_COUNT if there is none; the word, or "?". */
+RUNG_API rung_product rung_product_of(rung_type in, rung_type out);
+RUNG_API const char  *rung_product_name(rung_product product);
+
+/* The 16-bit types, for those whose compiler has none. To F32 nothing is lost; from F32
+ * the nearest is taken, even on a tie, past the largest an infinity. A NaN stays one and
+ * becomes quiet; its sign and as much of its payload as fits are kept. */
+RUNG_API float    rung_f16_to_f32(uint16_t bits);
+RUNG_API uint16_t rung_f16_from_f32(float value);
+RUNG_API float    rung_bf16_to_f32(uint16_t bits);
+RUNG_API uint16_t rung_bf16_from_f32(float value);
+
+/* How precisely products are formed, from most to least. A problem asks for one of
+ * these and gets it or one before it, never one behind: a kernel that computes in less
+ * is refused. u is the roundoff of sums, |A||B| the product of the absolute values, and
+ * gamma(n) = n u / (1 - n u); alpha, beta and C's rounding come on top in all of them.
+ *
+ *   strict  inputs as they are:                                       gamma(k) |A||B|
+ *   bf16x3  F32 inputs as sums of three BF16 each, the six
+ *           largest of nine products:             (1.02 gamma(6 k) + 2^-24) |A||B|
+ *   tf32    F32 inputs rounded to 11 bits:   (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
+ *
+ * In both of these an input below 2^-126 may count as 0 and one that rounds past the
+ * largest number as infinite; in bf16x3 an infinity among the inputs may come out as
+ * NaN. */
+#define RUNG_COMPUTE_LIST(X)                                                    \
+    X(STRICT, "strict")                                                         \
+    X(BF16X3, "bf16x3")                                                         \
+    X(TF32,   "tf32")
+
+typedef enum rung_compute {
+#define X(name, word) RUNG_##name,
+    RUNG_COMPUTE_LIST(X)
+#undef X
+    RUNG_COMPUTE_COUNT
+} rung_compute;
+
+RUNG_API const char *rung_compute_name(rung_compute compute);
 
 /* ---- Matrices ---------------------------------------------------------------- */
 
@@ -135,6 +197,8 @@ typedef struct rung_matrix {
     void        *data;
     rung_buffer *buffer;
     int64_t      offset;
+    int64_t        batch_stride;  /* elements from one item of a batch to the next */
+    const int64_t *batch_offsets; /* or where each begins, counted from `offset` */
 } rung_matrix;
 
 /* A dense row-major view. `data` is written only if the view is used as C. */
@@ -154,26 +218,71 @@ RUNG_API rung_matrix rung_matrix_transpose(rung_matrix matrix);
 RUNG_API rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col,
                                        int64_t rows, int64_t cols);
 
+/* The same elements again and again, rows x cols of them: a matrix of one row, of one
+ * column or of one element repeats those; any other shape is refused like a block
+ * outside its matrix. A bias of one number a row is an m x 1 matrix repeated to m x n. */
+RUNG_API rung_matrix rung_matrix_repeat(rung_matrix matrix, int64_t rows, int64_t cols);
+
 /* ---- Problems ----------------------------------------------------------------- */
+
+/* What becomes of a sum before it is stored, in this order, in the sum's type or a wider:
+ *
+ *     v = alpha * A * B + beta * C;  v += bias;  v = activation(v);  v += residual
+ *
+ * Bias and residual are m x n views of C's type, usually repeated ones; an empty view
+ * is none. relu keeps a NaN; gelu(v) = v/2 (1 + erf(v / sqrt 2)), not for whole
+ * numbers. */
+#define RUNG_ACTIVATION_LIST(X)                                                 \
+    X(NONE, "none")                                                             \
+    X(RELU, "relu")                                                             \
+    X(GELU, "gelu")
+
+typedef enum rung_activation {
+#define X(name, word) RUNG_##name,
+    RUNG_ACTIVATION_LIST(X)
+#undef X
+    RUNG_ACTIVATION_COUNT
+} rung_activation;
+
+RUNG_API const char *rung_activation_name(rung_activation activation);
+
+typedef struct rung_epilogue {
+    rung_matrix     bias;
+    rung_activation activation;
+    rung_matrix     residual;
+} rung_epilogue;
 
 /* C = alpha * A * B + beta * C, A m x k, B k x n, C m x n; any size, 0 and 1 too.
  * With alpha = 0 neither A nor B is read, with beta = 0 C is not read: NaN in
- * what is not read stays there. */
+ * what is not read stays there.
+ *
+ * A batch is so many multiplies of one form, run as one piece of work. Item i of an
+ * operand stands i * batch_stride elements behind the first; a stride of 0 gives every
+ * item the same A or B. Or it stands batch_offsets[i] elements behind `offset`: an array
+ * in this process's memory, one number an item, none negative, which must stay as it is
+ * until the work is done. Those of C ascend. */
 typedef struct rung_problem {
-    double      alpha;
-    rung_matrix a, b;
-    double      beta;
-    rung_matrix c;
+    double        alpha;
+    rung_matrix   a, b;
+    double        beta;
+    rung_matrix   c;
+    int64_t       batch;   /* items; 0 is none */
+    rung_compute  compute;
+    rung_epilogue epilogue;
 } rung_problem;
 
-/* alpha = 1, beta = 0; set the fields of the result for anything else. */
+/* alpha = 1, beta = 0, one item, strict, no epilogue; set the fields of the result for
+ * anything else. */
 RUNG_API rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c);
 
-/* What every call checks before it computes: types and shapes fit, no product of
+/* What every call checks before it computes: shapes fit (whether a kernel takes the types,
+ * a plan finds out), no product of
  * sizes and strides overflows, the views lie inside their buffers, and C overlaps
- * neither itself nor A nor B. Blocks of one row- or column-major parent, gaps or not,
- * are told apart exactly; other views whose memory ranges meet count as
- * overlapping. */
+ * neither itself nor A nor B nor what an epilogue reads. Blocks of one row- or
+ * column-major parent, gaps or not, are told apart exactly; other views whose memory
+ * ranges meet count as overlapping. So do items of a batch whose ranges meet those of
+ * more than 64 others, unless C's are nested: one of its three strides steps over all that
+ * the smaller ones span. */
 RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 
 /* ---- One call ------------------------------------------------------------------ */
@@ -183,6 +292,9 @@ RUNG_API rung_status rung_problem_check(const rung_problem *problem);
  * it has memory of its own. The context may be NULL: the default one. */
 RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b,
                                double beta, rung_matrix c);
+
+/* The same with all that a problem may have: a batch, a compute mode, an epilogue. */
+RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem);
 
 /* ---- Context ------------------------------------------------------------------- */
 
@@ -289,7 +401,8 @@ typedef struct rung_run_options {
     rung_event *const *wait;      /* starts after all of these, 64 at most ... */
     int64_t            wait_count;
     rung_event        *signal;    /* ... and signals this one when done */
-    rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes */
+    rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes, at a
+                                   * multiple of 16, no operand's memory, one run at a time */
 } rung_run_options;
 
 /* Memory of a device; on the CPU it is memory of this process. A buffer of 0
@@ -346,7 +459,9 @@ RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
  *     KERNEL(TILE * TILE)                     the threads of a block
  *     my_kernel(...)                          and its name
  *
- * A file of the caller's goes the same way as ours (rung_kernel_from_source). */
+ * A file of the caller's goes the same way as ours (rung_kernel_from_source). Two lines
+ * say what it is not for: `// takes: f32,f16:f32` lists its products, all of them
+ * without it, and `// computes: tf32` says that it is not strict. */
 typedef struct rung_parameter {
     const char    *name;
     int64_t        value;        /* the default */
@@ -360,11 +475,26 @@ typedef struct rung_constraint {
 } rung_constraint;
 
 /* Parameters that are known by a name: a line `// preset small: BM=64,BN=64`. One
- * called "cpu" takes the defaults' place on OpenCL devices that are processors. */
+ * called "cpu" takes the defaults' place on OpenCL devices that are processors, one
+ * called "f64" where sums are F64 ("i32" alike), "cpu_f64" where both are so. One called
+ * "small", on processors "cpu_small", is taken where it leaves less than half as much of
+ * its tiles unused. */
 typedef struct rung_preset {
     const char *name;
     const char *parameters;
 } rung_preset;
+
+/* What a kernel may do beyond one multiply or a batch by strides. */
+#define RUNG_ABILITY_LIST(X)                                                    \
+    X(SCATTERED, 1, "batches by offsets")                                       \
+    X(EPILOGUE,  2, "epilogues")                                                \
+    X(SPLIT,     4, "split k")
+
+enum {
+#define X(name, bit, words) RUNG_##name = bit,
+    RUNG_ABILITY_LIST(X)
+#undef X
+};
 
 typedef struct rung_kernel_info {
     const char            *name;        /* "04_shared", or the file's name */
@@ -374,7 +504,9 @@ typedef struct rung_kernel_info {
     const char            *summary;     /* the rest of its first comment line */
     const char            *file;        /* "04_shared.cu" */
     const char            *source;      /* the whole text */
-    unsigned               types;       /* bit (1 << RUNG_F32) is set if it takes F32 */
+    unsigned               products;    /* bit (1 << RUNG_F16_TO_F32) is set if it takes that */
+    rung_compute           compute;     /* how it forms products */
+    unsigned               abilities;   /* of RUNG_ABILITY_LIST */
     const char            *defaults;    /* all parameters at their defaults, "TILE=32" */
     const rung_parameter  *parameters;
     int64_t                parameter_count;
@@ -404,7 +536,8 @@ RUNG_API const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel)
 
 /* Whether the kernel takes these parameters, "TILE=16,UNROLL=4"; a preset's name
  * stands for its own, as in "small,BK=8". Those not named keep their defaults, NULL
- * names none. Nothing is compiled. */
+ * names none. Nothing is compiled. Elements count as 4 bytes each; with larger ones a
+ * plan may find that tiles do not fit. */
 RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters);
 
 /* What an expression over the kernel's parameters and macros, "BM" or "BM * BN",
@@ -415,10 +548,11 @@ RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char 
 /* ---- Plans --------------------------------------------------------------------------- */
 
 /* A plan is made once for a problem, chooses and compiles its kernel, and runs
- * every problem of the same form: the same types, sizes and strides; data,
- * offsets, alpha and beta may differ. When it is made, the views need neither
- * data nor buffer. One that was made for views that begin at multiples of 16 bytes
- * may refuse others; views without memory count as such.
+ * every problem of the same form: the same types, sizes, strides, batch, compute mode
+ * and epilogue; data, offsets, alpha and beta may differ. When it is made, the views
+ * need neither data nor buffer. One that was made for views that begin at multiples of
+ * four elements, where each item of a batch does so too, may refuse others; views
+ * without memory count as such.
  *
  *     rung_device_open(NULL, "opencl", &device);
  *     rung_queue_create(device, &queue);
@@ -434,14 +568,22 @@ RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char 
 typedef struct rung_plan_options {
     const rung_kernel *kernel;     /* NULL: the library chooses */
     const char        *parameters; /* "TILE=16"; NULL: the kernel's defaults */
+    int64_t            splits;     /* into how many shares k is cut; 0: the library chooses ... */
+    int64_t            workspace;  /* ... as long as it needs no more bytes than these */
 } rung_plan_options;
+
+/* Where C has few tiles and k is long, k is cut into shares that are summed side by
+ * side, into a workspace, and added up in a fixed order: the same bits every run. There may
+ * be fewer shares than were asked for, since each is of whole steps along k. On devices
+ * with memory of their own a batch by offsets needs a workspace too, offered or not. */
 
 typedef struct rung_plan_info {
     const char *kernel;     /* "04_shared" */
     const char *parameters; /* "TILE=32": all of them, "" if it has none */
     const char *refused;    /* "12_matrix: takes f16 only; ...", or "" */
     int64_t     workspace;  /* bytes that rung_plan_run must be given */
-    int64_t     blocks;     /* of the launch, 0 on the CPU */
+    int64_t     splits;     /* shares of k, 1 if it is not cut */
+    int64_t     blocks;     /* of the launch, all items and shares, 0 on the CPU */
     int64_t     threads;    /* a block */
 } rung_plan_info;
 

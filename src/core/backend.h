@@ -20,7 +20,8 @@ typedef struct rungi_ladder_step {
     const char *name;   /* "04_shared" */
     const char *file;   /* "04_shared.cu" */
     const char *source; /* its text, ending in 0 */
-    unsigned    types;  /* bits, as in rung_kernel_info */
+    unsigned    products;  /* bits, as in rung_kernel_info */
+    unsigned    abilities;
     bool        is_vendor; /* somebody else's: never chosen unasked */
     void (*function)(void); /* for backends whose kernels are C functions */
 } rungi_ladder_step;
@@ -35,7 +36,9 @@ typedef struct rungi_backend {
     const char              *name;
     const rungi_ladder_step *ladder;
     int64_t                  ladder_count;
-    unsigned                 source_types; /* what a caller's own file takes; 0: none is taken */
+    unsigned                 source_products; /* what a caller's own file takes; 0: none is taken */
+    /* Optional: what a file is able to do, from what it says. */
+    unsigned (*abilities)(const rung_kernel *kernel);
 
     /* Libraries and symbols, once a context; a failure is remembered and told. */
     rung_status (*load)(rung_context *context, void **state);

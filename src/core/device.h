@@ -11,7 +11,7 @@
 typedef struct rungi_trace_line rungi_trace_line;
 
 typedef struct rungi_sizes {
-    int64_t m, n, k;
+    int64_t m, n, k, batch;
 } rungi_sizes;
 
 /* What a device can do. A `native` that is not NULL is the caller's object, to be

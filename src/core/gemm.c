@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm.c - rung_gemm: matrices in memory, multiplied in one call.
+/* gemm.c - rung_gemm and rung_multiply: matrices in memory, multiplied in one call.
  *
  * A device that reaches this process's memory gets the views as they are. For one
- * with memory of its own each operand is brought over without its gaps, so that
- * nothing between the elements is read or written, and C is brought back. */
+ * with memory of its own each operand is brought over without its gaps, item by item
+ * where it is a batch, so that nothing between the elements is read or written, and C is
+ * brought back. */
+#include "core/checked.h"
 #include "core/context.h"
 #include "core/matrix.h"
 #include "core/plan.h"
@@ -15,19 +17,32 @@ typedef struct transfer {
     rung_matrix        dense;  /* the same without gaps, in the buffer */
     rung_matrix        staged; /* the same without gaps, in memory; the view itself if it has none */
     void              *stage;  /* the memory of `staged` where it is ours */
+    int64_t            items;  /* that are brought over */
     int64_t            bytes;
 } transfer;
 
-static rung_status prepare(rung_device *device, const rung_matrix *view, transfer *transfer)
+/* Whether the view already stands as it would be stored without gaps. */
+static bool stands_ready(const rung_matrix *view, int64_t items, int64_t elements)
+{
+    return rungi_matrix_is_dense(view) &&
+           (items < 2 || (!view->batch_offsets && view->batch_stride == elements)) &&
+           !(view->batch_offsets && items > 0);
+}
+
+static rung_status prepare(rung_device *device, const rung_matrix *view, int64_t batch,
+                           transfer *transfer)
 {
     int64_t elements;
     transfer->view = view;
-    if (!rungi_matrix_dense(view, &transfer->dense, &elements))
-        return rungi_fail(RUNG_TOO_LARGE, "a matrix of %lld x %lld does not fit the address space",
-                          (long long)view->rows, (long long)view->cols);
-    transfer->bytes = elements * rung_type_size(view->type);
+    transfer->items = rungi_matrix_is_shared(view) && batch > 1 ? 1 : batch;
+    if (!rungi_matrix_dense(view, &transfer->dense, &elements) ||
+        !rungi_multiply(elements * rung_type_size(view->type), transfer->items, &transfer->bytes))
+        return rungi_fail(RUNG_TOO_LARGE, "a matrix of %lld x %lld, %lld times, does not fit the address "
+                          "space", (long long)view->rows, (long long)view->cols,
+                          (long long)transfer->items);
+    transfer->dense.batch_stride = transfer->items > 1 ? elements : 0;
     transfer->staged = transfer->dense;
-    if (rungi_matrix_is_dense(view)) {
+    if (stands_ready(view, transfer->items, elements)) {
         transfer->staged.data = rungi_matrix_is_empty(view) ? NULL : rungi_matrix_first(view);
     } else {
         transfer->stage = rungi_allocate(device->context, transfer->bytes, 64);
@@ -38,10 +53,18 @@ static rung_status prepare(rung_device *device, const rung_matrix *view, transfe
     return rung_buffer_create(device, transfer->bytes, &transfer->dense.buffer);
 }
 
+static void copy_items(const rung_matrix *from, const rung_matrix *to, int64_t items)
+{
+    for (int64_t i = 0; i < items; i++) {
+        rung_matrix source = rungi_matrix_item(from, i), target = rungi_matrix_item(to, i);
+        rungi_matrix_copy(&source, &target);
+    }
+}
+
 static rung_status send(rung_queue *queue, transfer *transfer)
 {
     if (transfer->stage)
-        rungi_matrix_copy(transfer->view, &transfer->staged);
+        copy_items(transfer->view, &transfer->staged, transfer->items);
     return rung_buffer_write(queue, transfer->dense.buffer, 0, transfer->bytes,
                              transfer->staged.data, NULL);
 }
@@ -71,10 +94,14 @@ static void clean_up(rung_context *context, transfer *transfer)
     rungi_release(context, transfer->stage);
 }
 
+/* As much as a call may take besides its operands. */
+static const int64_t workspace_max = (int64_t)64 << 20;
+
 static rung_status run(rung_device *device, rung_queue *queue, const rung_problem *problem)
 {
     rung_plan *plan;
-    rung_status status = rung_plan_create(device, problem, NULL, &plan);
+    rung_plan_options choice = {.workspace = workspace_max};
+    rung_status status = rung_plan_create(device, problem, &choice, &plan);
     if (status != RUNG_OK)
         return status;
     rung_run_options options = {0};
@@ -88,32 +115,33 @@ static rung_status run(rung_device *device, rung_queue *queue, const rung_proble
     return status;
 }
 
+enum { OPERANDS = 5 }; /* C is the first */
+
 static rung_status run_there(rung_device *device, rung_queue *queue, const rung_problem *problem)
 {
-    transfer a = {0}, b = {0}, c = {0};
-    rung_status status = prepare(device, &problem->a, &a);
-    if (status == RUNG_OK)
-        status = prepare(device, &problem->b, &b);
-    if (status == RUNG_OK)
-        status = prepare(device, &problem->c, &c);
-    if (status == RUNG_OK)
-        status = send(queue, &a);
-    if (status == RUNG_OK)
-        status = send(queue, &b);
-    if (status == RUNG_OK && problem->beta != 0.0)
-        status = send(queue, &c);
-    if (status == RUNG_OK) {
-        rung_problem there = {problem->alpha, a.dense, b.dense, problem->beta, c.dense};
-        status = run(device, queue, &there);
+    transfer transfers[OPERANDS] = {{0}};
+    rung_problem there = *problem;
+    const rung_matrix *views[OPERANDS] = {&problem->c, &problem->a, &problem->b,
+                                          &problem->epilogue.bias, &problem->epilogue.residual};
+    rung_matrix *places[OPERANDS] = {&there.c, &there.a, &there.b, &there.epilogue.bias,
+                                     &there.epilogue.residual};
+    rung_status status = RUNG_OK;
+    for (int i = 0; status == RUNG_OK && i < OPERANDS; i++) {
+        status = prepare(device, views[i], problem->batch, &transfers[i]);
+        *places[i] = transfers[i].dense;
     }
+    for (int i = 0; status == RUNG_OK && i < OPERANDS; i++)
+        if (i > 0 || problem->beta != 0.0)
+            status = send(queue, &transfers[i]);
     if (status == RUNG_OK)
-        status = fetch(queue, &c);
+        status = run(device, queue, &there);
+    if (status == RUNG_OK)
+        status = fetch(queue, &transfers[0]);
     status = finish(queue, status);
-    if (status == RUNG_OK && c.stage)
-        rungi_matrix_copy(&c.staged, c.view);
-    clean_up(device->context, &a);
-    clean_up(device->context, &b);
-    clean_up(device->context, &c);
+    if (status == RUNG_OK && transfers[0].stage)
+        copy_items(&transfers[0].staged, &problem->c, transfers[0].items);
+    for (int i = 0; i < OPERANDS; i++)
+        clean_up(device->context, &transfers[i]);
     return status;
 }
 
@@ -134,30 +162,40 @@ static rung_status run_on(rung_context *context, rung_device *device, const rung
     return status;
 }
 
-rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta,
-                      rung_matrix c)
+rung_status rung_multiply(rung_context *context, const rung_problem *problem)
 {
-    rung_problem problem = {alpha, a, b, beta, c};
     rung_device *device;
     context = rungi_context_of(context);
     if (!context)
         return RUNG_NO_MEMORY;
-    if (a.buffer || b.buffer || c.buffer)
-        return rungi_fail(RUNG_INVALID, "rung_gemm takes matrices in memory; for buffers make a plan "
-                          "and run it on a queue");
-    rung_status status = rung_problem_check(&problem);
+    if (!problem)
+        return rungi_fail(RUNG_INVALID, "the problem is NULL");
+    if (problem->a.buffer || problem->b.buffer || problem->c.buffer || problem->epilogue.bias.buffer ||
+        problem->epilogue.residual.buffer)
+        return rungi_fail(RUNG_INVALID, "rung_gemm and rung_multiply take matrices in memory; for buffers "
+                          "make a plan and run it on a queue");
+    rung_status status = rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
-    problem.alpha = rungi_problem_scalar(&problem, alpha);
-    problem.beta = rungi_problem_scalar(&problem, beta);
-    if (problem.alpha == 0.0) { /* what is not read is not brought over either */
-        problem.a.cols = 0;
-        problem.b.rows = 0;
+    rung_problem settled = rungi_problem_settled(problem);
+    if (settled.alpha == 0.0) { /* what is not read is not brought over either */
+        settled.a.cols = 0;
+        settled.b.rows = 0;
+        settled = rungi_problem_settled(&settled);
     }
     status = rungi_context_device(context, &device);
     if (status == RUNG_OK) {
-        status = run_on(context, device, &problem);
+        status = run_on(context, device, &settled);
         rung_device_close(device);
     }
     return status;
+}
+
+rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta,
+                      rung_matrix c)
+{
+    rung_problem problem = rung_problem_of(a, b, c);
+    problem.alpha = alpha;
+    problem.beta = beta;
+    return rung_multiply(context, &problem);
 }

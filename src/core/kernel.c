@@ -31,6 +31,7 @@ void rungi_kernel_free(rung_kernel *kernel)
 static void set_defaults(const rung_kernel *kernel, rungi_values *values)
 {
     memset(values, 0, sizeof *values);
+    values->in_bytes = RUNGI_USUAL_BYTES;
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
         values->value[i] = kernel->parameters[i].value;
 }
@@ -60,6 +61,16 @@ static rung_status make_kernel(rung_context *context, const rungi_backend *backe
     return RUNG_OK;
 }
 
+/* What it takes: what the backend does, less what the file says it does not. */
+static void set_abilities(rung_kernel *kernel, unsigned products, unsigned abilities)
+{
+    unsigned said = kernel->info.products;
+    kernel->info.products = said ? said & products : products;
+    kernel->info.abilities = abilities;
+    if (kernel->backend->abilities)
+        kernel->info.abilities |= kernel->backend->abilities(kernel);
+}
+
 rung_status rung_kernel_from_source(rung_context *context, const char *backend_name,
                                     const char *file, const char *text, rung_kernel **kernel)
 {
@@ -75,13 +86,13 @@ rung_status rung_kernel_from_source(rung_context *context, const char *backend_n
     if (index < 0)
         return RUNG_NO_DEVICE;
     const rungi_backend *backend = rungi_backends[index];
-    if (backend->source_types == 0)
+    if (backend->source_products == 0)
         return rungi_fail(RUNG_UNSUPPORTED, "the %s device compiles no files; use an OpenCL one for %s",
                           backend_name, file);
     rung_status status = make_kernel(context, backend, file, text, kernel);
     if (status != RUNG_OK)
         return status;
-    (*kernel)->info.types = backend->source_types;
+    set_abilities(*kernel, backend->source_products, 0);
     rungi_context_retain(context);
     (*kernel)->holds_context = true;
     atomic_init(&(*kernel)->references, 1);
@@ -133,7 +144,7 @@ static rung_status step_kernel(rung_context *context, int backend_index, int64_t
         (*kernel)->step = step;
         (*kernel)->info.name = step->name;
         (*kernel)->info.number = atoi(step->name);
-        (*kernel)->info.types = step->types;
+        set_abilities(*kernel, step->products, step->abilities);
     }
     *out = *kernel;
     return RUNG_OK;
@@ -209,6 +220,8 @@ static rungi_name look_up(const void *opaque, const char *name, size_t length)
         if (strlen(kernel->parameters[i].name) == length &&
             memcmp(kernel->parameters[i].name, name, length) == 0)
             return (rungi_name){.known = true, .value = names->values->value[i]};
+    if (length == strlen("IN_BYTES") && memcmp(name, "IN_BYTES", length) == 0)
+        return (rungi_name){.known = true, .value = names->values->in_bytes};
     for (int64_t i = 0; i < kernel->macro_count; i++) {
         const rungi_macro *macro = &kernel->macros[i];
         if (macro->name.length == length && memcmp(macro->name.text, name, length) == 0)
@@ -287,9 +300,24 @@ static rung_status set_values(const rung_kernel *kernel, const char *text, bool 
     return RUNG_OK;
 }
 
-rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, rungi_values *values)
+/* Whether a constraint fails for elements of the usual size too: else the parameters are
+ * sound, and just too large for this type. */
+static bool is_refused_usually(const rung_kernel *kernel, const rungi_values *values,
+                               const rung_constraint *constraint)
+{
+    rungi_values usual = *values;
+    int64_t refused = 1;
+    usual.in_bytes = RUNGI_USUAL_BYTES;
+    evaluate(kernel, &usual, rungi_slice_of(constraint->refused_if, strlen(constraint->refused_if)), true,
+             &refused);
+    return refused != 0;
+}
+
+rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int64_t in_bytes,
+                                rungi_values *values)
 {
     set_defaults(kernel, values);
+    values->in_bytes = in_bytes;
     rung_status status = set_values(kernel, text, true, values);
     if (status != RUNG_OK)
         return status;
@@ -303,8 +331,9 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, run
         if (status != RUNG_OK)
             return status;
         if (refused)
-            return rungi_fail(RUNG_INVALID, "%s refuses these parameters: %s", kernel->info.name,
-                              constraint->reason);
+            return rungi_fail(is_refused_usually(kernel, values, constraint) ? RUNG_INVALID
+                                                                             : RUNG_UNSUPPORTED,
+                              "%s refuses these parameters: %s", kernel->info.name, constraint->reason);
     }
     return RUNG_OK;
 }
@@ -322,7 +351,7 @@ void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *val
 rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)
 {
     rungi_values values;
-    return kernel ? rungi_kernel_values(kernel, parameters, &values)
+    return kernel ? rungi_kernel_values(kernel, parameters, RUNGI_USUAL_BYTES, &values)
                   : rungi_fail(RUNG_INVALID, "the kernel is NULL");
 }
 
@@ -334,7 +363,7 @@ rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *paramete
         return rungi_fail(RUNG_INVALID, "rung_kernel_evaluate needs a kernel, an expression and a "
                           "place for the value");
     *value = 0;
-    rung_status status = rungi_kernel_values(kernel, parameters, &values);
+    rung_status status = rungi_kernel_values(kernel, parameters, RUNGI_USUAL_BYTES, &values);
     if (status != RUNG_OK)
         return status;
     return rungi_kernel_number(kernel, &values, rungi_slice_of(expression, strlen(expression)), value);

@@ -53,10 +53,14 @@ struct rung_kernel {
     int64_t                 *choices;
 };
 
-/* The value of every parameter, in the kernel's order. */
+/* The value of every parameter, in the kernel's order, and what IN_BYTES stands for in
+ * the kernel's expressions: the size of an element of A and B. */
 typedef struct rungi_values {
     int64_t value[RUNGI_PARAMETERS_MAX];
+    int64_t in_bytes;
 } rungi_values;
+
+enum { RUNGI_USUAL_BYTES = 4 };
 
 /* Reads what the text says of itself into a kernel that has context, backend and
  * step set. (kernel_text.c) */
@@ -70,7 +74,8 @@ const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel);
 bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name);
 
 /* "TILE=16" over the defaults, then every constraint. */
-rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, rungi_values *values);
+rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int64_t in_bytes,
+                                rungi_values *values);
 
 /* An expression over the kernel's names, given their values. */
 rung_status rungi_kernel_number(const rung_kernel *kernel, const rungi_values *values,

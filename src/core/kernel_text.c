@@ -11,6 +11,8 @@
  *     #define NAME expression                                     a macro
  *     #include "name"                                             a header of ours
  *     // preset NAME: NAME=number,...                             a preset
+ *     // takes: PRODUCT,...                                       all it multiplies
+ *     // computes: MODE                                           if not strictly
  *     KERNEL(expression) name(                                    the function
  */
 #include "core/kernel.h"
@@ -279,6 +281,57 @@ static void read_preset(rung_kernel *kernel, rungi_slice note, char **room)
     preset->parameters = keep(rest, room);
 }
 
+/* "takes: f32,f16:f32" */
+static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
+{
+    if (list.length == 0)
+        return rungi_fail(RUNG_INVALID, "%s takes nothing; list the products behind \"takes:\"",
+                          kernel->info.file);
+    while (list.length > 0) {
+        rungi_slice word = list;
+        const char *comma = memchr(list.text, ',', list.length);
+        word.length = comma ? (size_t)(comma - list.text) : list.length;
+        list.text += word.length + (comma != NULL);
+        list.length -= word.length + (comma != NULL);
+        word = trimmed(word);
+        int product = 0;
+        while (product < RUNG_PRODUCT_COUNT && !is(word, rung_product_name((rung_product)product)))
+            product++;
+        if (product == RUNG_PRODUCT_COUNT)
+            return rungi_fail(RUNG_INVALID, "%s takes \"%.*s\", which is none of RUNG_PRODUCT_LIST",
+                              kernel->info.file, (int)word.length, word.text);
+        kernel->info.products |= 1u << product;
+    }
+    return RUNG_OK;
+}
+
+/* "computes: tf32" */
+static rung_status read_computes(rung_kernel *kernel, rungi_slice word)
+{
+    for (int i = 0; i < RUNG_COMPUTE_COUNT; i++)
+        if (is(word, rung_compute_name((rung_compute)i))) {
+            kernel->info.compute = (rung_compute)i;
+            return RUNG_OK;
+        }
+    return rungi_fail(RUNG_INVALID, "%s computes \"%.*s\", which is none of RUNG_COMPUTE_LIST",
+                      kernel->info.file, (int)word.length, word.text);
+}
+
+/* A line that is a comment and may say something of the kernel. */
+static rung_status read_note(rung_kernel *kernel, rungi_slice note, char **room)
+{
+    rungi_slice rest = note, word = take_name(&rest);
+    if (rest.length > 0 && rest.text[0] == ':') {
+        rungi_slice said = trimmed(rungi_slice_of(rest.text + 1, rest.length - 1));
+        if (is(word, "takes"))
+            return read_takes(kernel, said);
+        if (is(word, "computes"))
+            return read_computes(kernel, said);
+    }
+    read_preset(kernel, note, room);
+    return RUNG_OK;
+}
+
 /* ---- The head of the kernel ------------------------------------------------------------------- */
 
 /* Past blanks and line ends. */
@@ -393,7 +446,7 @@ rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char 
         if (line.word.length > 0)
             status = read_directive(kernel, &scan, &line, &room, &choices);
         else if (line.rest.length == 0 && scan.conditionals == 0)
-            read_preset(kernel, line.note, &room);
+            status = read_note(kernel, line.note, &room);
         else if (!has_head && scan.conditionals == 0)
             has_head = find_head(kernel, line.rest);
     }

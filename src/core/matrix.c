@@ -28,6 +28,57 @@ const char *rung_type_name(rung_type type)
     return "?";
 }
 
+rung_product rung_product_of(rung_type in, rung_type out)
+{
+    static const struct {
+        rung_type in, out;
+    } products[] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
+        if (products[i].in == in && products[i].out == out)
+            return (rung_product)i;
+    return RUNG_PRODUCT_COUNT;
+}
+
+/* The word of the list's entry, "?" outside it. */
+static const char *word_of(const char *const *words, int count, int index)
+{
+    return index >= 0 && index < count ? words[index] : "?";
+}
+
+const char *rung_product_name(rung_product product)
+{
+    static const char *const words[] = {
+#define X(in, out, sum, word) word,
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    return word_of(words, RUNG_PRODUCT_COUNT, (int)product);
+}
+
+const char *rung_compute_name(rung_compute compute)
+{
+    static const char *const words[] = {
+#define X(name, word) word,
+        RUNG_COMPUTE_LIST(X)
+#undef X
+    };
+    return word_of(words, RUNG_COMPUTE_COUNT, (int)compute);
+}
+
+const char *rung_activation_name(rung_activation activation)
+{
+    static const char *const words[] = {
+#define X(name, word) word,
+        RUNG_ACTIVATION_LIST(X)
+#undef X
+    };
+    return word_of(words, RUNG_ACTIVATION_COUNT, (int)activation);
+}
+
 rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
 {
     /* One view type serves inputs and output; only a view used as C is written. */
@@ -69,6 +120,20 @@ rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int6
     return block;
 }
 
+rung_matrix rung_matrix_repeat(rung_matrix matrix, int64_t rows, int64_t cols)
+{
+    rung_matrix repeated = matrix;
+    bool fits = rows >= 0 && cols >= 0 && (matrix.rows == rows || matrix.rows == 1) &&
+                (matrix.cols == cols || matrix.cols == 1);
+    repeated.rows = fits ? rows : -1;
+    repeated.cols = fits ? cols : -1;
+    if (matrix.rows == 1 && rows != 1)
+        repeated.row_stride = 0;
+    if (matrix.cols == 1 && cols != 1)
+        repeated.col_stride = 0;
+    return repeated;
+}
+
 bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
 {
     int64_t size = rung_type_size(matrix->type), last = 0, end = matrix->offset, bytes;
@@ -85,6 +150,22 @@ bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
                 rungi_add(last, 1, elements) && rungi_add(end, *elements, &end) &&
                 rungi_multiply(end, size, &bytes);
     return fits && (uint64_t)bytes <= PTRDIFF_MAX;
+}
+
+bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *elements)
+{
+    int64_t last = 0, end = matrix->offset, bytes;
+    if (!rungi_multiply(matrix->batch_stride, rung_type_size(matrix->type), &bytes) ||
+        !rungi_matrix_span(matrix, elements))
+        return false;
+    if (*elements == 0 || batch == 0)
+        return true;
+    for (int64_t i = 0; matrix->batch_offsets && i < batch; i++)
+        last = matrix->batch_offsets[i] > last ? matrix->batch_offsets[i] : last;
+    if (!matrix->batch_offsets && !rungi_multiply(batch - 1, matrix->batch_stride, &last))
+        return false;
+    return rungi_add(*elements, last, elements) && rungi_add(end, *elements, &end) &&
+           rungi_multiply(end, rung_type_size(matrix->type), &bytes) && (uint64_t)bytes <= PTRDIFF_MAX;
 }
 
 void *rungi_matrix_first(const rung_matrix *matrix)
@@ -109,6 +190,8 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
     dense->data = NULL;
     dense->buffer = NULL;
     dense->offset = 0;
+    dense->batch_stride = 0;
+    dense->batch_offsets = NULL;
     dense->row_stride = rows == matrix->rows ? (rows_inside ? 1 : cols) : 0;
     dense->col_stride = cols == matrix->cols ? (rows_inside ? rows : 1) : 0;
     return rungi_multiply(rows, cols, elements) &&

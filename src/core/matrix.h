@@ -16,12 +16,38 @@ static inline bool rungi_matrix_is_empty(const rung_matrix *matrix)
     return matrix->rows == 0 || matrix->cols == 0;
 }
 
+/* Elements from the view's offset to where an item of a batch begins. */
+static inline int64_t rungi_matrix_item_offset(const rung_matrix *matrix, int64_t item)
+{
+    return matrix->batch_offsets ? matrix->batch_offsets[item] : item * matrix->batch_stride;
+}
+
+/* That item as a view of its own. */
+static inline rung_matrix rungi_matrix_item(const rung_matrix *matrix, int64_t item)
+{
+    rung_matrix view = *matrix;
+    view.offset += rungi_matrix_item_offset(matrix, item);
+    view.batch_stride = 0;
+    view.batch_offsets = NULL;
+    return view;
+}
+
+/* Whether every item of a batch is the same one. */
+static inline bool rungi_matrix_is_shared(const rung_matrix *matrix)
+{
+    return !matrix->batch_offsets && matrix->batch_stride == 0;
+}
+
+/* The same as rungi_matrix_span for all items of a batch together, from the view's
+ * offset on; batch_offsets are read. */
+bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *elements);
+
 /* The address of element (0, 0) of a view with data. */
 void *rungi_matrix_first(const rung_matrix *matrix);
 
-/* Whether element (0, 0) stands at a multiple of 16 bytes; a view of nothing, or of no
- * memory yet, by its offset alone. */
-bool rungi_matrix_is_aligned(const rung_matrix *matrix);
+/* Whether element (0, 0) of every item stands at a multiple of four elements; a view of
+ * nothing, or of no memory yet, by its offset alone. */
+bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch);
 
 /* The same matrix stored with no gaps, in the order in which it already stands
  * and with its repeated rows or columns kept once: what is worth copying to a
@@ -32,7 +58,7 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
 bool rungi_matrix_is_dense(const rung_matrix *matrix);
 
 /* Copies the elements of one view over those of another of the same type and
- * shape; rows or columns that both repeat are copied once. */
+ * shape, one item; rows or columns that both repeat are copied once. */
 void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to);
 
 #endif /* RUNGI_MATRIX_H */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "core/matrix.h"
 #include "core/problem.h"
 #include "core/run.h"
@@ -14,25 +15,99 @@
 
 static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
 {
-    rung_type type = problem->c.type;
-    if (problem->a.type != type || problem->b.type != type || !(kernel->info.types & 1u << type))
+    rung_product product = rung_product_of(problem->a.type, problem->c.type);
+    if (problem->a.type != problem->b.type || product == RUNG_PRODUCT_COUNT ||
+        !(kernel->info.products & 1u << product))
         return rungi_fail(RUNG_UNSUPPORTED, "%s does not multiply %s by %s into %s", kernel->info.name,
                           rung_type_name(problem->a.type), rung_type_name(problem->b.type),
-                          rung_type_name(type));
+                          rung_type_name(problem->c.type));
     return RUNG_OK;
 }
 
-/* Makes the plan with this kernel, or says why not. Where no parameters are given, a
- * preset for this kind of device goes before the defaults. */
+static rung_status check_abilities(const rung_plan *plan, const rung_kernel *kernel)
+{
+    const rung_problem *problem = &plan->problem;
+    const rung_kernel_info *info = &kernel->info;
+    if (info->compute > problem->compute)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s computes in %s, which is less than %s", info->name,
+                          rung_compute_name(info->compute), rung_compute_name(problem->compute));
+    unsigned needed = 0;
+    if (rungi_problem_has_epilogue(problem))
+        needed |= RUNG_EPILOGUE;
+    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
+        needed |= RUNG_SCATTERED;
+    if (plan->splits_asked > 1)
+        needed |= RUNG_SPLIT;
+#define X(ability, bit, words)                                                                       \
+    if (needed & ~info->abilities & RUNG_##ability)                                                  \
+        return rungi_fail(RUNG_UNSUPPORTED, "%s is not made for " words, info->name);
+    RUNG_ABILITY_LIST(X)
+#undef X
+    return RUNG_OK;
+}
+
+/* How much of C's tiles is computed with these parameters, edges and beyond; 0 if the
+ * kernel does not take them or does not say what its tiles are. */
+static double padded_size(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    const rung_matrix *c = &plan->problem.c;
+    rungi_values values;
+    int64_t bm, bn;
+    if (rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &values) != RUNG_OK ||
+        rungi_kernel_number(kernel, &values, rungi_slice_of("BM", 2), &bm) != RUNG_OK ||
+        rungi_kernel_number(kernel, &values, rungi_slice_of("BN", 2), &bn) != RUNG_OK || bm < 1 || bn < 1)
+        return 0;
+    return (double)rungi_divide_up(c->rows, bm) * (double)bm * (double)rungi_divide_up(c->cols, bn) *
+           (double)bn;
+}
+
+enum { PRESET_NAME = 32 };
+
+/* The parameters to take where none are given: the preset for this kind of device and
+ * type of sums, or a smaller one beside it that leaves less than half as much unused. ""
+ * stands for the defaults. */
+static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[PRESET_NAME])
+{
+    const char *kind = plan->device->preset;
+    rung_type sum = rungi_problem_sum_type(&plan->problem);
+    const char *type = sum == RUNG_F32 ? NULL : rung_type_name(sum);
+    char small[PRESET_NAME];
+    *name = '\0';
+    if (kind && type)
+        snprintf(name, PRESET_NAME, "%s_%s", kind, type);
+    if (kind && !rungi_kernel_has_preset(kernel, name))
+        snprintf(name, PRESET_NAME, "%s", kind);
+    if (type && !rungi_kernel_has_preset(kernel, name))
+        snprintf(name, PRESET_NAME, "%s", type);
+    if (!rungi_kernel_has_preset(kernel, name))
+        *name = '\0';
+    double usual = padded_size(plan, kernel, name);
+    snprintf(small, sizeof small, "%s%ssmall", kind ? kind : "", kind ? "_" : "");
+    double less = rungi_kernel_has_preset(kernel, small) ? padded_size(plan, kernel, small) : 0;
+    if (less > 0 && 2 * less < usual)
+        snprintf(name, PRESET_NAME, "%s", small);
+}
+
+/* Makes the plan with this kernel, or says why not. */
 static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    const char *preset = plan->device->preset;
-    if ((!parameters || !*parameters) && preset && rungi_kernel_has_preset(kernel, preset))
-        parameters = preset;
+    char preset[PRESET_NAME];
     plan->kernel = kernel;
+    plan->info.workspace = 0;
+    plan->info.splits = 1;
     rung_status status = check_types(kernel, &plan->problem);
     if (status == RUNG_OK)
-        status = rungi_kernel_values(kernel, parameters, &plan->values);
+        status = check_abilities(plan, kernel);
+    if (status != RUNG_OK)
+        return status;
+    if (!parameters || !*parameters) {
+        rungi_error before;
+        rungi_error_save(&before);
+        default_parameters(plan, kernel, preset);
+        rungi_error_restore(&before);
+        parameters = preset;
+    }
+    status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
     if (status == RUNG_OK)
         status = plan->device->ops->plan_create(plan);
     return status;
@@ -44,7 +119,8 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
 {
     rungi_error first;
     rung_status status = try_kernel(plan, kernel, NULL);
-    if (status != RUNG_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK)
+    if (status != RUNG_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK ||
+        check_abilities(plan, kernel) != RUNG_OK)
         return status;
     rungi_error_save(&first);
     for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
@@ -83,7 +159,7 @@ static rung_status choose_kernel(rung_plan *plan)
 {
     const rungi_backend *backend = plan->device->backend;
     const char *preset = plan->device->preset;
-    rung_status status = RUNG_UNSUPPORTED;
+    rung_status status, refusal = RUNG_UNSUPPORTED;
     rungi_error before;
     rungi_error_save(&before);
     for (int round = preset ? 0 : 1; round < 2; round++) {
@@ -100,25 +176,41 @@ static rung_status choose_kernel(rung_plan *plan)
                 rungi_error_restore(&before); /* a refusal on the way is no failure */
             if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
                 return status;
+            refusal = status;
         }
     }
-    return rungi_fail(status, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
+    return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
 }
 
 /* ---- Plans ------------------------------------------------------------------------------- */
 
 static rung_matrix form_of(rung_matrix matrix)
 {
+    static const int64_t some_offsets[1] = {0}; /* a sign that there are some */
     matrix.data = NULL;
     matrix.buffer = NULL;
     matrix.offset = 0;
+    matrix.batch_offsets = matrix.batch_offsets ? some_offsets : NULL;
     return matrix;
+}
+
+/* The problem without its memory. */
+static rung_problem problem_form(const rung_problem *problem)
+{
+    rung_problem form = rungi_problem_settled(problem);
+    form.a = form_of(form.a);
+    form.b = form_of(form.b);
+    form.c = form_of(form.c);
+    form.epilogue.bias = form_of(form.epilogue.bias);
+    form.epilogue.residual = form_of(form.epilogue.residual);
+    return form;
 }
 
 static bool is_aligned(const rung_problem *problem)
 {
-    return rungi_matrix_is_aligned(&problem->a) && rungi_matrix_is_aligned(&problem->b) &&
-           rungi_matrix_is_aligned(&problem->c);
+    return rungi_matrix_is_aligned(&problem->a, problem->batch) &&
+           rungi_matrix_is_aligned(&problem->b, problem->batch) &&
+           rungi_matrix_is_aligned(&problem->c, problem->batch);
 }
 
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
@@ -160,15 +252,17 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     rung_status status = rungi_problem_check_form(problem);
     if (status != RUNG_OK)
         return status;
+    if (options && (options->splits < 0 || options->workspace < 0))
+        return rungi_fail(RUNG_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
+                          "may be negative", (long long)options->splits, (long long)options->workspace);
     rung_plan *plan = rungi_new(device->context, sizeof *plan);
     if (!plan)
         return RUNG_NO_MEMORY;
     plan->device = device;
-    plan->problem = *problem;
+    plan->problem = problem_form(problem);
     plan->aligned = is_aligned(problem);
-    plan->problem.a = form_of(problem->a);
-    plan->problem.b = form_of(problem->b);
-    plan->problem.c = form_of(problem->c);
+    plan->splits_asked = options ? options->splits : 0;
+    plan->workspace_offered = options ? options->workspace : 0;
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
         rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was refused: %s", device->info.name,
@@ -200,7 +294,7 @@ const rung_plan_info *rung_plan_describe(const rung_plan *plan)
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
-static rung_status check_view(const char *name, const rung_device *device, const rung_matrix *view)
+static rung_status check_view(const rung_device *device, const char *name, const rung_matrix *view)
 {
     if (rungi_matrix_is_empty(view))
         return RUNG_OK;
@@ -217,26 +311,34 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
 {
     if (queue->device != plan->device)
         return rungi_fail(RUNG_INVALID, "the queue is of another device than the plan");
-    if (!rungi_problem_same_form(&plan->problem, problem))
-        return rungi_fail(RUNG_INVALID, "the problem has other types, sizes or strides than the one "
-                          "the plan was made for");
-    rung_status status = check_view("A", plan->device, &problem->a);
+    rung_problem settled = rungi_problem_settled(problem);
+    if (!rungi_problem_same_form(&plan->problem, &settled))
+        return rungi_fail(RUNG_INVALID, "the problem has other types, sizes, strides, items or another "
+                          "epilogue than the one the plan was made for");
+    rung_status status = check_view(plan->device, "A", &problem->a);
     if (status == RUNG_OK)
-        status = check_view("B", plan->device, &problem->b);
+        status = check_view(plan->device, "B", &problem->b);
     if (status == RUNG_OK)
-        status = check_view("C", plan->device, &problem->c);
+        status = check_view(plan->device, "C", &problem->c);
+    if (status == RUNG_OK)
+        status = check_view(plan->device, "the bias", &problem->epilogue.bias);
+    if (status == RUNG_OK)
+        status = check_view(plan->device, "the residual", &problem->epilogue.residual);
     if (status == RUNG_OK)
         status = rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
     if (plan->needs_aligned && !is_aligned(problem))
         return rungi_fail(RUNG_INVALID, "A, B or C is less aligned than those the plan was made for, which "
-                          "began at multiples of 16 bytes; make the plan with a problem like this one");
+                          "began at multiples of four elements; make the plan with a problem like this "
+                          "one");
     if (plan->info.workspace > 0 &&
         (!options->workspace || options->workspace->device != plan->device ||
-         options->workspace->bytes < plan->info.workspace))
-        return rungi_fail(RUNG_INVALID, "the plan needs a workspace of %lld bytes on its device",
-                          (long long)plan->info.workspace);
+         options->workspace->bytes < plan->info.workspace || options->workspace->place % 16 != 0))
+        return rungi_fail(RUNG_INVALID, "the plan needs a workspace of %lld bytes on its device, at a "
+                          "multiple of 16 bytes", (long long)plan->info.workspace);
+    if (plan->info.workspace > 0 && rungi_problem_meets(&settled, options->workspace, plan->info.workspace))
+        return rungi_fail(RUNG_OVERLAP, "the workspace is memory of A, B, C or the epilogue; give it its own");
     return RUNG_OK;
 }
 
@@ -250,12 +352,10 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
         status = check_run(plan, queue, problem, options);
     if (status != RUNG_OK)
         return status;
-    rung_problem rounded = *problem;
-    rounded.alpha = rungi_problem_scalar(problem, problem->alpha);
-    rounded.beta = rungi_problem_scalar(problem, problem->beta);
+    rung_problem settled = rungi_problem_settled(problem);
     rungi_sizes sizes = {problem->c.rows, problem->c.cols,
-                         rounded.alpha == 0.0 ? 0 : problem->a.cols};
+                         settled.alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
     if (plan->device->context->verbose > 0)
-        return rungi_trace_run(plan, queue, problem, &rounded, sizes, options);
-    return plan->device->ops->plan_run(plan, queue, &rounded, sizes, options);
+        return rungi_trace_run(plan, queue, problem, &settled, sizes, options);
+    return plan->device->ops->plan_run(plan, queue, &settled, sizes, options);
 }

@@ -14,7 +14,9 @@ struct rung_plan {
     rung_plan_info     info;
     char               parameters[RUNGI_PARAMETERS_TEXT];
     char               refused[1024];
-    bool               aligned; /* the problem it was made for, to 16 bytes */
+    int64_t            splits_asked;      /* 0: as many as seem good, ... */
+    int64_t            workspace_offered; /* ... within so many bytes */
+    bool               aligned; /* the problem it was made for, to four elements */
     bool               needs_aligned; /* the device's choice */
     void              *state; /* the device's own */
 };

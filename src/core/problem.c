@@ -11,7 +11,7 @@
 
 rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c)
 {
-    return (rung_problem){.alpha = 1.0, .a = a, .b = b, .beta = 0.0, .c = c};
+    return (rung_problem){.alpha = 1.0, .a = a, .b = b, .beta = 0.0, .c = c, .batch = 1};
 }
 
 /* ---- Overlap ---------------------------------------------------------------- */
@@ -54,9 +54,19 @@ static uintptr_t place_of(const rung_matrix *matrix)
     return matrix->buffer ? matrix->buffer->place : (uintptr_t)matrix->data;
 }
 
-bool rungi_matrix_is_aligned(const rung_matrix *matrix)
+bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch)
 {
-    return (place_of(matrix) + (uintptr_t)(matrix->offset * rung_type_size(matrix->type))) % 16 == 0;
+    int64_t size = rung_type_size(matrix->type);
+    if (rungi_matrix_is_empty(matrix))
+        return true;
+    if ((place_of(matrix) + (uintptr_t)(matrix->offset * size)) % (uintptr_t)(4 * size) != 0)
+        return false;
+    if (!matrix->batch_offsets)
+        return batch < 2 || matrix->batch_stride % 4 == 0;
+    for (int64_t i = 0; i < batch; i++)
+        if (matrix->batch_offsets[i] % 4 != 0)
+            return false;
+    return true;
 }
 
 static rectangle rectangle_of(const rung_matrix *matrix)
@@ -121,11 +131,131 @@ bool rungi_matrices_overlap(const rung_matrix *x, const rung_matrix *y)
     return !same_grid || same_grid_rectangles_meet(&first, &second);
 }
 
-/* ---- Form --------------------------------------------------------------------- */
+/* One of the three directions of a batch, and how far it goes. */
+typedef struct direction {
+    int64_t stride, count;
+} direction;
 
-static rung_status check_view(const char *name, const rung_matrix *matrix)
+/* Whether a batch of strided items is nested: each stride steps over all that the
+ * smaller ones span, so no two elements meet. */
+static bool is_nested(const rung_matrix *matrix, int64_t batch)
+{
+    direction all[] = {{matrix->row_stride, matrix->rows}, {matrix->col_stride, matrix->cols},
+                       {matrix->batch_stride, batch}};
+    int64_t span = 1;
+    for (int i = 0; i < 3; i++)
+        for (int j = i + 1; j < 3; j++)
+            if (all[j].stride < all[i].stride) {
+                direction other = all[i];
+                all[i] = all[j];
+                all[j] = other;
+            }
+    for (int i = 0; i < 3; i++) {
+        if (all[i].count < 2)
+            continue;
+        if (all[i].stride < span)
+            return false;
+        span += all[i].stride * (all[i].count - 1);
+    }
+    return true;
+}
+
+/* An item is compared with so many others whose ranges meet its own; if there are more, it
+ * counts as overlapping, so that no check takes longer than a multiply. */
+enum { NEIGHBOURS_MAX = 64 };
+
+/* The first item of C, at ascending places, that ends behind `place`. */
+static int64_t first_behind(const rung_matrix *c, int64_t batch, int64_t span, int64_t place)
+{
+    int64_t low = 0, high = batch;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (rungi_matrix_item_offset(c, middle) + span > place)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Counted in bytes from C's first: where the other view begins, and whether its memory
+ * and C's are the same. */
+static bool distance_of(const rung_matrix *c, const rung_matrix *other, int64_t *bytes)
+{
+    rectangle first = rectangle_of(c), second = rectangle_of(other);
+    *bytes = (int64_t)(second.first - first.first);
+    return first.space == second.space;
+}
+
+bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64_t batch)
+{
+    int64_t distance, c_all, other_all, c_span, other_span;
+    int64_t size = rung_type_size(c->type), other_size = rung_type_size(other->type);
+    if (rungi_matrix_is_empty(c) || rungi_matrix_is_empty(other) || batch == 0 ||
+        !distance_of(c, other, &distance))
+        return false;
+    rungi_matrix_batch_span(c, batch, &c_all);
+    rungi_matrix_batch_span(other, batch, &other_all);
+    if (distance >= c_all * size || -distance >= other_all * other_size)
+        return false;
+    rungi_matrix_span(c, &c_span);
+    rungi_matrix_span(other, &other_span);
+    int64_t items = rungi_matrix_is_shared(other) ? 1 : batch;
+    for (int64_t i = 0; i < items; i++) {
+        rung_matrix item = rungi_matrix_item(other, i);
+        int64_t start = distance + (item.offset - other->offset) * other_size;
+        int64_t end = start + other_span * other_size;
+        int64_t first = first_behind(c, batch, c_span, start >= 0 ? start / size : -1);
+        for (int64_t j = first; j < batch && rungi_matrix_item_offset(c, j) * size < end; j++) {
+            rung_matrix c_item = rungi_matrix_item(c, j);
+            if (j - first >= NEIGHBOURS_MAX || rungi_matrices_overlap(&c_item, &item))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether offsets are in equal steps: then they are a stride. */
+static bool is_stride(const int64_t *offsets, int64_t batch)
+{
+    for (int64_t i = 2; i < batch; i++)
+        if (offsets[i] - offsets[i - 1] != offsets[1] - offsets[0])
+            return false;
+    return batch > 1;
+}
+
+/* Whether C's items at ascending places meet each other. */
+static bool scattered_items_meet(const rung_matrix *c, int64_t batch)
 {
     int64_t span;
+    const int64_t *offsets = c->batch_offsets;
+    if (is_stride(offsets, batch)) {
+        rung_matrix strided = *c;
+        strided.batch_stride = offsets[1] - offsets[0];
+        return !is_nested(&strided, batch);
+    }
+    rungi_matrix_span(c, &span);
+    for (int64_t i = 1; i < batch; i++) {
+        rung_matrix item = rungi_matrix_item(c, i);
+        for (int64_t j = i - 1; j >= 0 && offsets[j] + span > offsets[i]; j--) {
+            rung_matrix before = rungi_matrix_item(c, j);
+            if (i - j > NEIGHBOURS_MAX || rungi_matrices_overlap(&before, &item))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Form --------------------------------------------------------------------- */
+
+static rung_status check_view(const char *name, const rung_matrix *matrix, int64_t batch)
+{
+    int64_t span;
+    rung_matrix strided = *matrix;
+    if (matrix->batch_offsets) { /* what they hold is the memory's business */
+        strided.batch_offsets = NULL;
+        strided.batch_stride = 0;
+    }
     if (rung_type_size(matrix->type) == 0)
         return rungi_fail(RUNG_INVALID, "%s has no valid element type (%d); use RUNG_F32 or another "
                           "of RUNG_TYPE_LIST", name, (int)matrix->type);
@@ -137,10 +267,15 @@ static rung_status check_view(const char *name, const rung_matrix *matrix)
         return rungi_fail(RUNG_INVALID, "%s has strides %lld, %lld and offset %lld; none may be "
                           "negative", name, (long long)matrix->row_stride,
                           (long long)matrix->col_stride, (long long)matrix->offset);
-    if (!rungi_matrix_span(matrix, &span))
-        return rungi_fail(RUNG_TOO_LARGE, "%s, %lld x %lld with strides %lld, %lld, does not fit the "
-                          "address space", name, (long long)matrix->rows, (long long)matrix->cols,
-                          (long long)matrix->row_stride, (long long)matrix->col_stride);
+    if (matrix->batch_stride < 0)
+        return rungi_fail(RUNG_INVALID, "%s has the batch stride %lld; it may not be negative", name,
+                          (long long)matrix->batch_stride);
+    if (!rungi_matrix_batch_span(&strided, batch, &span))
+        return rungi_fail(RUNG_TOO_LARGE, "%s, %lld x %lld with strides %lld, %lld and %lld for %lld "
+                          "items, does not fit the address space", name, (long long)matrix->rows,
+                          (long long)matrix->cols, (long long)matrix->row_stride,
+                          (long long)matrix->col_stride, (long long)matrix->batch_stride,
+                          (long long)batch);
     return RUNG_OK;
 }
 
@@ -157,20 +292,68 @@ static rung_status check_scalar(const char *name, double value, rung_type type)
     return RUNG_OK;
 }
 
+static bool is_there(const rung_matrix *added)
+{
+    return !rungi_matrix_is_empty(added);
+}
+
+/* A bias or a residual. */
+static rung_status check_added(const char *name, const rung_matrix *added, const rung_problem *problem)
+{
+    const rung_matrix *c = &problem->c;
+    if (!is_there(added) && added->rows >= 0 && added->cols >= 0)
+        return RUNG_OK;
+    rung_status status = check_view(name, added, problem->batch);
+    if (status != RUNG_OK)
+        return status;
+    if (added->type != c->type || added->rows != c->rows || added->cols != c->cols)
+        return rungi_fail(RUNG_INVALID, "%s is %lld x %lld of %s; it must be %lld x %lld of %s like C "
+                          "(see rung_matrix_repeat)", name, (long long)added->rows,
+                          (long long)added->cols, rung_type_name(added->type), (long long)c->rows,
+                          (long long)c->cols, rung_type_name(c->type));
+    if (added->batch_offsets)
+        return rungi_fail(RUNG_INVALID, "%s has batch offsets; it takes a batch stride alone", name);
+    return RUNG_OK;
+}
+
+static rung_status check_epilogue(const rung_problem *problem)
+{
+    const rung_epilogue *epilogue = &problem->epilogue;
+    if ((int)epilogue->activation < 0 || epilogue->activation >= RUNG_ACTIVATION_COUNT)
+        return rungi_fail(RUNG_INVALID, "%d is no activation; use one of RUNG_ACTIVATION_LIST",
+                          (int)epilogue->activation);
+    if (epilogue->activation == RUNG_GELU && is_integer_type(problem->c.type))
+        return rungi_fail(RUNG_INVALID, "gelu has no meaning for whole numbers; use relu");
+    rung_status status = check_added("the bias", &epilogue->bias, problem);
+    return status == RUNG_OK ? check_added("the residual", &epilogue->residual, problem) : status;
+}
+
+static rung_status check_views(const rung_problem *problem)
+{
+    if (problem->batch < 0)
+        return rungi_fail(RUNG_INVALID, "the batch has %lld items; it may not be negative",
+                          (long long)problem->batch);
+    rung_status status = check_view("A", &problem->a, problem->batch);
+    if (status == RUNG_OK)
+        status = check_view("B", &problem->b, problem->batch);
+    if (status == RUNG_OK)
+        status = check_view("C", &problem->c, problem->batch);
+    return status;
+}
+
 rung_status rungi_problem_check_form(const rung_problem *problem)
 {
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
-    rung_status status = check_view("A", a);
-    if (status == RUNG_OK)
-        status = check_view("B", b);
-    if (status == RUNG_OK)
-        status = check_view("C", c);
+    rung_status status = check_views(problem);
     if (status == RUNG_OK)
         status = check_scalar("alpha", problem->alpha, c->type);
     if (status == RUNG_OK)
         status = check_scalar("beta", problem->beta, c->type);
     if (status != RUNG_OK)
         return status;
+    if ((int)problem->compute < 0 || problem->compute >= RUNG_COMPUTE_COUNT)
+        return rungi_fail(RUNG_INVALID, "%d is no compute mode; use one of RUNG_COMPUTE_LIST",
+                          (int)problem->compute);
     if (a->cols != b->rows || a->rows != c->rows || b->cols != c->cols)
         return rungi_fail(RUNG_INVALID, "A is %lld x %lld, B %lld x %lld, C %lld x %lld; A must be "
                           "m x k, B k x n and C m x n", (long long)a->rows, (long long)a->cols,
@@ -180,42 +363,123 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
         return rungi_fail(RUNG_OVERLAP, "C, %lld x %lld with strides %lld, %lld, has two elements in "
                           "one place; give it strides that keep them apart", (long long)c->rows,
                           (long long)c->cols, (long long)c->row_stride, (long long)c->col_stride);
-    return RUNG_OK;
+    if (problem->batch > 1 && !c->batch_offsets && !rungi_matrix_is_empty(c) &&
+        !is_nested(c, problem->batch))
+        return rungi_fail(RUNG_OVERLAP, "the items of C, %lld x %lld with strides %lld, %lld, are %lld "
+                          "elements apart and so may meet; give C a batch stride that keeps them apart",
+                          (long long)c->rows, (long long)c->cols, (long long)c->row_stride,
+                          (long long)c->col_stride, (long long)c->batch_stride);
+    return check_epilogue(problem);
 }
 
-double rungi_problem_scalar(const rung_problem *problem, double scalar)
+rung_type rungi_problem_sum_type(const rung_problem *problem)
 {
-    return problem->c.type == RUNG_F64 || is_integer_type(problem->c.type) ? scalar : (float)scalar;
+    switch (rung_product_of(problem->a.type, problem->c.type)) {
+#define X(in, out, sum, word) case RUNG_##in##_TO_##out: return RUNG_##sum;
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    case RUNG_PRODUCT_COUNT: break;
+    }
+    return problem->c.type;
+}
+
+static double settled_scalar(const rung_problem *problem, double scalar)
+{
+    rung_type type = rungi_problem_sum_type(problem);
+    return type == RUNG_F64 || is_integer_type(type) ? scalar : (float)scalar;
+}
+
+/* What a view of nothing says of its memory was not checked. */
+static rung_matrix settled_view(rung_matrix view)
+{
+    if (rungi_matrix_is_empty(&view))
+        return (rung_matrix){.type = view.type, .rows = view.rows, .cols = view.cols,
+                             .row_stride = view.row_stride, .col_stride = view.col_stride};
+    if (view.batch_offsets)
+        view.batch_stride = 0;
+    return view;
+}
+
+/* All that are none look alike. */
+static rung_matrix settled_added(const rung_matrix *added, rung_type type)
+{
+    return rungi_matrix_is_empty(added) ? (rung_matrix){.type = type} : *added;
+}
+
+rung_problem rungi_problem_settled(const rung_problem *problem)
+{
+    rung_problem settled = *problem;
+    settled.alpha = settled_scalar(problem, problem->alpha);
+    settled.beta = settled_scalar(problem, problem->beta);
+    settled.a = settled_view(problem->a);
+    settled.b = settled_view(problem->b);
+    settled.c = settled_view(problem->c);
+    settled.epilogue.bias = settled_added(&problem->epilogue.bias, problem->c.type);
+    settled.epilogue.residual = settled_added(&problem->epilogue.residual, problem->c.type);
+    return settled;
+}
+
+bool rungi_problem_has_epilogue(const rung_problem *problem)
+{
+    const rung_epilogue *epilogue = &problem->epilogue;
+    return epilogue->activation != RUNG_NONE || is_there(&epilogue->bias) ||
+           is_there(&epilogue->residual);
+}
+
+/* A stride between items counts where there are several. */
+static bool same_form(const rung_matrix *x, const rung_matrix *y, int64_t batch)
+{
+    return x->type == y->type && x->rows == y->rows && x->cols == y->cols &&
+           x->row_stride == y->row_stride && x->col_stride == y->col_stride &&
+           (batch < 2 || x->batch_stride == y->batch_stride) && !x->batch_offsets == !y->batch_offsets;
 }
 
 bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y)
 {
-    const rung_matrix *left[] = {&x->a, &x->b, &x->c}, *right[] = {&y->a, &y->b, &y->c};
-    for (int i = 0; i < 3; i++)
-        if (left[i]->type != right[i]->type || left[i]->rows != right[i]->rows ||
-            left[i]->cols != right[i]->cols || left[i]->row_stride != right[i]->row_stride ||
-            left[i]->col_stride != right[i]->col_stride)
-            return false;
-    return true;
+    int64_t batch = x->batch;
+    return batch == y->batch && x->compute == y->compute && same_form(&x->a, &y->a, batch) &&
+           same_form(&x->b, &y->b, batch) && same_form(&x->c, &y->c, batch) &&
+           x->epilogue.activation == y->epilogue.activation &&
+           same_form(&x->epilogue.bias, &y->epilogue.bias, batch) &&
+           same_form(&x->epilogue.residual, &y->epilogue.residual, batch);
 }
 
 /* ---- Memory --------------------------------------------------------------------- */
 
-static rung_status check_place(const char *name, const rung_matrix *matrix)
+/* Where the items of a batch begin. */
+static rung_status check_offsets(const char *name, const rung_matrix *matrix, int64_t batch,
+                                 bool ascend)
+{
+    const int64_t *offsets = matrix->batch_offsets;
+    for (int64_t i = 0; offsets && i < batch; i++) {
+        if (offsets[i] < 0)
+            return rungi_fail(RUNG_INVALID, "item %lld of %s has the offset %lld; none may be negative",
+                              (long long)i, name, (long long)offsets[i]);
+        if (ascend && i > 0 && offsets[i] < offsets[i - 1])
+            return rungi_fail(RUNG_INVALID, "the offsets of %s do not ascend at item %lld; sort the "
+                              "batch by them", name, (long long)i);
+    }
+    return RUNG_OK;
+}
+
+static rung_status check_place(const char *name, const rung_matrix *matrix, int64_t batch, bool is_c)
 {
     int64_t span, size = rung_type_size(matrix->type);
-    if (rungi_matrix_is_empty(matrix))
+    if (rungi_matrix_is_empty(matrix) || batch == 0)
         return RUNG_OK;
+    rung_status status = check_offsets(name, matrix, batch, is_c);
+    if (status != RUNG_OK)
+        return status;
     if (!matrix->data == !matrix->buffer)
         return rungi_fail(RUNG_INVALID, "%s has %s; a view has data or a buffer", name,
                           matrix->data ? "data and a buffer" : "neither data nor a buffer");
     if (place_of(matrix) % (uintptr_t)size != 0)
         return rungi_fail(RUNG_INVALID, "the memory of %s is not aligned to its element, %lld bytes",
                           name, (long long)size);
-    if (!matrix->buffer)
-        return RUNG_OK;
-    rungi_matrix_span(matrix, &span);
-    if ((matrix->offset + span) * size > matrix->buffer->bytes)
+    if (!rungi_matrix_batch_span(matrix, batch, &span))
+        return rungi_fail(RUNG_TOO_LARGE, "%s and the offsets of its items do not fit the address space",
+                          name);
+    if (matrix->buffer && (matrix->offset + span) * size > matrix->buffer->bytes)
         return rungi_fail(RUNG_INVALID, "%s ends %lld bytes into a buffer of %lld", name,
                           (long long)((matrix->offset + span) * size),
                           (long long)matrix->buffer->bytes);
@@ -224,18 +488,42 @@ static rung_status check_place(const char *name, const rung_matrix *matrix)
 
 rung_status rungi_problem_check_memory(const rung_problem *problem)
 {
-    const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
-    rung_status status = check_place("A", a);
-    if (status == RUNG_OK)
-        status = check_place("B", b);
-    if (status == RUNG_OK)
-        status = check_place("C", c);
+    const rung_matrix *c = &problem->c;
+    const struct {
+        const char        *name;
+        const rung_matrix *view;
+    } read[] = {{"A", &problem->a}, {"B", &problem->b}, {"the bias", &problem->epilogue.bias},
+                {"the residual", &problem->epilogue.residual}};
+    rung_status status = check_place("C", c, problem->batch, true);
+    for (int i = 0; status == RUNG_OK && i < 4; i++)
+        status = check_place(read[i].name, read[i].view, problem->batch, false);
     if (status != RUNG_OK)
         return status;
-    if (rungi_matrices_overlap(a, c) || rungi_matrices_overlap(b, c))
-        return rungi_fail(RUNG_OVERLAP, "C overlaps %s; multiply into another matrix and copy it",
-                          rungi_matrices_overlap(a, c) ? "A" : "B");
+    if (c->batch_offsets && !rungi_matrix_is_empty(c) && scattered_items_meet(c, problem->batch))
+        return rungi_fail(RUNG_OVERLAP, "two items of C overlap; give each memory of its own");
+    for (int i = 0; i < 4; i++)
+        if (rungi_batches_overlap(c, read[i].view, problem->batch))
+            return rungi_fail(RUNG_OVERLAP, "C overlaps %s; multiply into another matrix and copy it",
+                              read[i].name);
     return RUNG_OK;
+}
+
+bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer, int64_t bytes)
+{
+    const rung_matrix *views[] = {&problem->a, &problem->b, &problem->c, &problem->epilogue.bias,
+                                  &problem->epilogue.residual};
+    for (int i = 0; i < 5; i++) {
+        const rung_matrix *view = views[i];
+        int64_t span;
+        if (rungi_matrix_is_empty(view) || !view->buffer || view->buffer->space != buffer->space ||
+            !rungi_matrix_batch_span(view, problem->batch, &span))
+            continue;
+        int64_t size = rung_type_size(view->type);
+        uintptr_t first = place_of(view) + (uintptr_t)(view->offset * size);
+        if (first < buffer->place + (uintptr_t)bytes && buffer->place < first + (uintptr_t)(span * size))
+            return true;
+    }
+    return false;
 }
 
 rung_status rung_problem_check(const rung_problem *problem)

@@ -7,21 +7,36 @@
 
 #include "rung/rung.h"
 
-/* The form of a problem: types, sizes and strides, without its memory. */
+/* The form of a problem: types, sizes, strides, batch and epilogue, without its
+ * memory. */
 rung_status rungi_problem_check_form(const rung_problem *problem);
 
 /* The memory of a problem whose form is sound: bounds, places and overlap. */
 rung_status rungi_problem_check_memory(const rung_problem *problem);
 
-/* A scalar as the sum's type holds it: what is compared with 0 is what is used. */
-double rungi_problem_scalar(const rung_problem *problem, double scalar);
+/* The type of sums; that of C where no product is known. */
+rung_type rungi_problem_sum_type(const rung_problem *problem);
 
-/* Whether two problems have the same types, sizes and strides. */
+/* A sound problem as devices get it: scalars as the sum's type holds them, so that what is
+ * compared with 0 is what is used, and views of nothing without memory, places or a type
+ * of their own. */
+rung_problem rungi_problem_settled(const rung_problem *problem);
+
+/* Whether something follows the sum and its scalars. */
+bool rungi_problem_has_epilogue(const rung_problem *problem);
+
+/* Whether the first `bytes` of a buffer are memory that the problem reads or writes. */
+bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer, int64_t bytes);
+
+/* Whether two problems have the same form. */
 bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y);
 
 /* Whether some element of one view is some element of the other. May say yes of
  * views whose ranges meet and whose strides differ, never no of ones that meet. */
 bool rungi_matrices_overlap(const rung_matrix *x, const rung_matrix *y);
+
+/* The same for all items of a batch; those of C ascend. */
+bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64_t batch);
 
 /* Whether two index pairs of the view are the same element. */
 bool rungi_matrix_overlaps_itself(const rung_matrix *matrix);

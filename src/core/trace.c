@@ -5,6 +5,9 @@
  * would, so the time is asked for when the caller finishes the queue anyway. */
 #include "core/trace.h"
 
+#include "core/matrix.h"
+#include "core/problem.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,17 +32,58 @@ static void append(char *text, size_t capacity, const char *format, ...)
 
 /* Strides and offset that `rung verify` would not take by itself. */
 static void append_strides(char *text, size_t capacity, const char *option,
-                           const rung_matrix *matrix)
+                           const rung_matrix *matrix, int64_t batch)
 {
     rung_matrix plain = rung_matrix_of(matrix->type, matrix->rows, matrix->cols, NULL);
-    if (matrix->row_stride != plain.row_stride || matrix->col_stride != plain.col_stride)
-        append(text, capacity, " --%s %lld,%lld", option, (long long)matrix->row_stride,
-               (long long)matrix->col_stride);
-    else if (matrix->offset != 0)
-        append(text, capacity, " --%s %lld,%lld", option, (long long)plain.row_stride,
-               (long long)plain.col_stride);
-    if (matrix->offset != 0)
+    bool is_batch = batch != 1 && !matrix->batch_offsets;
+    if (matrix->row_stride == plain.row_stride && matrix->col_stride == plain.col_stride &&
+        matrix->offset == 0 && !is_batch)
+        return;
+    append(text, capacity, " --%s %lld,%lld", option, (long long)matrix->row_stride,
+           (long long)matrix->col_stride);
+    if (matrix->offset != 0 || is_batch)
         append(text, capacity, ",%lld", (long long)matrix->offset);
+    if (is_batch)
+        append(text, capacity, ",%lld", (long long)matrix->batch_stride);
+}
+
+/* What `rung verify` calls a bias of this form. */
+static const char *bias_word(const rung_matrix *bias)
+{
+    return bias->col_stride == 0 ? "bias_row" : bias->row_stride == 0 ? "bias_col" : "bias";
+}
+
+static void append_epilogue(char *text, size_t capacity, const rung_problem *problem)
+{
+    const rung_epilogue *epilogue = &problem->epilogue;
+    if (!rungi_problem_has_epilogue(problem))
+        return;
+    const char *comma = "";
+    append(text, capacity, " --epilogue ");
+    if (!rungi_matrix_is_empty(&epilogue->bias)) {
+        append(text, capacity, "%s", bias_word(&epilogue->bias));
+        comma = ",";
+    }
+    if (epilogue->activation != RUNG_NONE) {
+        append(text, capacity, "%s%s", comma, rung_activation_name(epilogue->activation));
+        comma = ",";
+    }
+    if (!rungi_matrix_is_empty(&epilogue->residual))
+        append(text, capacity, "%sresidual", comma);
+}
+
+/* All but types, sizes, strides and scalars. */
+static void append_rest(char *text, size_t capacity, const rung_plan *plan, const rung_problem *problem)
+{
+    if (problem->batch != 1)
+        append(text, capacity, " --batch %lld", (long long)problem->batch);
+    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
+        append(text, capacity, " --scattered");
+    if (problem->compute != RUNG_STRICT)
+        append(text, capacity, " --compute %s", rung_compute_name(problem->compute));
+    if (plan->info.splits > 1)
+        append(text, capacity, " --splits %lld", (long long)plan->info.splits);
+    append_epilogue(text, capacity, problem);
 }
 
 static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_problem *problem)
@@ -49,7 +93,12 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     snprintf(line->head, sizeof line->head, "rung: %s %s%s%s %lldx%lldx%lld %s ", device,
              plan->info.kernel, has_parameters ? " " : "", plan->parameters,
              (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols,
-             rung_type_name(problem->c.type));
+             rung_product_name(rung_product_of(problem->a.type, problem->c.type)));
+    if (problem->batch != 1)
+        append(line->head, sizeof line->head, "batch %lld ", (long long)problem->batch);
+    if (problem->compute != RUNG_STRICT)
+        append(line->head, sizeof line->head, "%s asked for, %s taken ",
+               rung_compute_name(problem->compute), rung_compute_name(plan->kernel->info.compute));
 
     char *tail = line->tail;
     size_t capacity = sizeof line->tail;
@@ -57,11 +106,13 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
            plan->info.kernel);
     if (has_parameters)
         append(tail, capacity, " --params %s", plan->parameters);
-    append(tail, capacity, " --dtype %s --m %lld --n %lld --k %lld", rung_type_name(problem->c.type),
+    append(tail, capacity, " --dtype %s --m %lld --n %lld --k %lld",
+           rung_product_name(rung_product_of(problem->a.type, problem->c.type)),
            (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols);
-    append_strides(tail, capacity, "a-strides", &problem->a);
-    append_strides(tail, capacity, "b-strides", &problem->b);
-    append_strides(tail, capacity, "c-strides", &problem->c);
+    append_strides(tail, capacity, "a-strides", &problem->a, problem->batch);
+    append_strides(tail, capacity, "b-strides", &problem->b, problem->batch);
+    append_strides(tail, capacity, "c-strides", &problem->c, problem->batch);
+    append_rest(tail, capacity, plan, problem);
     append(tail, capacity, " --alpha %.17g --beta %.17g; refused: %s", problem->alpha, problem->beta,
            *plan->refused ? plan->refused : "none");
 }
@@ -94,7 +145,7 @@ static void tell_done(rung_queue *queue)
 }
 
 rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
-                            const rung_problem *rounded, rungi_sizes sizes,
+                            const rung_problem *settled, rungi_sizes sizes,
                             const rung_run_options *options)
 {
     rung_context *context = plan->device->context;
@@ -105,7 +156,7 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
     if (status == RUNG_OK) {
         rung_run_options traced = *options;
         traced.signal = line->event;
-        status = plan->device->ops->plan_run(plan, queue, rounded, sizes, &traced);
+        status = plan->device->ops->plan_run(plan, queue, settled, sizes, &traced);
     }
     if (status != RUNG_OK) {
         rung_event_destroy(line->event);

@@ -18,14 +18,16 @@ typedef struct rungi_cpu_output {
     int64_t row_stride, col_stride;
 } rungi_cpu_output;
 
-/* C = alpha * A * B + beta * C with m, n > 0. A kernel reads neither A nor B
- * where k is 0, and does not read C where beta is 0. */
+/* C = alpha * A * B + beta * C with m, n > 0, and what follows it; one item of a batch.
+ * A kernel reads neither A nor B where k is 0, and does not read C where beta is 0. */
 typedef struct rungi_cpu_job {
-    rung_type        type;
+    rung_type        in, out;
     int64_t          m, n, k;
     double           alpha, beta;
     rungi_cpu_input  a, b;
     rungi_cpu_output c;
+    rungi_cpu_input  bias, residual; /* first is NULL if there is none */
+    rung_activation  activation;
 } rungi_cpu_job;
 
 typedef void rungi_cpu_kernel(const rungi_cpu_job *job);

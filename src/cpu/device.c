@@ -245,22 +245,39 @@ static void *first_element(const rung_matrix *matrix)
     return buffer_start(matrix->buffer) + matrix->offset * rung_type_size(matrix->type);
 }
 
+/* An operand of one item. */
+static rungi_cpu_input input_of(const rung_matrix *matrix, int64_t item)
+{
+    rung_matrix view = rungi_matrix_item(matrix, item);
+    if (rungi_matrix_is_empty(matrix))
+        return (rungi_cpu_input){NULL, 0, 0};
+    return (rungi_cpu_input){first_element(&view), view.row_stride, view.col_stride};
+}
+
+static rungi_cpu_job job_of(const rung_problem *problem, rungi_sizes sizes, int64_t item)
+{
+    rung_matrix c = rungi_matrix_item(&problem->c, item);
+    return (rungi_cpu_job){
+        .in = problem->a.type, .out = c.type,
+        .m = sizes.m, .n = sizes.n, .k = sizes.k,
+        .alpha = problem->alpha, .beta = problem->beta,
+        .a = input_of(&problem->a, item),
+        .b = input_of(&problem->b, item),
+        .c = {first_element(&c), c.row_stride, c.col_stride},
+        .bias = input_of(&problem->epilogue.bias, item),
+        .residual = input_of(&problem->epilogue.residual, item),
+        .activation = problem->epilogue.activation,
+    };
+}
+
 static rung_status plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                             rungi_sizes sizes, const rung_run_options *options)
 {
     (void)queue;
-    const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    rungi_cpu_kernel *kernel = (rungi_cpu_kernel *)plan->kernel->step->function;
     int64_t started = now();
-    if (sizes.m > 0 && sizes.n > 0) {
-        rungi_cpu_job job = {
-            .type = c->type,
-            .m = sizes.m, .n = sizes.n, .k = sizes.k,
-            .alpha = problem->alpha, .beta = problem->beta,
-            .a = {first_element(a), a->row_stride, a->col_stride},
-            .b = {first_element(b), b->row_stride, b->col_stride},
-            .c = {first_element(c), c->row_stride, c->col_stride},
-        };
-        rungi_cpu_kernel *kernel = (rungi_cpu_kernel *)plan->kernel->step->function;
+    for (int64_t item = 0; sizes.m > 0 && sizes.n > 0 && item < sizes.batch; item++) {
+        rungi_cpu_job job = job_of(problem, sizes, item);
         kernel(&job);
     }
     signal_event(options, started);
@@ -340,7 +357,8 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     {.name = #number "_" #step,                                 \
      .file = #number "_" #step ".c",                            \
      .source = rungi_source_cpu_##number##_##step,              \
-     .types = 1u << RUNG_F32 | 1u << RUNG_I32,                  \
+     .products = (1u << RUNG_PRODUCT_COUNT) - 1,                \
+     .abilities = RUNG_SCATTERED | RUNG_EPILOGUE,               \
      .function = (void (*)(void))rungi_cpu_##number##_##step},
 #define SIMT(number, step)
 static const rungi_ladder_step ladder[] = {

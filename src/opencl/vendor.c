@@ -12,13 +12,12 @@ enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
 
 /* Opened once and never closed, like a driver: it keeps compiled programs of its own.
  * dlopen counts, so asking again costs nothing. */
-static rungi_clblast_sgemm *find_sgemm(void)
+static bool find_function(const char *name, void *function)
 {
     void *library = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *address = library ? dlsym(library, "CLBlastSgemm") : NULL;
-    rungi_clblast_sgemm *function = NULL;
-    memcpy(&function, &address, sizeof function);
-    return function;
+    void *address = library ? dlsym(library, name) : NULL;
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
 }
 
 /* A view as BLAS has it: stored by rows, perhaps transposed, and a leading dimension
@@ -36,13 +35,14 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
 {
     rung_problem turned = rungi_simt_turned(&plan->problem);
     int c_transpose;
-    vendor->sgemm = find_sgemm();
-    if (!vendor->sgemm)
+    *vendor = (rungi_opencl_vendor){0};
+    bool found = turned.c.type == RUNG_F64 ? find_function("CLBlastDgemm", &vendor->dgemm)
+                                           : find_function("CLBlastSgemm", &vendor->sgemm);
+    if (!found)
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: libclblast.so.1 was not found; install CLBlast "
                           "(libclblast1)");
-    if (turned.c.type != RUNG_F32)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast multiplies no %s",
-                          rung_type_name(turned.c.type));
+    if (turned.batch != 1)
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: a batch is not handed to CLBlast");
     vendor->layout = ROW_MAJOR;
     if (turned.a.cols == 0 || !as_blas(&turned.a, &vendor->a_transpose, &vendor->a_ld) ||
         !as_blas(&turned.b, &vendor->b_transpose, &vendor->b_ld) ||
@@ -50,6 +50,25 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast takes matrices with one stride of one and "
                           "k above zero");
     return RUNG_OK;
+}
+
+/* The call itself: CLBlast's own status. */
+static int multiply(const rungi_opencl_vendor *vendor, const rung_problem *turned, cl_command_queue *queue,
+                    cl_event *event)
+{
+    const rung_matrix *a = &turned->a, *b = &turned->b, *c = &turned->c;
+    size_t m = (size_t)c->rows, n = (size_t)c->cols, k = (size_t)a->cols;
+    size_t a_offset = (size_t)rungi_opencl_offset(a), b_offset = (size_t)rungi_opencl_offset(b);
+    size_t c_offset = (size_t)rungi_opencl_offset(c);
+    if (vendor->dgemm)
+        return vendor->dgemm(vendor->layout, vendor->a_transpose, vendor->b_transpose, m, n, k,
+                             turned->alpha, rungi_opencl_memory(a), a_offset, vendor->a_ld,
+                             rungi_opencl_memory(b), b_offset, vendor->b_ld, turned->beta,
+                             rungi_opencl_memory(c), c_offset, vendor->c_ld, queue, event);
+    return vendor->sgemm(vendor->layout, vendor->a_transpose, vendor->b_transpose, m, n, k,
+                         (float)turned->alpha, rungi_opencl_memory(a), a_offset, vendor->a_ld,
+                         rungi_opencl_memory(b), b_offset, vendor->b_ld, (float)turned->beta,
+                         rungi_opencl_memory(c), c_offset, vendor->c_ld, queue, event);
 }
 
 rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *vendor,
@@ -61,6 +80,9 @@ rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *
     cl_command_queue native = ((rungi_opencl_queue *)queue)->queue;
     rungi_opencl_waits waits;
     cl_event marker = NULL, event = NULL;
+    if (turned.alpha == 0.0)
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast reads A and B where alpha is 0, and keeps a NaN "
+                          "that stands there");
     rungi_opencl_gather(options, &waits);
     /* A marker stands for the wait list, which CLBlast does not take, and for the
      * start: its event is that of the last of several commands. */
@@ -69,13 +91,7 @@ rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clEnqueueMarkerWithWaitList");
     rungi_cl_count(cl, RUNGI_CL_EVENT);
-    int status = vendor->sgemm(
-        vendor->layout, vendor->a_transpose, vendor->b_transpose, (size_t)turned.c.rows,
-        (size_t)turned.c.cols, (size_t)turned.a.cols, (float)turned.alpha, rungi_opencl_memory(&turned.a),
-        (size_t)rungi_opencl_offset(&turned.a), vendor->a_ld, rungi_opencl_memory(&turned.b),
-        (size_t)rungi_opencl_offset(&turned.b), vendor->b_ld, (float)turned.beta,
-        rungi_opencl_memory(&turned.c), (size_t)rungi_opencl_offset(&turned.c), vendor->c_ld, &native,
-        &event);
+    int status = multiply(vendor, &turned, &native, &event);
     if (status != 0) {
         rungi_cl_release_event(cl, marker);
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast's error %d", status);

@@ -5,15 +5,20 @@
 
 #include "opencl/opencl.h"
 
-/* CLBlastSgemm, as clblast_c.h declares it; 0 is success. */
+/* CLBlastSgemm and CLBlastDgemm, as clblast_c.h declares them; 0 is success. */
 typedef int rungi_clblast_sgemm(int layout, int a_transpose, int b_transpose, size_t m, size_t n, size_t k,
                            float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
                            size_t b_offset, size_t b_ld, float beta, cl_mem c, size_t c_offset,
                            size_t c_ld, cl_command_queue *queue, cl_event *event);
+typedef int rungi_clblast_dgemm(int layout, int a_transpose, int b_transpose, size_t m, size_t n, size_t k,
+                           double alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
+                           size_t b_offset, size_t b_ld, double beta, cl_mem c, size_t c_offset,
+                           size_t c_ld, cl_command_queue *queue, cl_event *event);
 
 /* What a vendor plan has to know. */
 typedef struct rungi_opencl_vendor {
-    rungi_clblast_sgemm *sgemm;
+    rungi_clblast_sgemm *sgemm; /* one of the two */
+    rungi_clblast_dgemm *dgemm;
     int    layout, a_transpose, b_transpose; /* CLBlast's numbers */
     size_t a_ld, b_ld, c_ld;
 } rungi_opencl_vendor;

@@ -2,24 +2,27 @@
 /* simt.c - the ladder of kernel files, and how they are made whole and launched. */
 #include "simt/simt.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/checked.h"
+#include "core/matrix.h"
+#include "core/problem.h"
 #include "sources.h"
 
 #define VENDOR(number, step)                                                        \
     {.name = #number "_" #step,                                                     \
      .file = #number "_" #step,                                                     \
      .source = "/* " #number "_" #step " - the vendor's own library, the one to beat. */\n", \
-     .types = 1u << RUNG_F32,                                                       \
+     .products = 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64,                     \
      .is_vendor = true},
 #define CPU(number, step)
 #define SIMT(number, step)                           \
     {.name = #number "_" #step,                      \
      .file = #number "_" #step ".cu",                \
      .source = rungi_source_simt_##number##_##step,  \
-     .types = RUNGI_SIMT_TYPES},
+     .products = RUNGI_SIMT_PRODUCTS},
 const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_STEPS] = {
 #include "core/ladder.def"
 };
@@ -43,6 +46,7 @@ static const struct {
     const char *name, *text;
 } headers[] = {
     {"dialect.h", rungi_source_dialect},
+    {"finish.h", rungi_source_finish},
     {"tile.h", rungi_source_tile},
     {"async.h", rungi_source_async},
 };
@@ -112,19 +116,50 @@ rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
     return RUNG_OK;
 }
 
+/* One more define, if there is room. */
+static void define(char *text, size_t capacity, const char *format, ...) RUNGI_PRINTF(3, 4);
+
+static void define(char *text, size_t capacity, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    if (used > 0 && used + 1 < capacity)
+        strcpy(text + used++, " ");
+    vsnprintf(text + used, capacity - used, format, arguments);
+    va_end(arguments);
+}
+
+/* The word of a type in -DIN_F16 and -DOUT_F32. */
+static const char *word_of(rung_type type)
+{
+    static const char *const words[] = {
+#define X(name, bytes, word) #name,
+        RUNG_TYPE_LIST(X)
+#undef X
+    };
+    return words[type];
+}
+
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
                         const rungi_simt_path *path, char *text, size_t capacity)
 {
-    size_t used = 0;
     *text = '\0';
-    for (int64_t i = 0; i < kernel->info.parameter_count && used < capacity; i++)
-        used += (size_t)snprintf(text + used, capacity - used, "%s-D%s=%lld", i ? " " : "",
-                                 kernel->parameters[i].name, (long long)values->value[i]);
-    if (path->type == RUNG_I32 && used < capacity)
-        used += (size_t)snprintf(text + used, capacity - used, " -DRUNG_I32");
-    if (path->has_paths && used < capacity)
-        snprintf(text + used, capacity - used, " -DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d",
-                 path->wide, path->guarded, path->a_along_l, path->b_along_l);
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++)
+        define(text, capacity, "-D%s=%lld", kernel->parameters[i].name, (long long)values->value[i]);
+    if (path->in != RUNG_F32 || path->out != RUNG_F32)
+        define(text, capacity, "-DIN_%s -DOUT_%s", word_of(path->in), word_of(path->out));
+    if (path->has_paths)
+        define(text, capacity, "-DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d", path->wide,
+               path->guarded, path->a_along_l, path->b_along_l);
+    if (path->split)
+        define(text, capacity, "-DSPLIT=1");
+    if (path->bias)
+        define(text, capacity, "-DBIAS=1");
+    if (path->activation != RUNG_NONE)
+        define(text, capacity, "-DACTIVATION=%d", (int)path->activation);
+    if (path->residual)
+        define(text, capacity, "-DRESIDUAL=1");
 }
 
 /* ---- Paths -------------------------------------------------------------------------------------- */
@@ -133,9 +168,13 @@ rung_problem rungi_simt_turned(const rung_problem *problem)
 {
     if (problem->c.row_stride >= problem->c.col_stride)
         return *problem;
-    return (rung_problem){problem->alpha, rung_matrix_transpose(problem->b),
-                          rung_matrix_transpose(problem->a), problem->beta,
-                          rung_matrix_transpose(problem->c)};
+    rung_problem turned = *problem;
+    turned.a = rung_matrix_transpose(problem->b);
+    turned.b = rung_matrix_transpose(problem->a);
+    turned.c = rung_matrix_transpose(problem->c);
+    turned.epilogue.bias = rung_matrix_transpose(problem->epilogue.bias);
+    turned.epilogue.residual = rung_matrix_transpose(problem->epilogue.residual);
+    return turned;
 }
 
 static bool includes(const rung_kernel *kernel, const char *header)
@@ -146,7 +185,17 @@ static bool includes(const rung_kernel *kernel, const char *header)
     return false;
 }
 
-/* Whether pieces of four along one side are 16 bytes at multiples of 16. */
+int rungi_simt_arguments(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_finish) ? RUNGI_SIMT_ALL_ARGUMENTS : RUNGI_SIMT_ARGUMENTS;
+}
+
+unsigned rungi_simt_abilities(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_finish) ? RUNG_SCATTERED | RUNG_EPILOGUE | RUNG_SPLIT : 0;
+}
+
+/* Whether pieces of four along one side begin at multiples of four. */
 static bool is_wide(const rung_matrix *matrix, bool along_rows)
 {
     int64_t unit = along_rows ? matrix->row_stride : matrix->col_stride;
@@ -159,7 +208,12 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
 {
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
     int64_t bm, bn, bk;
-    *path = (rungi_simt_path){.type = c->type, .guarded = true, .b_along_l = true};
+    *path = (rungi_simt_path){
+        .in = a->type, .out = c->type, .guarded = true, .b_along_l = true,
+        .bias = !rungi_matrix_is_empty(&problem->epilogue.bias),
+        .activation = problem->epilogue.activation,
+        .residual = !rungi_matrix_is_empty(&problem->epilogue.residual),
+    };
     path->has_paths = includes(kernel, rungi_source_tile);
     if (!path->has_paths)
         return RUNG_OK;
@@ -184,10 +238,75 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
 
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
 {
-    rungi_simt_scalar scalar = {.f32 = (float)value};
-    if (type == RUNG_I32)
+    rungi_simt_scalar scalar = {.f64 = 0};
+    if (type == RUNG_F64)
+        scalar.f64 = value;
+    else if (type == RUNG_I32)
         scalar.u32 = (uint32_t)(int64_t)value;
+    else
+        scalar.f32 = (float)value;
     return scalar;
+}
+
+/* ---- Shares of k --------------------------------------------------------------------------------- */
+
+/* A share is worth a launch of its own if it has at least so many steps of bk. */
+enum { STEPS_MIN = 16 };
+
+/* As many shares as give every unit of the device something to do. */
+static int64_t good_splits(const rung_plan *plan, int64_t blocks, int64_t k, int64_t bk)
+{
+    int64_t units = plan->device->info.compute_units, most = k / bk / STEPS_MIN;
+    int64_t splits = blocks > 0 ? units / blocks : 1;
+    return splits < most ? splits : most;
+}
+
+static bool partials_size(const rung_problem *turned, int64_t splits, int64_t *bytes)
+{
+    *bytes = rung_type_size(rungi_problem_sum_type(turned));
+    return rungi_multiply(*bytes, turned->c.rows, bytes) && rungi_multiply(*bytes, turned->c.cols, bytes) &&
+           rungi_multiply(*bytes, turned->batch, bytes) && rungi_multiply(*bytes, splits, bytes);
+}
+
+static void cut(int64_t k, int64_t splits, int64_t bk, rungi_simt_split *split)
+{
+    split->k_share = rungi_divide_up(rungi_divide_up(k, splits), bk) * bk;
+    split->splits = rungi_divide_up(k, split->k_share);
+}
+
+rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turned, int64_t blocks,
+                                int64_t bk, bool whole, rungi_simt_split *split)
+{
+    int64_t k = turned->a.cols, asked = plan->splits_asked, bytes = 0, all_blocks;
+    bool scattered = turned->a.batch_offsets || turned->b.batch_offsets || turned->c.batch_offsets;
+    *split = (rungi_simt_split){.splits = 1, .k_share = k};
+    if (scattered && (!rungi_multiply(turned->batch, 3 * (int64_t)sizeof(int64_t), &split->partials) ||
+                      split->partials > INT64_MAX - 15))
+        return rungi_fail(RUNG_TOO_LARGE, "a batch of %lld items is too large", (long long)turned->batch);
+    split->partials = rungi_divide_up(split->partials, 16) * 16;
+    split->workspace = split->partials;
+    bool can = whole && k > bk && plan->kernel->info.abilities & RUNG_SPLIT;
+    if (!can || !rungi_multiply(blocks, turned->batch, &all_blocks))
+        return RUNG_OK;
+    int64_t splits = asked > 0 ? asked : good_splits(plan, all_blocks, k, bk);
+    if (splits < 2)
+        return RUNG_OK;
+    cut(k, splits < RUNGI_SIMT_ITEMS_MAX ? splits : RUNGI_SIMT_ITEMS_MAX, bk, split);
+    bool fits = partials_size(turned, split->splits, &bytes) &&
+                rungi_add(bytes, split->partials, &split->workspace);
+    if (!fits && asked > 0)
+        return rungi_fail(RUNG_TOO_LARGE, "the partial sums of %lld shares are too large",
+                          (long long)split->splits);
+    if (split->splits == 1 || !fits || (asked == 0 && split->workspace > plan->workspace_offered))
+        *split = (rungi_simt_split){.splits = 1, .k_share = k, .partials = split->partials,
+                                    .workspace = split->partials};
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_reduce(const rung_plan *plan, rung_kernel **kernel)
+{
+    return rung_kernel_from_source(plan->device->context, plan->device->backend->name, "reduce.cu",
+                                   rungi_source_reduce, kernel);
 }
 
 /* ---- Launches ---------------------------------------------------------------------------------- */

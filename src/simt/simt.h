@@ -4,10 +4,10 @@
 #ifndef RUNGI_SIMT_H
 #define RUNGI_SIMT_H
 
-#include "core/kernel.h"
+#include "core/plan.h"
 
-/* What the dialect's in_t, sum_t and out_t can be today. */
-enum { RUNGI_SIMT_TYPES = 1u << RUNG_F32 | 1u << RUNG_I32 };
+/* The dialect's in_t, sum_t and out_t can be all of RUNG_PRODUCT_LIST. */
+enum { RUNGI_SIMT_PRODUCTS = (1u << RUNG_PRODUCT_COUNT) - 1 };
 
 /* The ladder of a backend that runs these files: its vendor's library first. */
 #define VENDOR(number, step) RUNGI_SIMT_STEP_##number,
@@ -25,11 +25,24 @@ extern const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_STEPS];
 
 /* The dialect's view_t: one layout on host and device. */
 typedef struct rungi_simt_view {
-    int64_t offset, row_stride, col_stride;
+    int64_t offset, row_stride, col_stride, batch_stride;
 } rungi_simt_view;
 
-/* m, n, k, alpha, a, its view, b, its view, beta, c, its view. */
-enum { RUNGI_SIMT_ARGUMENTS = 11 };
+/* The extra_t of finish.h, likewise. */
+typedef struct rungi_simt_extra {
+    int64_t         batch, first_item, splits, k_share, scattered, places_offset, partials_offset;
+    rungi_simt_view bias, residual;
+} rungi_simt_extra;
+
+/* m, n, k, alpha, a, its view, b, its view, beta, c, its view; and with finish.h extra,
+ * places, bias, residual, partials. */
+enum { RUNGI_SIMT_ARGUMENTS = 11, RUNGI_SIMT_ALL_ARGUMENTS = 16 };
+
+/* How many of them this kernel takes. */
+int rungi_simt_arguments(const rung_kernel *kernel);
+
+/* What a file that includes finish.h is able to do. */
+unsigned rungi_simt_abilities(const rung_kernel *kernel);
 
 /* The longest name of a kernel function. */
 enum { RUNGI_SIMT_NAME = 127 };
@@ -46,12 +59,14 @@ rung_problem rungi_simt_turned(const rung_problem *problem);
 /* Which path of a kernel a problem takes: see tile.h. A kernel without paths has the
  * one that takes anything. */
 typedef struct rungi_simt_path {
-    rung_type type;
-    bool      has_paths, wide, guarded, a_along_l, b_along_l;
+    rung_type       in, out;
+    bool            has_paths, wide, guarded, a_along_l, b_along_l;
+    bool            split, bias, residual; /* see finish.h */
+    rung_activation activation;
 } rungi_simt_path;
 
-/* For a turned problem; `aligned` says that its views begin at multiples of 16
- * bytes. */
+/* For a turned problem; `aligned` says that its views begin at multiples of four
+ * elements. */
 rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values,
                                const rung_problem *problem, bool aligned, rungi_simt_path *path);
 
@@ -59,13 +74,29 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
                         const rungi_simt_path *path, char *text, size_t capacity);
 
-/* alpha or beta as the kernel takes it: the bytes of a sum_t. */
+/* alpha or beta as the kernel takes it: the bytes of a sum_t of this type. */
 typedef union rungi_simt_scalar {
     float    f32;
+    double   f64;
     uint32_t u32;
 } rungi_simt_scalar;
 
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type);
+
+/* How k is cut, and what the workspace holds: first the places of scattered items, then
+ * the partial sums. Offsets are in bytes. */
+typedef struct rungi_simt_split {
+    int64_t splits, k_share;
+    int64_t partials, workspace;
+} rungi_simt_split;
+
+/* For the turned problem of a plan whose blocks, of one item, are so many and step by bk
+ * along k. `whole` says that one launch covers C. */
+rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turned, int64_t blocks,
+                                int64_t bk, bool whole, rungi_simt_split *split);
+
+/* The kernel that adds up shares of k, the caller's to destroy. */
+rung_status rungi_simt_reduce(const rung_plan *plan, rung_kernel **kernel);
 
 /* What one launch covers. A grid has at most so many blocks, so a very large C is
  * covered by several launches of rows x cols each, the last of them smaller. */
@@ -73,8 +104,12 @@ typedef struct rungi_simt_shape {
     int64_t threads;          /* a block */
     int64_t bm, bn;           /* rows and columns of C a block */
     int64_t rows, cols;       /* of C a launch */
-    int64_t blocks;           /* of all launches */
+    int64_t blocks;           /* of all launches, one item */
 } rungi_simt_shape;
+
+/* CUDA's limit on blocks in y, where items of a batch stand, and in z, where shares of k
+ * do. */
+enum { RUNGI_SIMT_ITEMS_MAX = 65535 };
 
 rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *values, int64_t m,
                                 int64_t n, int64_t blocks_max, rungi_simt_shape *shape);

@@ -31,20 +31,22 @@ expect() {
     grep -qF -- "$word" <<< "$said" || { echo "$what: does not say '$word': $said"; bad=1; }
 }
 
-copy=$temporary/page.md
-fresh() { cp docs/ladder/07_tile2d.md "$copy"; }
+copy=$temporary/page.md page=docs/ladder/07_tile2d.md
+fresh() { cp "$page" "$copy"; }
 
 # One digit in a table: found, told by the page's name, and left alone by --check.
-for kind in bench compile; do
+for kind in bench compile types batch; do
+    case $kind in bench | compile) page=docs/ladder/07_tile2d.md ;; *) page=docs/problems.md ;; esac
     fresh
     sed -i "/<!-- numbers: $kind /,/<!-- end -->/{/^| *[\`0-9].*[0-9] .*|\$/{s/[0-8] |/9 |/}}" "$copy"
-    cmp -s docs/ladder/07_tile2d.md "$copy" && { echo "no digit to change in $kind"; bad=1; }
+    cmp -s "$page" "$copy" && { echo "no digit to change in $kind"; bad=1; }
     cp "$copy" "$temporary/changed.md"
     expect 1 "$copy" "a changed digit ($kind)" --check "$copy"
     cmp -s "$temporary/changed.md" "$copy" || { echo "--check has written ($kind)"; bad=1; }
     expect 0 written "writing it again ($kind)" "$copy"
-    cmp -s docs/ladder/07_tile2d.md "$copy" || { echo "not written as it was ($kind)"; bad=1; }
+    cmp -s "$page" "$copy" || { echo "not written as it was ($kind)"; bad=1; }
 done
+page=docs/ladder/07_tile2d.md
 
 # What is outside the blocks is nobody's business.
 fresh

@@ -10,11 +10,11 @@ others=$(ldd "$library" | awk '{print $1}' |
 [ -z "$others" ] || { echo "it links $others"; exit 1; }
 
 shown=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort)
-declared=$(grep -oE '\brung_[a-z_]+\(' "$RUNG_SOURCE/include/rung/rung.h" | tr -d '(' | sort -u)
+declared=$(grep -oE '\brung_[a-z0-9_]+\(' "$RUNG_SOURCE/include/rung/rung.h" | tr -d '(' | sort -u)
 for name in $shown; do
     grep -qx "$name" <<< "$declared" || { echo "$name is shown and not declared"; exit 1; }
 done
-api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/rung.h" | grep -oE '\brung_[a-z_]+\(' |
+api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/rung.h" | grep -oE '\brung_[a-z0-9_]+\(' |
       tr -d '(' | sort -u)
 for name in $api; do
     grep -qx "$name" <<< "$shown" || { echo "$name is declared and not there"; exit 1; }

@@ -7,6 +7,8 @@
 # name is asserted.
 #
 #   verify_checked ARGUMENT...     sets code, json and log (files in $work)
+#
+# With uninitialized=0 it does not look for reads of what was never written.
 
 RUNG_SOURCE=${RUNG_SOURCE:-$(realpath "$(dirname "$0")/../..")}
 RUNG=${RUNG:-$RUNG_SOURCE/build/release/rung}
@@ -20,7 +22,7 @@ json=$work/verify.json log=$work/oclgrind.log
 
 verify_checked() {
     rm -f "$json" "$log"
-    OCL_ICD_VENDORS=$oclgrind_driver OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 \
+    OCL_ICD_VENDORS=$oclgrind_driver OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=${uninitialized:-1} \
         OCLGRIND_CHECK_API=1 OCLGRIND_LOCAL_MEM_SIZE=65536 OCLGRIND_LOG=$log \
         "$RUNG" verify --device opencl --json "$@" > "$json"
     code=$?

@@ -9,17 +9,22 @@ here=$(dirname "$0")
 read -r name kernel params script < <(grep "^$1 " "$here/planted.txt")
 [ "$name" = "$1" ] || { echo "planted.txt has no $1"; exit 1; }
 
+IFS=/ read -r params suite dtype <<< "$params"
+what=(--params "$params" --suite "${suite:-edges}" --dtype "${dtype:-f32}")
+# See clean.sh: places are taken for unwritten.
+[ "${suite:-}" = scattered ] && uninitialized=0
+
 source=$RUNG_SOURCE/src/simt/kernels/$kernel.cu
 cp "$source" "$work/healthy.cu"
 sed "$script" "$source" > "$work/planted.cu"
 cmp -s "$work/healthy.cu" "$work/planted.cu" && { echo "the script changes nothing"; exit 1; }
 diff "$work/healthy.cu" "$work/planted.cu"
 
-verify_checked --kernels "$work/healthy.cu" --params "$params" --suite edges
+verify_checked --kernels "$work/healthy.cu" "${what[@]}"
 if [ $code -ne 0 ] || [ -s "$log" ]; then
     echo "the healthy kernel was taken for a broken one"; cat "$json"; head -n 20 "$log"; exit 1
 fi
-verify_checked --kernels "$work/planted.cu" --params "$params" --suite edges
+verify_checked --kernels "$work/planted.cu" "${what[@]}"
 jq -e '.failures | all(.ran)' "$json" > /dev/null ||
     { echo "the planted kernel did not run"; cat "$json"; exit 1; }
 wrong=$(jq .wrong "$json") lines=$(wc -l < "$log")

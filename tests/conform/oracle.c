@@ -30,9 +30,11 @@ static void set_up(fixture *fixture, double alpha, double beta)
     for (int i = 0; i < M * N; i++)
         fixture->c0[i] = (float)lab_random_real(7, 3, (uint64_t)i);
     fixture->before = rung_matrix_of(RUNG_F32, M, N, fixture->c0);
-    fixture->problem = (rung_problem){alpha, rung_matrix_of(RUNG_F32, M, K, fixture->a),
-                                      rung_matrix_of(RUNG_F32, K, N, fixture->b), beta,
-                                      rung_matrix_of(RUNG_F32, M, N, fixture->c)};
+    fixture->problem = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, fixture->a),
+                                       rung_matrix_of(RUNG_F32, K, N, fixture->b),
+                                       rung_matrix_of(RUNG_F32, M, N, fixture->c));
+    fixture->problem.alpha = alpha;
+    fixture->problem.beta = beta;
 }
 
 /* A float sum from the front or from the back. */

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs `rung verify` on a device and holds its JSON to what it must show:
 #   verify.sh DEVICE KERNELS CASES [OPTION...]
-# every kernel of the ladder took part, at least so many kernels and cases, none
-# wrong, none skipped.
+# every kernel of the ladder, or of --kernels, took part, at least so many kernels and
+# cases, none wrong, none skipped.
 set -u
 device=$1 kernels=$2 cases=$3
 shift 3
@@ -15,8 +15,12 @@ if [ $code -eq 77 ]; then exit 77; fi
 jq -c '[.cases, .wrong, .skipped]' "$out"
 [ $code -eq 0 ] || { cat "$out"; echo "rung verify exited with $code"; exit 1; }
 
-ladder=$("$RUNG" kernels --device "$device" --json |
-         jq -r '[.kernels[] | select(.number > 0) | .kernel] | sort | join(" ")')
+list=
+for ((i = 1; i < $#; i++)); do [ "${!i}" = --kernels ] && { i=$((i + 1)); list=${!i}; }; done
+ladder=$("$RUNG" kernels --device "$device" --json | jq -r --arg list "$list" '
+    ($list | split(",") | map(select(. != "rung_gemm") | tonumber)) as $numbers |
+    [.kernels[] | select(.number > 0 and ($list == "" or (.number | IN($numbers[])))) | .kernel] |
+    sort | join(" ")')
 jq -e --arg ladder "$ladder" --argjson kernels "$kernels" --argjson cases "$cases" '
     .schema == "rung-verify/1" and .wrong == 0 and .skipped == 0 and .cases >= $cases
     and (.by_kernel | map(.cases) | add) == .cases

@@ -75,7 +75,7 @@ static void check_ladder(const char *backend, bool has_tiles)
         last_number = info->number;
         assert_string_equal(info->backend, backend);
         assert_memory_equal(info->file, info->name, strlen(info->name));
-        assert_true(info->types & 1u << RUNG_F32);
+        assert_true(info->products & 1u << RUNG_F32_TO_F32);
         if (info->number == 0)
             continue; /* the vendor's library has no file */
         assert_named_in_first_comment(info);
@@ -207,7 +207,7 @@ static void a_whole_text(void **state)
     assert_int_equal(info->number, -1);
     assert_string_equal(info->summary, "what it is about.");
     assert_string_equal(info->source, whole_text);
-    assert_int_equal(info->types, 1u << RUNG_F32 | 1u << RUNG_I32);
+    assert_int_equal(info->products, (1u << RUNG_PRODUCT_COUNT) - 1);
 
     assert_int_equal(info->parameter_count, 3);
     assert_string_equal(info->parameters[0].name, "TILE");
@@ -487,7 +487,7 @@ static void long_names_are_not_cut(void **state)
     rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel);
     if (status == RUNG_INVALID)
         return; /* refused is as good as told */
-    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
     rungi_kernel_values_text(kernel, &values, told, sizeof told);
     rung_kernel_destroy(kernel);
     assert_non_null(strstr(told, "_15=1"));
@@ -538,6 +538,102 @@ static void summaries(void **state)
     }
 }
 
+/* ---- What it is for --------------------------------------------------------------- */
+
+#define HEAD "#define BM 1\n#define BN 1\nKERNEL(1) mine(\n"
+
+static void what_a_kernel_takes(void **state)
+{
+    const struct { const char *text; unsigned products; } cases[] = {
+        {HEAD, (1u << RUNG_PRODUCT_COUNT) - 1},
+        {"// takes: f32\n" HEAD, 1u << RUNG_F32_TO_F32},
+        {"// takes: f32,f16:f32\n" HEAD, 1u << RUNG_F32_TO_F32 | 1u << RUNG_F16_TO_F32},
+        {"// takes:  i8 , bf16:f32\r\n" HEAD, 1u << RUNG_I8_TO_I32 | 1u << RUNG_BF16_TO_F32},
+        {"// takes: f16\n// takes: f64:f32\n" HEAD, 1u << RUNG_F16_TO_F16 | 1u << RUNG_F64_TO_F32},
+        {"/* takes: f16 */\n" HEAD, 1u << RUNG_F16_TO_F16},
+        {"int x; // takes: f16\n" HEAD, (1u << RUNG_PRODUCT_COUNT) - 1}, /* no line of its own */
+        {"#if 0\n// takes: f16\n#endif\n" HEAD, (1u << RUNG_PRODUCT_COUNT) - 1},
+        {"// it takes: time\n" HEAD, (1u << RUNG_PRODUCT_COUNT) - 1},
+        {HEAD "// takes: f32:f16", 1u << RUNG_F32_TO_F16},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rung_kernel *kernel = read_text(cases[i].text);
+        if (rung_kernel_describe(kernel)->products != cases[i].products)
+            fail_msg("\"%s\" takes 0x%x", cases[i].text, rung_kernel_describe(kernel)->products);
+        assert_int_equal(rung_kernel_describe(kernel)->compute, RUNG_STRICT);
+        rung_kernel_destroy(kernel);
+    }
+}
+
+static void how_a_kernel_computes(void **state)
+{
+    const struct { const char *text; rung_compute compute; } cases[] = {
+        {"// computes: strict\n" HEAD, RUNG_STRICT},
+        {"// computes: bf16x3\n" HEAD, RUNG_BF16X3},
+        {"// computes:tf32\n" HEAD, RUNG_TF32},
+        {"// takes: f32\n// computes: tf32\n" HEAD, RUNG_TF32},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rung_kernel *kernel = read_text(cases[i].text);
+        assert_int_equal(rung_kernel_describe(kernel)->compute, cases[i].compute);
+        rung_kernel_destroy(kernel);
+    }
+}
+
+/* A word that is misread would give the kernel problems it is not for. */
+static void words_that_are_none(void **state)
+{
+    const struct { const char *text, *told; } cases[] = {
+        {"// takes: f33\n", "f33"}, {"// takes: f32,f99:f32\n", "f99:f32"},
+        {"// takes: f32 f16\n", "f32 f16"}, {"// takes: f32,,f16\n", "\"\""},
+        {"// takes: F32\n", "F32"}, {"// takes: f32:f32\n", "f32:f32"},
+        {"// takes: i8:i32\n", "i8:i32"}, {"// computes: loosely\n", "loosely"},
+        {"// computes: tf32,strict\n", "tf32,strict"}, {"// computes:\n", "\"\""},
+        {"// computes: tf3\n", "tf3"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rung_kernel *kernel;
+        rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", cases[i].text,
+                                                     &kernel);
+        if (status != RUNG_INVALID || !strstr(rung_error_text(), cases[i].told))
+            fail_msg("\"%s\" gave %s: %s", cases[i].text, rung_status_name(status),
+                     rung_error_text());
+        assert_null(kernel);
+        assert_non_null(strstr(rung_error_text(), "mine.cu"));
+    }
+}
+
+/* What fits as float may not fit as double: the same tile, refused by its bytes. */
+static void elements_have_a_size(void **state)
+{
+    rungi_values values;
+    int64_t number;
+    (void)state;
+    rung_kernel *kernel = read_text("#ifndef TILE\n#define TILE 64\n#endif\n"
+                                    "#define BYTES (TILE * TILE * IN_BYTES)\n"
+                                    "#if BYTES > 16 * 1024\n#error \"the tile must fit 16 KiB\"\n#endif\n"
+                                    "KERNEL(1) mine(\n");
+    assert_int_equal(rungi_kernel_values(kernel, NULL, 4, &values), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, NULL, 8, &values), RUNG_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "16 KiB"));
+    assert_int_equal(rungi_kernel_values(kernel, "TILE=128", 8, &values), RUNG_INVALID);
+    assert_int_equal(rungi_kernel_values(kernel, "TILE=32", 8, &values), RUNG_OK);
+    assert_int_equal(rungi_kernel_number(kernel, &values, rungi_slice_of("BYTES", 5), &number), RUNG_OK);
+    assert_int_equal(number, 32 * 32 * 8);
+    assert_int_equal(rungi_kernel_values(kernel, "TILE=128", 1, &values), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, "TILE=128", 2, &values), RUNG_INVALID);
+    assert_int_equal(rung_kernel_check(kernel, NULL), RUNG_OK); /* which counts 4 */
+    assert_int_equal(value_of(kernel, NULL, "IN_BYTES"), 4);
+    rung_kernel_destroy(kernel);
+
+    assert_int_equal(rung_kernel_find(context, "opencl", "07", &kernel), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, "BM=128,BN=128,BK=32", 4, &values), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, "BM=128,BN=128,BK=32", 8, &values), RUNG_UNSUPPORTED);
+}
+
 #endif /* RUNG_WITH_OPENCL */
 
 int main(void)
@@ -564,6 +660,10 @@ int main(void)
         cmocka_unit_test(long_names_are_not_cut),
         cmocka_unit_test(carriage_returns_are_blanks),
         cmocka_unit_test(summaries),
+        cmocka_unit_test(what_a_kernel_takes),
+        cmocka_unit_test(how_a_kernel_computes),
+        cmocka_unit_test(words_that_are_none),
+        cmocka_unit_test(elements_have_a_size),
 #endif
     };
     unit_clean_environment();

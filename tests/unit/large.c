@@ -203,11 +203,92 @@ static void opencl_past_two_to_31(void **state)
     close_bench(&bench);
 }
 
+/* ---- Elements past 2^31, which of one byte fit a buffer ------------------------------- */
+
+static int8_t far_value(int64_t item, int64_t i, int64_t j)
+{
+    return (int8_t)(item * 7 + i * 3 - j * 5 - 4);
+}
+
+/* Writes a view of bytes element by element. */
+static void send_bytes(bench *bench, const rung_matrix *view, int64_t batch, int sign)
+{
+    for (int64_t item = 0; item < batch; item++)
+        for (int64_t i = 0; i < SIZE; i++)
+            for (int64_t j = 0; j < SIZE; j++) {
+                int8_t value = (int8_t)(sign * far_value(item, i, j));
+                int64_t place = view->offset + item * view->batch_stride + i * view->row_stride +
+                                j * view->col_stride;
+                assert_int_equal(rung_buffer_write(bench->queue, bench->buffer, place, 1, &value, NULL),
+                                 RUNG_OK);
+                assert_int_equal(rung_queue_finish(bench->queue), RUNG_OK);
+            }
+}
+
+static int32_t far_sum(int64_t item, int64_t i, int64_t j)
+{
+    int32_t sum = 0;
+    for (int64_t p = 0; p < SIZE; p++)
+        sum -= far_value(item, i, p) * far_value(item, p, j);
+    return sum;
+}
+
+/* Items, rows and columns so far apart that A's and B's last elements lie past 2^31. */
+static void multiply_far_bytes(bench *bench, const char *name)
+{
+    enum { ITEMS = 2 };
+    int32_t c[ITEMS][SIZE][SIZE];
+    rung_kernel *kernel;
+    rung_plan *plan;
+    rung_buffer *c_memory;
+    rung_matrix a = rung_matrix_in(RUNG_I8, SIZE, SIZE, bench->buffer, TWO_TO_31 + 1000);
+    rung_matrix b = rung_matrix_in(RUNG_I8, SIZE, SIZE, bench->buffer, 2000);
+    a.row_stride = (INT64_C(1) << 29) + 100;
+    a.batch_stride = 77;
+    b.row_stride = 50;
+    b.col_stride = 3;
+    b.batch_stride = TWO_TO_31 + 5000;
+    send_bytes(bench, &a, ITEMS, 1);
+    send_bytes(bench, &b, ITEMS, -1);
+    assert_int_equal(rung_buffer_create(bench->device, sizeof c, &c_memory), RUNG_OK);
+    rung_problem problem = rung_problem_of(a, b, rung_matrix_in(RUNG_I32, SIZE, SIZE, c_memory, 0));
+    problem.batch = ITEMS;
+    problem.c.batch_stride = SIZE * SIZE;
+    assert_int_equal(rung_kernel_find(bench->context, "opencl", name, &kernel), RUNG_OK);
+    rung_plan_options options = {.kernel = kernel, .parameters = "tiny"};
+    assert_int_equal(rung_plan_create(bench->device, &problem, &options, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_run(plan, bench->queue, &problem, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_read(bench->queue, c_memory, 0, sizeof c, c, NULL), RUNG_OK);
+    assert_int_equal(rung_queue_finish(bench->queue), RUNG_OK);
+    for (int64_t item = 0; item < ITEMS; item++)
+        for (int64_t i = 0; i < SIZE; i++)
+            for (int64_t j = 0; j < SIZE; j++)
+                assert_int_equal(c[item][i][j], far_sum(item, i, j));
+    rung_plan_destroy(plan);
+    rung_buffer_destroy(c_memory);
+}
+
+static void bytes_past_two_to_31(void **state)
+{
+    static const char *const kernels[] = {"01", "02", "03", "04", "05", "06", "07", "08", "09", "10"};
+    bench bench;
+    (void)state;
+    if (!open_bench(&bench) ||
+        rung_device_describe(bench.device)->max_buffer_bytes < TWO_TO_31 + (INT64_C(3) << 29)) {
+        close_bench(&bench);
+        skip();
+    }
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        multiply_far_bytes(&bench, kernels[i]);
+    close_bench(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_past_two_to_31),
         cmocka_unit_test(opencl_past_two_to_31),
+        cmocka_unit_test(bytes_past_two_to_31),
     };
     unit_clean_environment();
     void *memory = map_memory();

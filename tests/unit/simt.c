@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "core/matrix.h"
 #include "simt/simt.h"
 #include "sources.h"
 
@@ -78,7 +79,7 @@ static void every_element_once(void **state)
     rungi_values values;
     (void)state;
     rung_kernel *kernel = read_text("#define BM 4\n#define BN 3\nKERNEL(12) mine(\n");
-    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
     for (size_t limit = 0; limit < sizeof limits / sizeof *limits; limit++)
         for (int64_t m = 0; m <= 40; m++)
             for (int64_t n = 0; n <= 40; n++)
@@ -93,7 +94,7 @@ static void no_more_launches_than_needed(void **state)
     rungi_simt_shape shape;
     (void)state;
     rung_kernel *kernel = read_text("#define BM 4\n#define BN 3\nKERNEL(2 * 6) mine(\n");
-    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
     assert_int_equal(rungi_simt_shape_of(kernel, &values, 9, 7, 9, &shape), RUNG_OK);
     assert_int_equal(shape.threads, 12);
     assert_int_equal(shape.bm, 4);
@@ -116,7 +117,7 @@ static void sizes_at_the_ends(void **state)
     rungi_simt_shape shape;
     (void)state;
     rung_kernel *kernel = read_text("#define BM 32\n#define BN 32\nKERNEL(32) mine(\n");
-    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
     const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {INT64_MAX, 0}, {0, INT64_MAX}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_int_equal(rungi_simt_shape_of(kernel, &values, sizes[i][0], sizes[i][1], INT32_MAX,
@@ -150,7 +151,7 @@ static void files_that_say_too_little(void **state)
         rungi_values values;
         rungi_simt_shape shape;
         rung_kernel *kernel = read_text(cases[i].text);
-        assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
+        assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
         assert_int_equal(rungi_simt_shape_of(kernel, &values, 8, 8, 100, &shape), RUNG_INVALID);
         assert_non_null(strstr(rung_error_text(), cases[i].told));
         assert_non_null(strstr(rung_error_text(), "mine.cu"));
@@ -227,7 +228,7 @@ static rungi_simt_path path_of(rung_matrix a, rung_matrix b, rung_matrix c, bool
     rungi_simt_path path;
     rung_problem problem = rung_problem_of(a, b, c), turned = rungi_simt_turned(&problem);
     assert_int_equal(rung_kernel_find(context, "opencl", "08", &kernel), RUNG_OK);
-    assert_int_equal(rungi_kernel_values(kernel, "tiny", &values), RUNG_OK); /* 16 x 16 x 4 */
+    assert_int_equal(rungi_kernel_values(kernel, "tiny", RUNGI_USUAL_BYTES, &values), RUNG_OK); /* 16 x 16 x 4 */
     assert_int_equal(rungi_simt_path_of(kernel, &values, &turned, aligned, &path), RUNG_OK);
     assert_true(path.has_paths);
     return path;
@@ -357,18 +358,233 @@ static void defines(void **state)
     (void)state;
     rung_kernel *kernel = read_text("#ifndef TILE\n#define TILE 32 // 8 16\n#endif\n"
                                     "#ifndef UNROLL\n#define UNROLL 4\n#endif\n");
-    assert_int_equal(rungi_kernel_values(kernel, "UNROLL=2147483647", &values), RUNG_OK);
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.type = RUNG_F32}, text, sizeof text);
+    assert_int_equal(rungi_kernel_values(kernel, "UNROLL=2147483647", RUNGI_USUAL_BYTES, &values), RUNG_OK);
+    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, text, sizeof text);
     assert_string_equal(text, "-DTILE=32 -DUNROLL=2147483647");
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.type = RUNG_F32}, cut, sizeof cut);
+    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, cut, sizeof cut);
     assert_true(strlen(cut) < sizeof cut);
     rung_kernel_destroy(kernel);
 
     kernel = read_text("");
-    assert_int_equal(rungi_kernel_values(kernel, NULL, &values), RUNG_OK);
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.type = RUNG_F32}, text, sizeof text);
+    assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
+    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, text, sizeof text);
     assert_string_equal(text, "");
     rung_kernel_destroy(kernel);
+}
+
+/* The text of the defines for a file of no parameters. */
+static const char *defines_of(rungi_simt_path path)
+{
+    static char text[256];
+    rungi_values values;
+    rung_kernel *kernel = read_text("");
+    assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
+    rungi_simt_defines(kernel, &values, &path, text, sizeof text);
+    rung_kernel_destroy(kernel);
+    return text;
+}
+
+/* Each word names one program of its own: one left out computes something else. */
+static void defines_say_types_and_epilogue(void **state)
+{
+    (void)state;
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F16, .out = RUNG_F16}),
+                        "-DIN_F16 -DOUT_F16");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_BF16, .out = RUNG_F32}),
+                        "-DIN_BF16 -DOUT_F32");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_BF16}),
+                        "-DIN_F32 -DOUT_BF16");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F64, .out = RUNG_F32}),
+                        "-DIN_F64 -DOUT_F32");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_I8, .out = RUNG_I32}),
+                        "-DIN_I8 -DOUT_I32");
+    assert_string_equal(defines_of((rungi_simt_path){.split = true}), "-DSPLIT=1");
+    assert_string_equal(defines_of((rungi_simt_path){.bias = true}), "-DBIAS=1");
+    assert_string_equal(defines_of((rungi_simt_path){.residual = true}), "-DRESIDUAL=1");
+    assert_string_equal(defines_of((rungi_simt_path){.activation = RUNG_RELU}), "-DACTIVATION=1");
+    assert_string_equal(defines_of((rungi_simt_path){.activation = RUNG_GELU}), "-DACTIVATION=2");
+    const char *all = defines_of((rungi_simt_path){
+        .in = RUNG_F16, .out = RUNG_F32, .has_paths = true, .guarded = true, .a_along_l = true,
+        .split = true, .bias = true, .activation = RUNG_GELU, .residual = true});
+    assert_string_equal(all, "-DIN_F16 -DOUT_F32 -DWIDE=0 -DGUARDED=1 -DA_ALONG_L=1 -DB_ALONG_L=0 "
+                             "-DSPLIT=1 -DBIAS=1 -DACTIVATION=2 -DRESIDUAL=1");
+    assert_non_null(strstr(rungi_source_finish, "ACTIVATION == 1")); /* where the numbers are read */
+}
+
+/* ---- Batches and epilogues -------------------------------------------------------- */
+
+/* A wide kernel moves four elements at once of every item, so each must begin where
+ * four may be moved. */
+static void every_item_must_be_aligned(void **state)
+{
+    static float memory[64];
+    static const int64_t even[] = {0, 4, 12}, odd[] = {0, 4, 6};
+    (void)state;
+    rung_matrix view = of(4, 8);
+    assert_true(rungi_matrix_is_aligned(&view, 1)); /* no memory yet */
+    view.batch_stride = 32;
+    assert_true(rungi_matrix_is_aligned(&view, 3));
+    for (int64_t stride = 33; stride < 36; stride++) {
+        view.batch_stride = stride;
+        assert_false(rungi_matrix_is_aligned(&view, 3));
+        assert_true(rungi_matrix_is_aligned(&view, 1)); /* a step that is never taken */
+    }
+    view.batch_stride = 33;
+    view.batch_offsets = even; /* then the stride does not count */
+    assert_true(rungi_matrix_is_aligned(&view, 3));
+    view.batch_offsets = odd;
+    assert_false(rungi_matrix_is_aligned(&view, 3));
+    assert_true(rungi_matrix_is_aligned(&view, 2));
+    view = of(4, 8);
+    view.offset = 2;
+    assert_false(rungi_matrix_is_aligned(&view, 1));
+    view.data = (void *)(((uintptr_t)memory + 15) / 16 * 16);
+    view.offset = 4;
+    assert_true(rungi_matrix_is_aligned(&view, 1));
+    view.data = (float *)view.data + 1;
+    assert_false(rungi_matrix_is_aligned(&view, 1));
+    view.offset = 3; /* and back */
+    assert_true(rungi_matrix_is_aligned(&view, 1));
+    view.type = RUNG_F64; /* four of which are 32 bytes */
+    view.data = (void *)(((uintptr_t)memory + 31) / 32 * 32 + 16);
+    view.offset = 0;
+    assert_false(rungi_matrix_is_aligned(&view, 1));
+}
+
+static rung_problem batch_of_three(void)
+{
+    rung_problem problem = rung_problem_of(of(32, 8), of(8, 16), of(32, 16));
+    problem.batch = 3;
+    problem.a.batch_stride = 32 * 8;
+    problem.b.batch_stride = 8 * 16;
+    problem.c.batch_stride = 32 * 16;
+    return problem;
+}
+
+/* What a plan compiles for a problem and types, without a device. */
+static void paths_know_the_epilogue(void **state)
+{
+    rung_kernel *kernel;
+    rungi_values values;
+    rungi_simt_path path;
+    (void)state;
+    assert_int_equal(rung_kernel_find(context, "opencl", "08", &kernel), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, "tiny", RUNGI_USUAL_BYTES, &values), RUNG_OK);
+    rung_problem problem = batch_of_three();
+    assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
+    assert_true(path.wide && !path.bias && !path.residual && path.activation == RUNG_NONE);
+    assert_false(path.split); /* which is decided later */
+    problem.epilogue.bias = rung_matrix_repeat(of(1, 16), 32, 16);
+    assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
+    assert_true(path.wide && path.bias && !path.residual);
+    problem.epilogue.bias = (rung_matrix){0};
+    problem.epilogue.residual = of(32, 16);
+    problem.epilogue.activation = RUNG_GELU;
+    assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
+    assert_true(!path.bias && path.residual && path.activation == RUNG_GELU);
+    problem = batch_of_three();
+    problem.a.type = problem.b.type = RUNG_F16;
+    assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
+    assert_int_equal(path.in, RUNG_F16);
+    assert_int_equal(path.out, RUNG_F32);
+    assert_int_equal(rung_kernel_find(context, "opencl", "01", &kernel), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
+    assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
+    assert_false(path.has_paths || path.wide);
+    assert_int_equal(path.in, RUNG_F16); /* types are for every kernel */
+}
+
+/* Field by field: what stands between them is nobody's. */
+static void assert_same(const rung_matrix *x, const rung_matrix *y)
+{
+    assert_int_equal(x->type, y->type);
+    assert_int_equal(x->rows, y->rows);
+    assert_int_equal(x->cols, y->cols);
+    assert_int_equal(x->row_stride, y->row_stride);
+    assert_int_equal(x->col_stride, y->col_stride);
+    assert_int_equal(x->offset, y->offset);
+    assert_int_equal(x->batch_stride, y->batch_stride);
+    assert_ptr_equal(x->batch_offsets, y->batch_offsets);
+}
+
+static void assert_turned(const rung_matrix *view, const rung_matrix *from)
+{
+    rung_matrix expected = rung_matrix_transpose(*from);
+    assert_same(view, &expected);
+}
+
+/* (A B)^T = B^T A^T, and what is added is turned with it. */
+static void turned_problems(void **state)
+{
+    static const int64_t of_a[3] = {0, 300, 600};
+    (void)state;
+    rung_problem problem = batch_of_three();
+    problem.epilogue.bias = rung_matrix_repeat(of(1, 16), 32, 16);
+    problem.epilogue.residual = rung_matrix_repeat(of(32, 1), 32, 16);
+    problem.epilogue.residual.batch_stride = 32;
+    problem.epilogue.activation = RUNG_RELU;
+    problem.a.batch_offsets = of_a;
+    rung_problem same = rungi_simt_turned(&problem);
+    assert_same(&same.a, &problem.a);
+    assert_same(&same.b, &problem.b);
+    assert_same(&same.c, &problem.c);
+    assert_same(&same.epilogue.bias, &problem.epilogue.bias);
+    problem.c.row_stride = 1;
+    problem.c.col_stride = 32;
+    rung_problem turned = rungi_simt_turned(&problem);
+    assert_turned(&turned.a, &problem.b);
+    assert_turned(&turned.b, &problem.a); /* with its offsets */
+    assert_turned(&turned.c, &problem.c);
+    assert_turned(&turned.epilogue.bias, &problem.epilogue.bias);
+    assert_turned(&turned.epilogue.residual, &problem.epilogue.residual);
+    assert_int_equal(turned.batch, 3);
+    assert_int_equal(turned.epilogue.activation, RUNG_RELU);
+    assert_ptr_equal(turned.b.batch_offsets, of_a);
+}
+
+/* Bits of a float mean nothing to a kernel that sums in double or in whole numbers. */
+static void scalars_in_the_type_of_sums(void **state)
+{
+    (void)state;
+    assert_true(rungi_simt_scalar_of(0.1, RUNG_F32).f32 == 0.1f);
+    assert_true(rungi_simt_scalar_of(0.1, RUNG_F64).f64 == 0.1);
+    assert_int_equal(rungi_simt_scalar_of(-3, RUNG_I32).u32, UINT32_MAX - 2);
+    assert_int_equal(rungi_simt_scalar_of(INT32_MIN, RUNG_I32).u32, 0x80000000u);
+}
+
+/* ---- Presets that plans take by themselves ---------------------------------------- */
+
+/* As the header names them: for kind and type, for the kind, for the type, none. */
+static const char *usual_preset(const rung_kernel *kernel, const char *kind, const char *type)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "%s_%s", kind, type);
+    if (*kind && *type && rungi_kernel_has_preset(kernel, name))
+        return name;
+    if (*kind && rungi_kernel_has_preset(kernel, kind))
+        return kind;
+    return *type && rungi_kernel_has_preset(kernel, type) ? type : "";
+}
+
+/* Where a plan is given no parameters those must fit, whatever the elements' size: a
+ * kernel that refuses its own preset ends the search for a kernel. */
+static void presets_fit_the_types_they_are_for(void **state)
+{
+    static const char *const kinds[] = {"", "cpu"};
+    static const struct { const char *sum; int64_t in_bytes; } types[] = {
+        {"", 4}, {"", 2}, {"f64", 8}, {"i32", 4}, {"i32", 1}};
+    rung_kernel *kernel;
+    (void)state;
+    for (int64_t i = 0; rung_kernel_at(context, "opencl", i, &kernel) == RUNG_OK; i++)
+        for (int kind = 0; kind < 2; kind++)
+            for (int type = 0; type < 5; type++) {
+                rungi_values values;
+                const char *preset = usual_preset(kernel, kinds[kind], types[type].sum);
+                if (rungi_kernel_values(kernel, preset, types[type].in_bytes, &values) != RUNG_OK)
+                    fail_msg("%s with \"%s\" and elements of %d bytes: %s",
+                             rung_kernel_describe(kernel)->name, preset, (int)types[type].in_bytes,
+                             rung_error_text());
+            }
 }
 
 int main(void)
@@ -386,6 +602,12 @@ int main(void)
         cmocka_unit_test(an_include_in_a_comment_is_none),
         cmocka_unit_test(file_names_are_strings),
         cmocka_unit_test(defines),
+        cmocka_unit_test(defines_say_types_and_epilogue),
+        cmocka_unit_test(every_item_must_be_aligned),
+        cmocka_unit_test(paths_know_the_epilogue),
+        cmocka_unit_test(turned_problems),
+        cmocka_unit_test(scalars_in_the_type_of_sums),
+        cmocka_unit_test(presets_fit_the_types_they_are_for),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -42,6 +42,6 @@ rung_01_naive(index_t m, index_t n, index_t k,
 
     sum_t sum = 0;
     for (index_t i = 0; i < k; i++)
-        sum += (sum_t)a[at(a_view, row, i)] * (sum_t)b[at(b_view, i, col)];
+        sum += widen(a[at(a_view, row, i)]) * widen(b[at(b_view, i, col)]);
     store(&c[at(c_view, row, col)], alpha, sum, beta);
 }

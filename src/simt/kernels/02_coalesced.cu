@@ -51,8 +51,8 @@ rung_02_coalesced(index_t m, index_t n, index_t k,
     index_t i = 0;
     for (; i + UNROLL <= k; i += UNROLL)
         for (uint step = 0; step < UNROLL; step++)
-            sum += (sum_t)a[at(a_view, row, i + step)] * (sum_t)b[at(b_view, i + step, col)];
+            sum += widen(a[at(a_view, row, i + step)]) * widen(b[at(b_view, i + step, col)]);
     for (; i < k; i++)
-        sum += (sum_t)a[at(a_view, row, i)] * (sum_t)b[at(b_view, i, col)];
+        sum += widen(a[at(a_view, row, i)]) * widen(b[at(b_view, i, col)]);
     store(&c[at(c_view, row, col)], alpha, sum, beta);
 }

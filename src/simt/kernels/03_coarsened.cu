@@ -50,11 +50,11 @@ rung_03_coarsened(index_t m, index_t n, index_t k,
     for (uint j = 0; j < COLUMNS; j++)
         sum[j] = 0;
     for (index_t i = 0; i < k; i++) {
-        const sum_t a_value = (sum_t)a[at(a_view, row, i)];
+        const sum_t a_value = widen(a[at(a_view, row, i)]);
 #pragma unroll
         for (uint j = 0; j < COLUMNS; j++)
             if (col + j < n)
-                sum[j] += a_value * (sum_t)b[at(b_view, i, col + j)];
+                sum[j] += a_value * widen(b[at(b_view, i, col + j)]);
     }
 #pragma unroll
     for (uint j = 0; j < COLUMNS; j++)

@@ -53,7 +53,7 @@ rung_04_shared(index_t m, index_t n, index_t k,
         __syncthreads();
 
         for (uint i = 0; i < TILE; i++)
-            sum += (sum_t)a_tile[tile_row][i] * (sum_t)b_tile[i][tile_col];
+            sum += widen(a_tile[tile_row][i]) * widen(b_tile[i][tile_col]);
         __syncthreads();
     }
 

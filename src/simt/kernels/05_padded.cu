@@ -70,7 +70,7 @@ rung_05_padded(index_t m, index_t n, index_t k,
         b_next = load_or_zero(b, b_view, k0 + BK + tile_row, col, k, n);
         for (uint i = 0; i < TILE; i += UNROLL)
             for (uint step = 0; step < UNROLL; step++)
-                sum += (sum_t)a_tile[tile_row][i + step] * (sum_t)b_tile[i + step][tile_col];
+                sum += widen(a_tile[tile_row][i + step]) * widen(b_tile[i + step][tile_col]);
         __syncthreads();
     }
 

@@ -37,7 +37,7 @@
 #if THREADS > 1024
 #error "BM/TM*BN threads must fit a block of 1024"
 #endif
-#if (BM + BN) * BK * 4 > 48 * 1024
+#if (BM + BN) * BK * IN_BYTES > 48 * 1024
 #error "the tiles must fit 48 KiB of shared memory"
 #endif
 
@@ -72,10 +72,10 @@ rung_06_tile1d(index_t m, index_t n, index_t k,
 
 #pragma unroll
         for (uint step = 0; step < BK; step++) {
-            const sum_t b_value = (sum_t)b_tile[step * BN + tile_col];
+            const sum_t b_value = widen(b_tile[step * BN + tile_col]);
 #pragma unroll
             for (uint i = 0; i < TM; i++)
-                sum[i] += (sum_t)a_tile[(tile_row + i) * BK + step] * b_value;
+                sum[i] += widen(a_tile[(tile_row + i) * BK + step]) * b_value;
         }
         __syncthreads();
     }

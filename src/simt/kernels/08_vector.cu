@@ -15,6 +15,7 @@
  * they become four single ones.
  */
 #include "dialect.h"
+#include "finish.h"
 #include "tile.h"
 
 #ifndef BM
@@ -35,6 +36,7 @@
 #ifndef PAD
 #define PAD 0 // 0 4 5
 #endif
+// preset f64: BM=64,BN=64,BK=16,TM=4,TN=4
 // preset tiny: BM=16,BN=16,BK=4,TM=4,TN=4
 // preset pad5: PAD=5
 // preset small: BM=64,BN=64,BK=16,TM=4,TN=4
@@ -57,7 +59,7 @@
 #if BM * BK % (4 * THREADS) != 0 || BN * BK % (4 * THREADS) != 0
 #error "each thread must load as many pieces of four as any other"
 #endif
-#if (BM + BN + PAD) * BK * 4 > 48 * 1024
+#if (BM + BN + PAD) * BK * IN_BYTES > 48 * 1024
 #error "the tiles must fit 48 KiB of shared memory"
 #endif
 
@@ -67,10 +69,13 @@ KERNEL(THREADS)
 rung_08_vector(index_t m, index_t n, index_t k,
                sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
                GLOBAL const in_t *__restrict__ b, view_t b_view,
-               sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)
+               sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view,
+               extra_t extra, GLOBAL const index_t *__restrict__ places,
+               GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
+               GLOBAL sum_t *__restrict__ partials)
 {
-    __shared__ __align__(16) in_t a_tile[BK * BM];
-    __shared__ __align__(16) in_t b_tile[BK * LDB];
+    __shared__ __align__(32) in_t a_tile[BK * BM];
+    __shared__ __align__(32) in_t b_tile[BK * LDB];
 
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;
@@ -80,15 +85,17 @@ rung_08_vector(index_t m, index_t n, index_t k,
     const uint tile_row = threadIdx.x / (BN / TN) * TM;
     const uint tile_col = threadIdx.x % (BN / TN) * TN;
 
+    view_t a_share = a_view, b_share = b_view, c_item = c_view;
+    const index_t share = take_share(&a_share, &b_share, &c_item, k, extra, places);
     sum_t sum[TM * TN];
     sum_t a_part[TM], b_part[TN];
 #pragma unroll
     for (uint i = 0; i < TM * TN; i++)
         sum[i] = 0;
 
-    for (index_t k0 = 0; k0 < k; k0 += BK) {
-        bring(a_tile, BM, BM, BK, THREADS, a, a_view, row0, k0, m, k, A_ALONG_L);
-        bring(b_tile, LDB, BN, BK, THREADS, b, flipped(b_view), col0, k0, n, k, B_ALONG_L);
+    for (index_t k0 = 0; k0 < share; k0 += BK) {
+        bring(a_tile, BM, BM, BK, THREADS, a, a_share, row0, k0, m, share, A_ALONG_L);
+        bring(b_tile, LDB, BN, BK, THREADS, b, flipped(b_share), col0, k0, n, share, B_ALONG_L);
         __syncthreads();
 
         EACH_STEP
@@ -108,10 +115,10 @@ rung_08_vector(index_t m, index_t n, index_t k,
         __syncthreads();
     }
 
+    const output_t output = output_of(c, c_item, m, n, alpha, beta, extra, bias, residual, partials);
 #pragma unroll
     for (uint i = 0; i < TM; i++)
 #pragma unroll
         for (uint j = 0; j < TN; j += 4)
-            store4(c, c_view, row0 + tile_row + i, col0 + tile_col + j, m, n, alpha, &sum[i * TN + j],
-                   beta);
+            finish4(&output, row0 + tile_row + i, col0 + tile_col + j, &sum[i * TN + j]);
 }

@@ -14,6 +14,7 @@
  * that follows its use.
  */
 #include "dialect.h"
+#include "finish.h"
 #include "tile.h"
 
 #ifndef BM
@@ -44,6 +45,7 @@
 #ifndef CHECKED
 #define CHECKED 0 // 0 1
 #endif
+// preset f64: BM=64,BN=64,BK=8,WM=32,WN=32,TM=4,TN=8,STAGES=3
 // preset tiny: BM=32,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4,STAGES=3
 // preset wide: BM=128,BN=256,BK=8,WM=64,WN=64,TM=16,TN=8,STAGES=3
 // preset small: BM=64,BN=64,BK=8,WM=32,WN=32,TM=8,TN=4,STAGES=3
@@ -74,8 +76,12 @@
 #if BM * BK % (4 * THREADS) != 0 || BN * BK % (4 * THREADS) != 0
 #error "each thread must load as many pieces of four as any other"
 #endif
-#if (LDA + LDB) * BK * 4 * STAGES > 48 * 1024
+#if (LDA + LDB) * BK * IN_BYTES * STAGES > 48 * 1024
 #error "the stages must fit 48 KiB of shared memory"
+#endif
+
+#if CHECKED && (STAGES - 1) * (BM + BN) * BK / THREADS > 256
+#error "with CHECKED=1 a thread has at most 256 copies under way"
 #endif
 
 #include "async.h"
@@ -95,10 +101,13 @@ KERNEL(THREADS)
 rung_10_pipeline(index_t m, index_t n, index_t k,
                  sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
                  GLOBAL const in_t *__restrict__ b, view_t b_view,
-                 sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)
+                 sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view,
+                 extra_t extra, GLOBAL const index_t *__restrict__ places,
+                 GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
+                 GLOBAL sum_t *__restrict__ partials)
 {
-    __shared__ __align__(16) in_t a_tiles[STAGES * BK * LDA];
-    __shared__ __align__(16) in_t b_tiles[STAGES * BK * LDB];
+    __shared__ __align__(32) in_t a_tiles[STAGES * BK * LDA];
+    __shared__ __align__(32) in_t b_tiles[STAGES * BK * LDB];
 
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;
@@ -109,30 +118,32 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
     const uint tile_row = warp / (BN / WN) * WM + lane / (WN / TN) * 4;
     const uint tile_col = warp % (BN / WN) * WN + lane % (WN / TN) * 4;
 
+    view_t a_share = a_view, b_share = b_view, c_item = c_view;
+    const index_t share = take_share(&a_share, &b_share, &c_item, k, extra, places);
     sum_t sum[TM * TN];
     sum_t a_part[2][TM], b_part[2][TN];
 #pragma unroll
     for (uint i = 0; i < TM * TN; i++)
         sum[i] = 0;
 
-    const index_t tiles = (k + BK - 1) / BK;
-    const index_t first = k - (tiles - 1) * BK; /* k's share of the first tile */
+    const index_t tiles = (share + BK - 1) / BK;
+    const index_t first = share - (tiles - 1) * BK; /* the first tile's part of it */
     copies_t copies;
     copies_init(&copies);
 
     /* The first tile has an edge along k, those after it begin behind that edge. */
     if (tiles > 0) {
-        bring_async(&copies, a_tiles, LDA, BM, BK, THREADS, a, a_view, row0, 0, m, first, A_ALONG_L, 1);
-        bring_async(&copies, b_tiles, LDB, BN, BK, THREADS, b, flipped(b_view), col0, 0, n, first,
+        bring_async(&copies, a_tiles, LDA, BM, BK, THREADS, a, a_share, row0, 0, m, first, A_ALONG_L, 1);
+        bring_async(&copies, b_tiles, LDB, BN, BK, THREADS, b, flipped(b_share), col0, 0, n, first,
                     B_ALONG_L, 1);
     }
     copies_commit(&copies);
     for (uint stage = 1; stage < STAGES - 1; stage++) {
         const index_t k0 = first + (index_t)(stage - 1) * BK;
         if (stage < tiles) {
-            bring_async(&copies, &a_tiles[stage * BK * LDA], LDA, BM, BK, THREADS, a, a_view, row0, k0,
+            bring_async(&copies, &a_tiles[stage * BK * LDA], LDA, BM, BK, THREADS, a, a_share, row0, k0,
                         m, 0, A_ALONG_L, 0);
-            bring_async(&copies, &b_tiles[stage * BK * LDB], LDB, BN, BK, THREADS, b, flipped(b_view),
+            bring_async(&copies, &b_tiles[stage * BK * LDB], LDB, BN, BK, THREADS, b, flipped(b_share),
                         col0, k0, n, 0, B_ALONG_L, 0);
         }
         copies_commit(&copies);
@@ -144,9 +155,9 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
         __syncthreads();
         if (tile + STAGES - 1 < tiles) {
             const index_t k0 = first + (tile + STAGES - 2) * BK;
-            bring_async(&copies, &a_tiles[next * BK * LDA], LDA, BM, BK, THREADS, a, a_view, row0, k0, m,
+            bring_async(&copies, &a_tiles[next * BK * LDA], LDA, BM, BK, THREADS, a, a_share, row0, k0, m,
                         0, A_ALONG_L, 0);
-            bring_async(&copies, &b_tiles[next * BK * LDB], LDB, BN, BK, THREADS, b, flipped(b_view),
+            bring_async(&copies, &b_tiles[next * BK * LDB], LDB, BN, BK, THREADS, b, flipped(b_share),
                         col0, k0, n, 0, B_ALONG_L, 0);
         }
         copies_commit(&copies); /* an empty group keeps the count of those to wait for */
@@ -169,10 +180,11 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
         next = next + 1 == STAGES ? 0 : next + 1;
     }
 
+    const output_t output = output_of(c, c_item, m, n, alpha, beta, extra, bias, residual, partials);
 #pragma unroll
     for (uint i = 0; i < TM; i++)
 #pragma unroll
         for (uint j = 0; j < TN; j += 4)
-            store4(c, c_view, row0 + tile_row + i / 4 * (4 * (WM / TM)) + i % 4,
-                   col0 + tile_col + j * (WN / TN), m, n, alpha, &sum[i * TN + j], beta);
+            finish4(&output, row0 + tile_row + i / 4 * (4 * (WM / TM)) + i % 4,
+                   col0 + tile_col + j * (WN / TN), &sum[i * TN + j]);
 }

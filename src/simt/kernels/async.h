@@ -3,12 +3,13 @@
  *
  *   copies_t               what a thread has under way; one at a kernel's top
  *   copy_async(...)        one element, or zero where it is outside
- *   copy4_async(...)       16 bytes
+ *   copy4_async(...)       four neighbours
  *   copies_commit(...)     those since the last commit become a group
  *   copies_wait(...)       until all but the newest `left` groups have arrived
  *
  * A copy may be used only after a wait, and by other threads only after a barrier
- * behind it. On sm_80 and later these are cp.async. Elsewhere a copy is done as it is
+ * behind it. On sm_80 and later these are cp.async, which moves 4, 8 or 16 bytes; a
+ * single element of fewer goes through a register. Elsewhere a copy is done as it is
  * issued, which is right, but hides a wrong wait; so with CHECKED=1 a copy writes
  * garbage as it is issued and the elements only as it is waited for, the
  * latest that the rules allow.
@@ -31,22 +32,34 @@ DEVICE void copies_init(copies_t *copies)
     (void)copies;
 }
 
+/* As numbers of 4, 8 or 16 bytes; of fewer than `bytes`, where `inside` is 0, zeros. */
+#define CP_ASYNC(cache, bytes, to, from, inside)                                        \
+    asm volatile("cp.async." cache ".shared.global [%0], [%1], %2, %3;" ::"r"(          \
+                     (uint)__cvta_generic_to_shared(to)),                               \
+                 "l"(from), "n"(bytes), "r"((inside) ? (bytes) : 0)                     \
+                 : "memory")
+
 DEVICE void copy_async(copies_t *copies, in_t *to, const in_t *from, int inside)
 {
     (void)copies;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(
-                     (uint)__cvta_generic_to_shared(to)),
-                 "l"(from), "r"(inside ? 4 : 0)
-                 : "memory");
+#if IN_BYTES < 4
+    *to = inside ? *from : (in_t)0;
+#else
+    CP_ASYNC("ca", IN_BYTES, to, from, inside);
+#endif
 }
 
 DEVICE void copy4_async(copies_t *copies, in_t *to, const in_t *from)
 {
     (void)copies;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     (uint)__cvta_generic_to_shared(to)),
-                 "l"(from)
-                 : "memory");
+#if IN_BYTES < 4
+    CP_ASYNC("ca", 4 * IN_BYTES, to, from, 1);
+#elif IN_BYTES == 4
+    CP_ASYNC("cg", 16, to, from, 1);
+#else
+    CP_ASYNC("cg", 16, to, from, 1);
+    CP_ASYNC("cg", 16, to + 2, from + 2, 1);
+#endif
 }
 
 DEVICE void copies_commit(copies_t *copies)

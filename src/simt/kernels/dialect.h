@@ -8,18 +8,28 @@
  *   DEVICE           the head of a function that kernels call
  *   GLOBAL, SHARED   where a pointer points (CUDA needs no such word)
  *   index_t          sizes and strides, 64 bits on both sides
- *   view_t           where the elements of a matrix stand
- *   in_t, sum_t, out_t   the types of A and B, of sums and scalars, and of C
- *   in4_t, out4_t    four of them, 16 bytes together; four(x, y, z, w) makes one
+ *   view_t           where the elements of a matrix stand, and at() one of them
+ *   in_t, sum_t, out_t   what A and B are stored as, what sums and scalars are, and
+ *                        what C is stored as
+ *   widen(x)         an in_t as a sum_t; kernels multiply nothing else
+ *   store(...)       puts a sum where C wants it
  *
- * The host passes every kernel the same arguments, in this order:
+ * The host says which types those are by -DIN_F16 -DOUT_F32 and the like; without a
+ * word they are float. It passes every kernel the same arguments, in this order:
  *
  *   index_t m, n, k, sum_t alpha, a, view_t, b, view_t, sum_t beta, c, view_t
+ *
+ * and launches it with blockIdx.x for a tile of C and blockIdx.y for an item of a
+ * batch, which at() takes care of.
  */
 #ifndef RUNG_DIALECT_H
 #define RUNG_DIALECT_H
 
 #ifdef __OPENCL_C_VERSION__
+
+#if defined(IN_F64)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
 
 #define KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void
 #define DEVICE          static inline
@@ -30,13 +40,40 @@
 #define __restrict__    restrict
 #define __align__(n)    __attribute__((aligned(n)))
 
-#define make_float4(x, y, z, w) ((float4)(x, y, z, w))
-#define make_int4(x, y, z, w)   ((int4)(x, y, z, w))
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE)
 #define threadIdx       ((uint3)(get_local_id(0), get_local_id(1), get_local_id(2)))
 #define blockIdx        ((uint3)(get_group_id(0), get_group_id(1), get_group_id(2)))
+#define erff(x)         erf(x)
+
+#define four_in(x, y, z, w)  ((in4_t)(x, y, z, w))
+#define store4(to, x, y, z, w) vstore4((out4_t)(x, y, z, w), 0, (GLOBAL out_t *)(to))
 
 typedef long index_t;
+
+/* By bits and without a branch, which vectorises. vload_half and vstore_half say the same
+ * but are functions of some hundred instructions where the device has no half. */
+DEVICE float float_of_f16(ushort bits)
+{
+    const uint sign = (uint)(bits & 0x8000) << 16, rest = bits & 0x7fff;
+    const uint normal = (rest << 13) + (rest < 0x7c00 ? 112u << 23 : 224u << 23);
+    const uint denormal = as_uint((float)(int)rest * 0x1p-24f);
+    return as_float(sign | (rest < 0x400 ? denormal : normal));
+}
+
+/* Rounded to the nearest, to even on a tie. Adding 0.5 leaves a denormal's multiple of
+ * 2^-24 in the last bits of the sum, rounded as it should be. */
+DEVICE ushort f16_of_float(float value)
+{
+    const uint bits = as_uint(value), rest = bits & 0x7fffffff;
+    const uint normal = (rest - (112u << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
+    const uint denormal = as_uint(as_float(rest) + 0.5f) - as_uint(0.5f);
+    const uint infinite = rest > 0x7f800000 ? 0x7e00 | (rest >> 13 & 0x3ff) : 0x7c00;
+    return (ushort)(bits >> 16 & 0x8000 |
+                    (rest >= 0x477ff000 ? infinite : rest < 0x38800000 ? denormal : normal));
+}
+
+#define float_bits(value) as_uint(value)
+#define bits_float(bits)  as_float(bits)
 
 #else /* CUDA */
 
@@ -45,38 +82,144 @@ typedef long index_t;
 #define GLOBAL
 #define SHARED
 
-typedef unsigned int uint;
-typedef long long    index_t;
+#define four_in(x, y, z, w)  (in4_t{x, y, z, w})
+#define store4(to, x, y, z, w) (*(to) = out4_t{x, y, z, w})
+
+typedef unsigned int   uint;
+typedef unsigned short ushort;
+typedef long long      index_t;
+
+DEVICE float float_of_f16(ushort bits)
+{
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+
+DEVICE ushort f16_of_float(float value)
+{
+    ushort bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+
+#define float_bits(value) __float_as_uint(value)
+#define bits_float(bits)  __uint_as_float(bits)
+
+/* CUDA's own double4 has changed its alignment over the years. */
+#if defined(IN_F64)
+typedef struct __align__(16) {
+    double x, y, z, w;
+} rung_double4;
+#define double4 rung_double4
+#endif
 
 #endif
 
+DEVICE float float_of_bf16(ushort bits)
+{
+    return bits_float((uint)bits << 16);
+}
+
+/* To the nearest, to even on a tie; a NaN must not be rounded to an infinity. */
+DEVICE ushort bf16_of_float(float value)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    ushort rounded;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(value));
+    return rounded;
+#else
+    const uint bits = float_bits(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (ushort)(bits >> 16 | 0x40u);
+    return (ushort)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+#endif
+}
+
+/* ---- Types: what is stored, four of them, and bytes. -------------------------- */
+
+#if defined(IN_F64)
+typedef double sum_t;
+typedef double in_t;
+typedef double4 in4_t;
+#define IN_BYTES 8
+#define widen(x) (x)
+#elif defined(IN_F16)
+typedef float   sum_t;
+typedef ushort  in_t;
+typedef ushort4 in4_t;
+#define IN_BYTES 2
+#define widen(x) float_of_f16(x)
+#elif defined(IN_BF16)
+typedef float   sum_t;
+typedef ushort  in_t;
+typedef ushort4 in4_t;
+#define IN_BYTES 2
+#define widen(x) float_of_bf16(x)
+#elif defined(IN_I8)
 /* Whole numbers are summed without a sign, where wrapping around is defined: the
  * result is exact modulo 2^32. */
-#ifdef RUNG_I32
-typedef int    in_t;
-typedef uint   sum_t;
-typedef int    out_t;
-typedef int4   in4_t;
-typedef int4   out4_t;
-#define four(x, y, z, w) make_int4(x, y, z, w)
+#define WHOLE
+typedef uint        sum_t;
+typedef signed char in_t;
+typedef char4       in4_t;
+#define IN_BYTES 1
+#define widen(x) ((sum_t)(int)(x))
+#elif defined(IN_I32)
+#define WHOLE
+typedef uint sum_t;
+typedef int  in_t;
+typedef int4 in4_t;
+#define IN_BYTES 4
+#define widen(x) ((sum_t)(x))
 #else
-typedef float  in_t;
 typedef float  sum_t;
-typedef float  out_t;
+typedef float  in_t;
 typedef float4 in4_t;
-typedef float4 out4_t;
-#define four(x, y, z, w) make_float4(x, y, z, w)
+#define IN_BYTES 4
+#define widen(x) (x)
 #endif
 
-/* Element (row, col) stands offset + row * row_stride + col * col_stride elements
- * into the memory that is passed beside the view. */
+#if defined(OUT_F64)
+typedef double  out_t;
+typedef double4 out4_t;
+#define widen_out(x) (x)
+#define narrow(x)    (x)
+#elif defined(OUT_F16)
+typedef ushort  out_t;
+typedef ushort4 out4_t;
+#define widen_out(x) float_of_f16(x)
+#define narrow(x)    f16_of_float(x)
+#elif defined(OUT_BF16)
+typedef ushort  out_t;
+typedef ushort4 out4_t;
+#define widen_out(x) float_of_bf16(x)
+#define narrow(x)    bf16_of_float(x)
+#elif defined(OUT_I32)
+typedef int  out_t;
+typedef int4 out4_t;
+#define widen_out(x) ((sum_t)(x))
+#define narrow(x)    ((out_t)(x))
+#else
+typedef float  out_t;
+typedef float4 out4_t;
+#define widen_out(x) ((sum_t)(x))
+#define narrow(x)    ((out_t)(x))
+#endif
+
+/* ---- Views ---------------------------------------------------------------------- */
+
+/* Element (row, col) of an item stands offset + item * batch_stride + row * row_stride
+ * + col * col_stride elements into the memory that is passed beside the view. */
 typedef struct {
-    index_t offset, row_stride, col_stride;
+    index_t offset, row_stride, col_stride, batch_stride;
 } view_t;
 
+/* Of the item that this block works on. */
 DEVICE index_t at(view_t view, index_t row, index_t col)
 {
-    return view.offset + row * view.row_stride + col * view.col_stride;
+    return view.offset + (index_t)blockIdx.y * view.batch_stride + row * view.row_stride +
+           col * view.col_stride;
 }
 
 /* The element at (row, col), or zero outside the matrix, so that edges need no
@@ -90,7 +233,7 @@ DEVICE in_t load_or_zero(GLOBAL const in_t *memory, view_t view, index_t row, in
 /* C's old value is read only if it counts: it may be NaN, or not there at all. */
 DEVICE void store(GLOBAL out_t *c, sum_t alpha, sum_t sum, sum_t beta)
 {
-    *c = (out_t)(beta == (sum_t)0 ? alpha * sum : alpha * sum + beta * (sum_t)*c);
+    *c = narrow(beta == (sum_t)0 ? alpha * sum : alpha * sum + beta * widen_out(*c));
 }
 
 #endif /* RUNG_DIALECT_H */

@@ -8,9 +8,10 @@
  *
  *   A_ALONG_L, B_ALONG_L  1 if the operand's neighbours in memory lie along l, 0
  *                         along k: pieces of four are taken in that direction
- *   WIDE                  1 if such a piece may be moved as 16 bytes: that stride is
- *                         one, and bases, other strides and k are multiples of
- *                         four; C has rows of stride one, aligned the same way
+ *   WIDE                  1 if such a piece may be moved at once, which is 16 bytes of
+ *                         float: that stride is one, and bases, other strides and k are
+ *                         multiples of four; C has rows of stride one, aligned the same
+ *                         way
  *   GUARDED               1 if tiles may hang over the edges of the matrices
  *
  * The host defines them; what stands here is the path that takes anything.
@@ -31,15 +32,21 @@
 #define GUARDED 1
 #endif
 
-/* A thread's pieces of a tile, and the steps of k within one. On the general path both
- * are taken one after the other: side by side, each with an address of its own, they
- * need more registers than CUDA's compilers have to give. */
+/* A thread's pieces of a tile, or single elements of it, and the steps of k within one.
+ * With guards, and pieces on the general path, they are taken one after the other: side by
+ * side, each with an address or a condition of its own, they need more registers than
+ * CUDA's compilers give. So do many 16-bit numbers with their conversions. */
 #if WIDE
 #define EACH_PIECE _Pragma("unroll")
 #else
 #define EACH_PIECE _Pragma("unroll 1")
 #endif
-#if WIDE || defined(__OPENCL_C_VERSION__)
+#if WIDE || IN_BYTES != 2
+#define EACH_ELEMENT _Pragma("unroll")
+#else
+#define EACH_ELEMENT _Pragma("unroll 1")
+#endif
+#if (WIDE && !GUARDED && IN_BYTES != 2) || defined(__OPENCL_C_VERSION__)
 #define EACH_STEP _Pragma("unroll")
 #else
 #define EACH_STEP _Pragma("unroll 1")
@@ -52,6 +59,7 @@ DEVICE view_t flipped(view_t view)
     other.offset = view.offset;
     other.row_stride = view.col_stride;
     other.col_stride = view.row_stride;
+    other.batch_stride = view.batch_stride;
     return other;
 }
 
@@ -69,10 +77,10 @@ DEVICE in4_t fetch4(GLOBAL const in_t *memory, view_t view, index_t l, index_t k
     const index_t dl = along_l ? 1 : 0, dk = along_l ? 0 : 1;
     if (WIDE && (!GUARDED || (l + 3 * dl < l_end && k + 3 * dk < k_end)))
         return *(GLOBAL const in4_t *)&memory[at(view, l, k)];
-    return four(fetch(memory, view, l, k, l_end, k_end),
-                fetch(memory, view, l + dl, k + dk, l_end, k_end),
-                fetch(memory, view, l + 2 * dl, k + 2 * dk, l_end, k_end),
-                fetch(memory, view, l + 3 * dl, k + 3 * dk, l_end, k_end));
+    return four_in(fetch(memory, view, l, k, l_end, k_end),
+                   fetch(memory, view, l + dl, k + dk, l_end, k_end),
+                   fetch(memory, view, l + 2 * dl, k + 2 * dk, l_end, k_end),
+                   fetch(memory, view, l + 3 * dl, k + 3 * dk, l_end, k_end));
 }
 
 /* Where the piece with this number begins in a tile of tile_l x tile_k. Pieces are
@@ -89,7 +97,7 @@ DEVICE uint piece_k(uint piece, uint tile_l, uint tile_k, int along_l)
 }
 
 /* Puts a piece into a tile that stands k by k, `ld` elements from one k to the next.
- * A piece along l is 16 bytes there too; one along k is turned. */
+ * A piece along l is one access there too; one along k is turned. */
 DEVICE void put4(SHARED in_t *tile, uint ld, uint l, uint k, int along_l, in4_t piece)
 {
     const uint step = along_l ? 1 : ld;
@@ -125,40 +133,40 @@ DEVICE void take4(sum_t *part, SHARED const in_t *from, uint ld)
 {
     if (ld % 4 == 0) {
         const in4_t piece = *(SHARED const in4_t *)from;
-        part[0] = (sum_t)piece.x;
-        part[1] = (sum_t)piece.y;
-        part[2] = (sum_t)piece.z;
-        part[3] = (sum_t)piece.w;
+        part[0] = widen(piece.x);
+        part[1] = widen(piece.y);
+        part[2] = widen(piece.z);
+        part[3] = widen(piece.w);
         return;
     }
-    part[0] = (sum_t)from[0];
-    part[1] = (sum_t)from[1];
-    part[2] = (sum_t)from[2];
-    part[3] = (sum_t)from[3];
+    part[0] = widen(from[0]);
+    part[1] = widen(from[1]);
+    part[2] = widen(from[2]);
+    part[3] = widen(from[3]);
 }
 
-/* Stores four neighbours of a row of C. */
-DEVICE void store4(GLOBAL out_t *c, view_t view, index_t row, index_t col, index_t m, index_t n,
-                   sum_t alpha, const sum_t *sum, sum_t beta)
+/* Finishes four neighbours of a row of C. */
+DEVICE void finish4(const output_t *output, index_t row, index_t col, const sum_t *sum)
 {
-    if (WIDE && (!GUARDED || (row < m && col + 3 < n))) {
-        GLOBAL out4_t *to = (GLOBAL out4_t *)&c[at(view, row, col)];
-        if (beta == (sum_t)0) {
-            *to = four((out_t)(alpha * sum[0]), (out_t)(alpha * sum[1]), (out_t)(alpha * sum[2]),
-                       (out_t)(alpha * sum[3]));
-            return;
+    if (WIDE && !SPLIT && (!GUARDED || (row < output->m && col + 3 < output->n))) {
+        GLOBAL out4_t *to = (GLOBAL out4_t *)&output->c[at(output->view, row, col)];
+        sum_t x = output->alpha * sum[0], y = output->alpha * sum[1];
+        sum_t z = output->alpha * sum[2], w = output->alpha * sum[3];
+        if (output->beta != (sum_t)0) {
+            const out4_t old = *to;
+            x += output->beta * widen_out(old.x);
+            y += output->beta * widen_out(old.y);
+            z += output->beta * widen_out(old.z);
+            w += output->beta * widen_out(old.w);
         }
-        const out4_t old = *to;
-        *to = four((out_t)(alpha * sum[0] + beta * (sum_t)old.x),
-                   (out_t)(alpha * sum[1] + beta * (sum_t)old.y),
-                   (out_t)(alpha * sum[2] + beta * (sum_t)old.z),
-                   (out_t)(alpha * sum[3] + beta * (sum_t)old.w));
+        store4(to, epilogue(output, row, col, x), epilogue(output, row, col + 1, y),
+               epilogue(output, row, col + 2, z), epilogue(output, row, col + 3, w));
         return;
     }
 #pragma unroll
     for (uint j = 0; j < 4; j++)
-        if (!GUARDED || (row < m && col + j < n))
-            store(&c[at(view, row, col + j)], alpha, sum[j], beta);
+        if (!GUARDED || (row < output->m && col + j < output->n))
+            finish(output, row, col + j, sum[j]);
 }
 
 #endif /* RUNG_TILE_H */

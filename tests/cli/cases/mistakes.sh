@@ -18,8 +18,14 @@ try rung verify --device cpu --m 3 --a-strides 4
 try rung kernels --source
 try rung kernels 99
 try rung verify --device cpu --m 3 --a-strides -1,2
-try rung verify --device cpu --m 3 --a-strides 3,1,0,0
+try rung verify --device cpu --m 3 --a-strides 3,1,0,9,0
 try rung verify --device cpu --m 1 --k 20000000
 try rung verify --device cpu:+1
 try rung kernels --device cpux
 rung verify --device cpu --m 9223372036854775807 --n 1 --k 1 > /dev/null; echo "more than there is: exit $?"
+try rung verify --device cpu --dtype f16:i8
+try rung verify --device cpu --compute half
+try rung verify --device cpu --epilogue bias_row,softmax
+try rung verify --device cpu --batch -1
+try rung verify --device cpu --repeat 3
+try rung bench --device cpu --batch 0

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* finish.h - what kernels 07 to 10 do around the multiply, and the plain ones do not:
+ * batches whose items stand anywhere, a share of k, and an epilogue.
+ *
+ * A kernel that includes this file takes five more arguments, multiplies the shares of A
+ * and B instead of the whole and hands its sums to finish() or, by fours, to tile.h's
+ * finish4(). The host says at compile time, so that a plain
+ * multiply pays for none of it:
+ *
+ *   BIAS, RESIDUAL   1 if there is one
+ *   ACTIVATION       0 none, 1 relu, 2 gelu
+ *   SPLIT            1 if k is cut into shares: block z sums its own share and leaves
+ *                    it in `partials`, with no scalar and no epilogue applied; reduce.cu
+ *                    adds the shares up, always in the same order, and applies both
+ */
+#ifndef RUNG_FINISH_H
+#define RUNG_FINISH_H
+
+#ifndef BIAS
+#define BIAS 0
+#endif
+#ifndef ACTIVATION
+#define ACTIVATION 0
+#endif
+#ifndef RESIDUAL
+#define RESIDUAL 0
+#endif
+#ifndef SPLIT
+#define SPLIT 0
+#endif
+
+typedef struct {
+    index_t batch, first_item;  /* all items, and the first of this launch */
+    index_t splits, k_share;    /* shares of k, and the length of all but the last */
+    index_t scattered;          /* bits 1, 2, 4: items of A, B, C stand at `places` */
+    index_t places_offset, partials_offset;
+    view_t  bias, residual;
+} extra_t;
+
+/* Moves views to this block's item and share of k, and returns the share's length. They are
+ * the kernel's own copies: of its arguments PoCL has one for all threads of a block. */
+DEVICE index_t take_share(view_t *a, view_t *b, view_t *c, index_t k, extra_t extra,
+                          GLOBAL const index_t *places)
+{
+    const index_t item = extra.places_offset + extra.first_item + blockIdx.y;
+    const index_t start = (index_t)blockIdx.z * extra.k_share;
+    if (extra.scattered & 1)
+        a->offset += places[item];
+    if (extra.scattered & 2)
+        b->offset += places[item + extra.batch];
+    if (extra.scattered & 4)
+        c->offset += places[item + 2 * extra.batch];
+    a->offset += start * a->col_stride;
+    b->offset += start * b->row_stride;
+    return k - start < extra.k_share ? k - start : extra.k_share;
+}
+
+/* Where sums go, and what is done to them on the way. */
+typedef struct {
+    GLOBAL out_t       *c;
+    view_t              view;
+    index_t             m, n;
+    sum_t               alpha, beta;
+    GLOBAL const out_t *bias, *residual;
+    GLOBAL sum_t       *partials;
+    extra_t             extra;
+} output_t;
+
+DEVICE output_t output_of(GLOBAL out_t *c, view_t view, index_t m, index_t n, sum_t alpha, sum_t beta,
+                          extra_t extra, GLOBAL const out_t *bias, GLOBAL const out_t *residual,
+                          GLOBAL sum_t *partials)
+{
+    output_t output;
+    output.c = c;
+    output.view = view;
+    output.m = m;
+    output.n = n;
+    output.alpha = alpha;
+    output.beta = beta;
+    output.bias = bias;
+    output.residual = residual;
+    output.partials = partials;
+    output.extra = extra;
+    return output;
+}
+
+/* The place of an element's share among the partial sums. */
+DEVICE index_t partial_at(const output_t *output, index_t split, index_t row, index_t col)
+{
+    const index_t item = output->extra.first_item + blockIdx.y;
+    return output->extra.partials_offset +
+           ((item * output->extra.splits + split) * output->m + row) * output->n + col;
+}
+
+/* From alpha * A * B + beta * C to what is stored. */
+DEVICE out_t epilogue(const output_t *output, index_t row, index_t col, sum_t value)
+{
+#if BIAS
+    value += widen_out(output->bias[at(output->extra.bias, row, col)]);
+#endif
+#if ACTIVATION == 1 && defined(WHOLE)
+    value = (int)value < 0 ? 0 : value;
+#elif ACTIVATION == 1
+    value = value < 0 ? 0 : value; /* a NaN stays */
+#elif ACTIVATION == 2 && defined(IN_F64)
+    value = 0.5 * value * (1.0 + erf(value * 0.70710678118654752440));
+#elif ACTIVATION == 2
+    value = 0.5f * value * (1.0f + erff(value * 0.70710678f));
+#endif
+#if RESIDUAL
+    value += widen_out(output->residual[at(output->extra.residual, row, col)]);
+#endif
+    return narrow(value);
+}
+
+/* One sum, inside C. */
+DEVICE void finish(const output_t *output, index_t row, index_t col, sum_t sum)
+{
+#if SPLIT
+    output->partials[partial_at(output, blockIdx.z, row, col)] = sum;
+#else
+    GLOBAL out_t *c = &output->c[at(output->view, row, col)];
+    sum_t value = output->alpha * sum;
+    if (output->beta != (sum_t)0)
+        value += output->beta * widen_out(*c);
+    *c = epilogue(output, row, col, value);
+#endif
+}
+
+#endif /* RUNG_FINISH_H */

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* oracle_types.c - the judge is judged in every product: what rounding in the right type
+ * explains passes, what it does not is seen. */
+#include "naive.h"
+
+enum { K = 100 };
+
+static bool is_float(rung_product product)
+{
+    return !lab_is_whole(lab_product_in(product));
+}
+
+static double unit_of(rung_type type)
+{
+    return type == RUNG_F64 ? 0x1p-53 : type == RUNG_F32 ? 0x1p-24 : type == RUNG_F16 ? 0x1p-11 : 0x1p-8;
+}
+
+static bool is_narrower(rung_product product)
+{
+    return unit_of(lab_product_out(product)) > unit_of(lab_product_sum(product));
+}
+
+/* ---- Every product ------------------------------------------------------------------------------ */
+
+static void test_any_order_is_right(void **state)
+{
+    (void)state;
+    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+        for (int order = 0; order < NAIVE_ORDERS; order++)
+            for (int scaled = 0; scaled < 2; scaled++) {
+                naive naive = naive_of((rung_product)product, 300);
+                naive.order = (naive_order)order;
+                if (scaled) {
+                    naive.problem.alpha = is_float(naive.product) ? 1.25 : 3;
+                    naive.problem.beta = is_float(naive.product) ? -0.5 : -5;
+                }
+                naive_multiply(&naive);
+                assert_true(naive_is_right(&naive));
+            }
+}
+
+/* More than the bound, whatever the right result's own rounding was. Without a sign to
+ * cancel, sums are off by k u of the result at most, so twice k + 8 are beyond k + 3 of
+ * them; a result of a narrower type is off by half a place, so two are beyond one. */
+static double just_wrong(const naive *naive, int64_t row, int64_t col, int sign)
+{
+    const rung_matrix *c = &naive->problem.c;
+    if (is_float(naive->product) && !is_narrower(naive->product))
+        return lab_element(c, row, col) * (1 + sign * 2 * (K + 8) * unit_of(c->type));
+    return naive_next(c, row, col, is_float(naive->product) ? 2 * sign : sign);
+}
+
+static void expect_each_to_count(const naive *naive, int sign)
+{
+    const rung_matrix *c = &naive->problem.c;
+    for (int64_t row = 0; row < NAIVE_M; row++)
+        for (int64_t col = 0; col < NAIVE_N; col++) {
+            double kept = lab_element(c, row, col);
+            lab_element_set(c, row, col, just_wrong(naive, row, col, sign));
+            lab_verdict verdict = naive_verdict(naive);
+            assert_false(verdict.right);
+            assert_int_equal(verdict.row, row);
+            assert_int_equal(verdict.col, col);
+            lab_element_set(c, row, col, kept);
+        }
+}
+
+static void test_one_wrong_element_is_seen(void **state)
+{
+    (void)state;
+    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
+        naive naive = naive_of((rung_product)product, K);
+        if (is_float(naive.product)) {
+            naive_make_positive(&naive.problem.a);
+            naive_make_positive(&naive.problem.b);
+        }
+        naive_multiply(&naive);
+        expect_each_to_count(&naive, 1);
+        expect_each_to_count(&naive, -1);
+    }
+}
+
+/* Just above a power of two a place is widest: there one place is too much. */
+static void test_one_place_off_one_is_seen(void **state)
+{
+    (void)state;
+    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
+        naive naive = naive_of((rung_product)product, 1);
+        if (!is_float(naive.product) || !is_narrower(naive.product))
+            continue;
+        naive_set_all(&naive.problem.a, 1);
+        naive_set_all(&naive.problem.b, 1);
+        naive_multiply(&naive);
+        assert_true(naive_is_right(&naive));
+        lab_element_set(&naive.problem.c, 3, 3, naive_next(&naive.problem.c, 3, 3, 1));
+        assert_false(naive_is_right(&naive));
+    }
+}
+
+/* Without a step there is still the rounding of beta times C. */
+static void test_nothing_to_sum(void **state)
+{
+    (void)state;
+    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
+        naive naive = naive_of((rung_product)product, 0);
+        naive.problem.beta = is_float(naive.product) ? 0.3f : 3;
+        naive_multiply(&naive);
+        assert_true(naive_is_right(&naive));
+        lab_element_set(&naive.problem.c, 0, 0, 0);
+        assert_false(naive_is_right(&naive));
+    }
+}
+
+static void test_no_number_is_seen(void **state)
+{
+    const double wrong[] = {NAN, INFINITY, -INFINITY};
+    (void)state;
+    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+        for (int i = 0; is_float((rung_product)product) && i < 3; i++) {
+            naive naive = naive_of((rung_product)product, K);
+            naive_multiply(&naive);
+            lab_element_set(&naive.problem.c, 6, 0, wrong[i]);
+            assert_false(naive_is_right(&naive));
+        }
+}
+
+/* Sums of doubles that were kept in floats. */
+static void test_f64_in_float_is_seen(void **state)
+{
+    const rung_product products[] = {RUNG_F64_TO_F64, RUNG_F64_TO_F32};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        naive naive = naive_of(products[i], 300);
+        naive.sum = RUNG_F32;
+        naive_multiply(&naive);
+        assert_false(naive_is_right(&naive));
+    }
+}
+
+/* Sums that were kept in the type of C or of A, which is too narrow for them. */
+static void test_narrow_sums_are_seen(void **state)
+{
+    const rung_type narrow[] = {RUNG_F16, RUNG_BF16};
+    (void)state;
+    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+        for (int i = 0; lab_product_sum((rung_product)product) == RUNG_F32 && i < 2; i++) {
+            naive naive = naive_of((rung_product)product, 2000);
+            naive_make_positive(&naive.problem.a);
+            naive_make_positive(&naive.problem.b);
+            naive_multiply(&naive);
+            assert_true(naive_is_right(&naive));
+            naive.sum = narrow[i];
+            naive_multiply(&naive);
+            assert_false(naive_is_right(&naive));
+        }
+}
+
+/* ---- The referee of F64 ---------------------------------------------------------------------------- */
+
+/* One element: a column of B that is all ones, and the whole of a row of A. */
+static naive row_of(rung_product product, int64_t k)
+{
+    naive naive = naive_of(product, k);
+    naive.problem.a.rows = naive.problem.c.rows = naive.before.rows = 1;
+    naive.problem.b.cols = naive.problem.c.cols = naive.before.cols = 1;
+    naive_set_all(&naive.problem.a, 0);
+    naive_set_all(&naive.problem.b, 1);
+    return naive;
+}
+
+static lab_verdict verdict_on(const naive *naive, double result)
+{
+    lab_element_set(&naive->problem.c, 0, 0, result);
+    return naive_verdict(naive);
+}
+
+/* 1e16 + 1 + ... + 1 - 1e16: in doubles each 1 is lost and the sum is 0. Such a referee
+ * would be wrong by almost half of the bound, and so refuse some of what is within it and
+ * take some of what is not. */
+static void test_f64_is_referred_to_more(void **state)
+{
+    const int64_t k = 1001;
+    (void)state;
+    naive naive = row_of(RUNG_F64_TO_F64, k);
+    naive_set_all(&naive.problem.a, 1);
+    lab_element_set(&naive.problem.a, 0, 0, 1e16);
+    lab_element_set(&naive.problem.a, 0, k - 1, -1e16);
+    naive_multiply(&naive);
+    assert_true(lab_element(&naive.problem.c, 0, 0) == 0);
+    assert_true(naive_is_right(&naive));
+    lab_verdict verdict = verdict_on(&naive, NAN);
+    assert_true(verdict.expected == (double)(k - 2));
+    assert_true(verdict.bound > 2.2 * (double)k && verdict.bound < 2.3 * (double)k);
+    assert_true(verdict_on(&naive, verdict.expected + 0.9 * verdict.bound).right);
+    assert_true(verdict_on(&naive, verdict.expected - 0.9 * verdict.bound).right);
+    assert_false(verdict_on(&naive, verdict.expected + 1.1 * verdict.bound).right);
+    assert_false(verdict_on(&naive, verdict.expected - 1.1 * verdict.bound).right);
+}
+
+/* Products that no double holds: (1 + 2^-30)(1 - 2^-30) - 1 is -2^-60, in doubles 0. */
+static void test_f64_products_are_exact(void **state)
+{
+    (void)state;
+    naive naive = row_of(RUNG_F64_TO_F64, 2);
+    lab_element_set(&naive.problem.a, 0, 0, 1 + 0x1p-30);
+    lab_element_set(&naive.problem.b, 0, 0, 1 - 0x1p-30);
+    lab_element_set(&naive.problem.a, 0, 1, -1);
+    assert_true(verdict_on(&naive, NAN).expected == -0x1p-60);
+}
+
+/* The product lies 7/16 of a place above the double next to it, and the bound is two
+ * places: two up from that double is within it, two down is not. */
+static void test_f64_compares_with_more(void **state)
+{
+    const double high = 1 + 0x1p-25;
+    (void)state;
+    naive naive = row_of(RUNG_F64_TO_F64, 1);
+    lab_element_set(&naive.problem.a, 0, 0, 1 + 0x1p-28);
+    lab_element_set(&naive.problem.b, 0, 0, 1 + 7 * 0x1p-28);
+    assert_true(verdict_on(&naive, NAN).expected == high);
+    assert_true(verdict_on(&naive, high + 2 * 0x1p-52).right);
+    assert_false(verdict_on(&naive, high - 2 * 0x1p-52).right);
+}
+
+/* alpha and beta are of the sum's type, as a kernel gets them. */
+static void test_scalars_are_of_the_sums_type(void **state)
+{
+    (void)state;
+    naive naive = row_of(RUNG_F32_TO_F32, 1);
+    naive_set_all(&naive.problem.a, 1);
+    naive.problem.alpha = 0.1;
+    assert_true(verdict_on(&naive, NAN).expected == 0.1f);
+    naive = row_of(RUNG_F64_TO_F64, 1);
+    naive_set_all(&naive.problem.a, 1);
+    naive.problem.alpha = 0.1;
+    assert_true(verdict_on(&naive, NAN).expected == 0.1);
+}
+
+/* Large numbers that cancel each other again and again, in no order. */
+static void test_f64_survives_much_cancelling(void **state)
+{
+    const int64_t k = 1500;
+    double small = 0;
+    (void)state;
+    naive naive = row_of(RUNG_F64_TO_F64, k);
+    for (int64_t i = 0; i < k / 3; i++) {
+        double large = ldexp(1 + lab_random_real(7, 9, (uint64_t)i), 60), one = (double)(i % 17) - 8;
+        lab_element_set(&naive.problem.a, 0, i, large);
+        lab_element_set(&naive.problem.a, 0, k - 1 - (7 * i) % (k / 3), -large);
+        lab_element_set(&naive.problem.a, 0, k / 3 + i, one);
+        small += one;
+    }
+    assert_true(verdict_on(&naive, NAN).expected == small);
+}
+
+/* ---- Ends of the range ------------------------------------------------------------------------------- */
+
+static void test_past_the_largest_f16(void **state)
+{
+    const rung_product products[] = {RUNG_F16_TO_F16, RUNG_F32_TO_F16};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        naive naive = row_of(products[i], 3);
+        lab_element_set(&naive.problem.a, 0, 0, 65504);
+        lab_element_set(&naive.problem.a, 0, 1, 4096);
+        assert_true(verdict_on(&naive, INFINITY).right);
+        assert_false(verdict_on(&naive, 65504).right);
+        assert_false(verdict_on(&naive, -INFINITY).right);
+        assert_false(verdict_on(&naive, NAN).right);
+        lab_element_set(&naive.problem.a, 0, 1, 0); /* the largest itself */
+        assert_true(verdict_on(&naive, 65504).right);
+        lab_element_set(&naive.problem.a, 0, 1, -5504);
+        assert_true(verdict_on(&naive, 60000).right);
+        assert_false(verdict_on(&naive, INFINITY).right);
+    }
+}
+
+/* The sum is in the range of F32 all along, C's type ends before. */
+static void test_past_the_largest_bf16(void **state)
+{
+    (void)state;
+    naive naive = row_of(RUNG_F32_TO_BF16, 1);
+    lab_element_set(&naive.problem.a, 0, 0, -0x1.ffp127);
+    assert_true(verdict_on(&naive, -INFINITY).right);
+    assert_false(verdict_on(&naive, INFINITY).right);
+    assert_false(verdict_on(&naive, NAN).right);
+    lab_element_set(&naive.problem.a, 0, 0, -0x1.f0p127);
+    assert_true(verdict_on(&naive, -0x1.f0p127).right);
+    assert_false(verdict_on(&naive, -INFINITY).right);
+}
+
+/* An infinity among the inputs must come out as one, and as NaN only against another. */
+static void test_infinite_inputs(void **state)
+{
+    (void)state;
+    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
+        if (!is_float((rung_product)product))
+            continue;
+        naive naive = row_of((rung_product)product, 3);
+        lab_element_set(&naive.problem.a, 0, 1, -INFINITY);
+        assert_true(verdict_on(&naive, -INFINITY).right);
+        assert_false(verdict_on(&naive, INFINITY).right);
+        assert_false(verdict_on(&naive, NAN).right);
+        assert_false(verdict_on(&naive, -1e4).right);
+        lab_element_set(&naive.problem.a, 0, 2, INFINITY);
+        assert_true(verdict_on(&naive, NAN).right);
+        assert_false(verdict_on(&naive, -INFINITY).right);
+        assert_false(verdict_on(&naive, 0).right);
+    }
+}
+
+/* Results between the multiples of 2^-24 that F16 has near zero: flushed to zero they are
+ * wrong, and so is one that is two of them off. */
+static void test_denormal_f16(void **state)
+{
+    const rung_product products[] = {RUNG_F16_TO_F16, RUNG_F32_TO_F16};
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            naive naive = row_of(products[i], 2);
+            naive_set_all(&naive.problem.b, 0x1p-14);
+            lab_element_set(&naive.problem.a, 0, 0, sign * 5 * 0x1p-11); /* 2.5 of them */
+            assert_true(verdict_on(&naive, sign * 2 * 0x1p-24).right);
+            assert_true(verdict_on(&naive, sign * 3 * 0x1p-24).right);
+            assert_false(verdict_on(&naive, 0).right);
+            assert_false(verdict_on(&naive, sign * 4 * 0x1p-24).right);
+            assert_false(verdict_on(&naive, -sign * 2 * 0x1p-24).right);
+        }
+}
+
+static void test_denormal_f32(void **state)
+{
+    (void)state;
+    naive naive = row_of(RUNG_F32_TO_F32, 1);
+    lab_element_set(&naive.problem.a, 0, 0, 100 * 0x1p-149);
+    assert_true(verdict_on(&naive, 100 * 0x1p-149).right);
+    assert_false(verdict_on(&naive, 0).right);
+    assert_false(verdict_on(&naive, 110 * 0x1p-149).right);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_order_is_right),
+        cmocka_unit_test(test_one_wrong_element_is_seen),
+        cmocka_unit_test(test_one_place_off_one_is_seen),
+        cmocka_unit_test(test_nothing_to_sum),
+        cmocka_unit_test(test_no_number_is_seen),
+        cmocka_unit_test(test_f64_in_float_is_seen),
+        cmocka_unit_test(test_narrow_sums_are_seen),
+        cmocka_unit_test(test_f64_is_referred_to_more),
+        cmocka_unit_test(test_f64_products_are_exact),
+        cmocka_unit_test(test_f64_compares_with_more),
+        cmocka_unit_test(test_scalars_are_of_the_sums_type),
+        cmocka_unit_test(test_f64_survives_much_cancelling),
+        cmocka_unit_test(test_past_the_largest_f16),
+        cmocka_unit_test(test_past_the_largest_bf16),
+        cmocka_unit_test(test_infinite_inputs),
+        cmocka_unit_test(test_denormal_f16),
+        cmocka_unit_test(test_denormal_f32),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
