@@ -221,7 +221,7 @@ static void add_variants(session *session, const rung_kernel *kernel, unsigned p
 static void add_type(session *session, const rung_kernel *kernel, rung_product product)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    const char *sum = rung_type_name(lab_product_sum(product));
+    const char *sum = rung_type_name(rung_product_sum(product));
     add_contender(session, kernel, has_preset(info, "tiny") ? "tiny" : NULL, LAB_SUITE_types, 1u << product);
     add_contender(session, kernel, has_preset(info, sum) ? sum : info->defaults, LAB_SUITE_tile,
                   1u << product);

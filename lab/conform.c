@@ -382,7 +382,7 @@ static int64_t first_changed_gap(const setting *setting, int64_t batch)
 static bool is_exact(const lab_subject *subject, const lab_case *problem)
 {
     double largest = 64.0 * (double)problem->k * fabs(problem->alpha) + 8 * fabs(problem->beta) + 16;
-    double limit = fmin(lab_whole_limit(lab_product_sum(subject->product)),
+    double limit = fmin(lab_whole_limit(rung_product_sum(subject->product)),
                         lab_whole_limit(lab_product_out(subject->product)));
     return problem->content == LAB_INTEGERS && problem->alpha == floor(problem->alpha) &&
            problem->beta == floor(problem->beta) && problem->epilogue.activation != RUNG_GELU &&

@@ -100,20 +100,32 @@ double lab_whole_limit(rung_type type)
 }
 
 static const struct {
-    rung_type in, out, sum;
+    rung_type in, out;
 } products[] = {
-#define X(in, out, sum, word) {RUNG_##in, RUNG_##out, RUNG_##sum},
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
     RUNG_PRODUCT_LIST(X)
 #undef X
 };
 
-rung_type lab_product_in(rung_product product) { return products[product].in; }
-rung_type lab_product_out(rung_product product) { return products[product].out; }
-rung_type lab_product_sum(rung_product product) { return products[product].sum; }
+rung_type lab_product_in(rung_product product)
+{
+    return products[product].in;
+}
+
+rung_type lab_product_out(rung_product product)
+{
+    return products[product].out;
+}
+
+/* The type of a problem's sums. */
+static rung_type sum_type(const rung_problem *problem)
+{
+    return rung_product_sum(rung_product_of(problem->a.type, problem->c.type));
+}
 
 bool lab_oracle_takes_k(rung_product product, int64_t k)
 {
-    rung_type sum = lab_product_sum(product);
+    rung_type sum = rung_product_sum(product);
     return lab_is_whole(sum) || 6 * ((double)k + 4) < 0.5 / rounding_of(sum).unit;
 }
 
@@ -168,7 +180,7 @@ typedef struct sums {
 static sums sum_up(const rung_problem *problem, const rung_matrix *a, const rung_matrix *b, int64_t row,
                    int64_t col)
 {
-    bool in_two = problem->a.type == RUNG_F64;
+    bool in_two = sum_type(problem) == RUNG_F64;
     sums sums = {{0, 0}, 0, 0, 0};
     for (int64_t i = 0; i < a->cols; i++) {
         double x = lab_element(a, row, i), y = lab_element(b, i, col);
@@ -210,8 +222,8 @@ static double scalar_of(rung_type sum, double scalar)
 static reference refer_sum(const rung_problem *problem, const rung_matrix *views, rounding sum_rounding,
                            int64_t row, int64_t col)
 {
-    rung_type sum_type = problem->a.type == RUNG_F64 ? RUNG_F64 : RUNG_F32;
-    double alpha = scalar_of(sum_type, problem->alpha), beta = scalar_of(sum_type, problem->beta);
+    rung_type type = sum_type(problem);
+    double alpha = scalar_of(type, problem->alpha), beta = scalar_of(type, problem->beta);
     double steps = (double)problem->a.cols, size = 0, lost = 0;
     bool rounds = problem->a.type == RUNG_F32 && problem->compute != RUNG_STRICT;
     reference result = {{0, 0}, 0, false};
@@ -256,7 +268,7 @@ static void activate(rung_activation activation, rounding sum_rounding, referenc
 /* views: A, B, C0, bias, residual of one item. */
 static reference refer(const rung_problem *problem, const rung_matrix *views, int64_t row, int64_t col)
 {
-    rounding sum = rounding_of(problem->a.type == RUNG_F64 ? RUNG_F64 : RUNG_F32);
+    rounding sum = rounding_of(sum_type(problem));
     rounding out = rounding_of(problem->c.type);
     reference result = refer_sum(problem, views, sum, row, col);
     activate(problem->epilogue.activation, sum, &result);

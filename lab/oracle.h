@@ -54,7 +54,6 @@ double lab_whole_limit(rung_type type);
 /* The types of a product. */
 rung_type lab_product_in(rung_product product);
 rung_type lab_product_out(rung_product product);
-rung_type lab_product_sum(rung_product product);
 
 /* Whether a sum of k products can be judged: past 1/u of them rounding can explain
  * anything. */

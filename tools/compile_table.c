@@ -186,13 +186,9 @@ static bool is_for_gpus(const rung_preset *preset)
 /* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
 static const char *parameters_of(const rung_kernel_info *info, int product)
 {
-    static const rung_type sums[] = {
-#define X(in, out, sum, word) RUNG_##sum,
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    };
+    const char *sum = rung_type_name(rung_product_sum((rung_product)product));
     for (int64_t i = 0; i < info->preset_count; i++)
-        if (strcmp(info->presets[i].name, rung_type_name(sums[product])) == 0)
+        if (strcmp(info->presets[i].name, sum) == 0)
             return info->presets[i].parameters;
     return info->defaults;
 }

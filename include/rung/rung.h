@@ -132,9 +132,11 @@ typedef enum rung_product {
     RUNG_PRODUCT_COUNT
 } rung_product;
 
-/* RUNG_PRODUCT_COUNT if there is none; the word, or "?". */
+/* RUNG_PRODUCT_COUNT if there is none; the word, or "?"; and the type of its sums,
+ * RUNG_TYPE_COUNT for what is no product. */
 RUNG_API rung_product rung_product_of(rung_type in, rung_type out);
 RUNG_API const char  *rung_product_name(rung_product product);
+RUNG_API rung_type    rung_product_sum(rung_product product);
 
 /* The 16-bit types, for those whose compiler has none. To F32 nothing is lost; from F32
  * the nearest is taken, even on a tie, past the largest an infinity. A NaN stays one and

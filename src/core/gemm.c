@@ -127,15 +127,16 @@ static rung_status run_there(rung_device *device, rung_queue *queue, const rung_
                                      &there.epilogue.residual};
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < OPERANDS; i++) {
+        if (rungi_matrix_is_empty(views[i]))
+            continue; /* no memory to bring over */
         status = prepare(device, views[i], problem->batch, &transfers[i]);
         *places[i] = transfers[i].dense;
-    }
-    for (int i = 0; status == RUNG_OK && i < OPERANDS; i++)
-        if (i > 0 || problem->beta != 0.0)
+        if (status == RUNG_OK && (i > 0 || problem->beta != 0.0))
             status = send(queue, &transfers[i]);
+    }
     if (status == RUNG_OK)
         status = run(device, queue, &there);
-    if (status == RUNG_OK)
+    if (status == RUNG_OK && transfers[0].view)
         status = fetch(queue, &transfers[0]);
     status = finish(queue, status);
     if (status == RUNG_OK && transfers[0].stage)

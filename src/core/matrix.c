@@ -43,6 +43,17 @@ rung_product rung_product_of(rung_type in, rung_type out)
     return RUNG_PRODUCT_COUNT;
 }
 
+rung_type rung_product_sum(rung_product product)
+{
+    switch (product) {
+#define X(in, out, sum, word) case RUNG_##in##_TO_##out: return RUNG_##sum;
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    case RUNG_PRODUCT_COUNT: break;
+    }
+    return RUNG_TYPE_COUNT;
+}
+
 /* The word of the list's entry, "?" outside it. */
 static const char *word_of(const char *const *words, int count, int index)
 {

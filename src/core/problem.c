@@ -374,13 +374,8 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
 
 rung_type rungi_problem_sum_type(const rung_problem *problem)
 {
-    switch (rung_product_of(problem->a.type, problem->c.type)) {
-#define X(in, out, sum, word) case RUNG_##in##_TO_##out: return RUNG_##sum;
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    case RUNG_PRODUCT_COUNT: break;
-    }
-    return problem->c.type;
+    rung_type sum = rung_product_sum(rung_product_of(problem->a.type, problem->c.type));
+    return sum == RUNG_TYPE_COUNT ? problem->c.type : sum;
 }
 
 static double settled_scalar(const rung_problem *problem, double scalar)

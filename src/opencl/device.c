@@ -176,6 +176,7 @@ static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context n
     made->context = native;
     made->id = id;
     made->base.preset = is_of_kind(cl, id, CL_DEVICE_TYPE_CPU) ? "cpu" : NULL;
+    made->has_f64 = number(cl, id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(cl_device_fp_config)) != 0;
     made->blocks_max = INT32_MAX; /* what CUDA takes in x: one shape serves both */
     describe(cl, id, index, &made->base.info);
     *device = &made->base;

@@ -26,6 +26,7 @@ typedef struct rungi_opencl_device {
     pthread_mutex_t       lock; /* of the programs */
     rungi_opencl_program *programs;
     int64_t               blocks_max; /* of a launch */
+    bool                  has_f64;
 } rungi_opencl_device;
 
 typedef struct rungi_opencl_queue {

@@ -161,6 +161,9 @@ static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, openc
 {
     rungi_simt_path path;
     rung_problem turned = rungi_simt_turned(&plan->problem);
+    if (turned.a.type == RUNG_F64 && !device->has_f64)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s: %s has no 64-bit floating point", plan->kernel->info.name,
+                          device->base.info.name);
     rung_status status = rungi_simt_shape_of(plan->kernel, &plan->values, turned.c.rows, turned.c.cols,
                                              device->blocks_max, &own->shape);
     if (status == RUNG_OK)

@@ -253,12 +253,16 @@ rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
 /* A share is worth a launch of its own if it has at least so many steps of bk. */
 enum { STEPS_MIN = 16 };
 
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 /* As many shares as give every unit of the device something to do. */
 static int64_t good_splits(const rung_plan *plan, int64_t blocks, int64_t k, int64_t bk)
 {
     int64_t units = plan->device->info.compute_units, most = k / bk / STEPS_MIN;
-    int64_t splits = blocks > 0 ? units / blocks : 1;
-    return splits < most ? splits : most;
+    return smaller(blocks > 0 ? units / blocks : 1, most);
 }
 
 static bool partials_size(const rung_problem *turned, int64_t splits, int64_t *bytes)
@@ -266,6 +270,13 @@ static bool partials_size(const rung_problem *turned, int64_t splits, int64_t *b
     *bytes = rung_type_size(rungi_problem_sum_type(turned));
     return rungi_multiply(*bytes, turned->c.rows, bytes) && rungi_multiply(*bytes, turned->c.cols, bytes) &&
            rungi_multiply(*bytes, turned->batch, bytes) && rungi_multiply(*bytes, splits, bytes);
+}
+
+/* As many shares as so many bytes hold the sums of. */
+static int64_t affordable_splits(const rung_problem *turned, int64_t bytes)
+{
+    int64_t one;
+    return partials_size(turned, 1, &one) && one > 0 ? bytes / one : 0;
 }
 
 static void cut(int64_t k, int64_t splits, int64_t bk, rungi_simt_split *split)
@@ -288,16 +299,19 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
     bool can = whole && k > bk && plan->kernel->info.abilities & RUNG_SPLIT;
     if (!can || !rungi_multiply(blocks, turned->batch, &all_blocks))
         return RUNG_OK;
-    int64_t splits = asked > 0 ? asked : good_splits(plan, all_blocks, k, bk);
+    int64_t splits = asked;
+    if (asked == 0)
+        splits = smaller(good_splits(plan, all_blocks, k, bk),
+                         affordable_splits(turned, plan->workspace_offered - split->partials));
     if (splits < 2)
         return RUNG_OK;
-    cut(k, splits < RUNGI_SIMT_ITEMS_MAX ? splits : RUNGI_SIMT_ITEMS_MAX, bk, split);
+    cut(k, smaller(splits, RUNGI_SIMT_ITEMS_MAX), bk, split);
     bool fits = partials_size(turned, split->splits, &bytes) &&
                 rungi_add(bytes, split->partials, &split->workspace);
     if (!fits && asked > 0)
         return rungi_fail(RUNG_TOO_LARGE, "the partial sums of %lld shares are too large",
                           (long long)split->splits);
-    if (split->splits == 1 || !fits || (asked == 0 && split->workspace > plan->workspace_offered))
+    if (split->splits == 1 || !fits)
         *split = (rungi_simt_split){.splits = 1, .k_share = k, .partials = split->partials,
                                     .workspace = split->partials};
     return RUNG_OK;

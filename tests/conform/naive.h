@@ -103,7 +103,7 @@ static inline void naive_set_all(const rung_matrix *matrix, double value)
 static inline naive naive_of(rung_product product, int64_t k)
 {
     rung_type in = lab_product_in(product), out = lab_product_out(product);
-    naive made = {.product = product, .sum = lab_product_sum(product)};
+    naive made = {.product = product, .sum = rung_product_sum(product)};
     made.problem = rung_problem_of(rung_matrix_of(in, NAIVE_M, k, naive_a),
                                    rung_matrix_of(in, k, NAIVE_N, naive_b),
                                    rung_matrix_of(out, NAIVE_M, NAIVE_N, naive_c));

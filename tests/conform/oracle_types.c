@@ -17,7 +17,7 @@ static double unit_of(rung_type type)
 
 static bool is_narrower(rung_product product)
 {
-    return unit_of(lab_product_out(product)) > unit_of(lab_product_sum(product));
+    return unit_of(lab_product_out(product)) > unit_of(rung_product_sum(product));
 }
 
 /* ---- Every product ------------------------------------------------------------------------------ */
@@ -143,7 +143,7 @@ static void test_narrow_sums_are_seen(void **state)
     const rung_type narrow[] = {RUNG_F16, RUNG_BF16};
     (void)state;
     for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
-        for (int i = 0; lab_product_sum((rung_product)product) == RUNG_F32 && i < 2; i++) {
+        for (int i = 0; rung_product_sum((rung_product)product) == RUNG_F32 && i < 2; i++) {
             naive naive = naive_of((rung_product)product, 2000);
             naive_make_positive(&naive.problem.a);
             naive_make_positive(&naive.problem.b);

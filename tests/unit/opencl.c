@@ -294,6 +294,24 @@ static void kernels_of_the_other_backend(void **state)
     destroy_operands(&operands);
 }
 
+/* A device without doubles refuses them before anything is compiled. */
+static void doubles_where_there_are_none(void **state)
+{
+    rung_plan *plan;
+    (void)state;
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F64, 3, 4, NULL),
+                                           rung_matrix_of(RUNG_F64, 4, 5, NULL),
+                                           rung_matrix_of(RUNG_F64, 3, 5, NULL));
+    rungi_opencl_device *own = rungi_opencl_device_of(device);
+    long programs = rungi_opencl_live(context, RUNGI_CL_PROGRAM);
+    bool has_f64 = own->has_f64;
+    own->has_f64 = false;
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "64-bit"));
+    own->has_f64 = has_f64;
+    assert_int_equal(rungi_opencl_live(context, RUNGI_CL_PROGRAM), programs);
+}
+
 static void a_failed_plan_leaves_nothing(void **state)
 {
     operands operands;
@@ -323,6 +341,7 @@ int main(void)
         cmocka_unit_test(errors_name_file_and_line),
         cmocka_unit_test(kernels_that_cannot_be),
         cmocka_unit_test(kernels_of_the_other_backend),
+        cmocka_unit_test(doubles_where_there_are_none),
         cmocka_unit_test(a_failed_plan_leaves_nothing),
     };
     unit_clean_environment();

@@ -4,8 +4,7 @@
  *
  * A kernel that includes this file takes five more arguments, multiplies the shares of A
  * and B instead of the whole and hands its sums to finish() or, by fours, to tile.h's
- * finish4(). The host says at compile time, so that a plain
- * multiply pays for none of it:
+ * finish4(). The host says at compile time, so that a plain multiply pays for none of it:
  *
  *   BIAS, RESIDUAL   1 if there is one
  *   ACTIVATION       0 none, 1 relu, 2 gelu
