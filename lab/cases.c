@@ -173,10 +173,12 @@ int64_t lab_span(lab_form form, int64_t rows, int64_t cols)
                                 : 0;
 }
 
-/* Items side by side, so many elements apart from each other. */
-static int64_t apart(lab_form form, int64_t rows, int64_t cols, int64_t gap)
+void lab_case_batch(lab_case *problem, int64_t batch)
 {
-    return lab_span(form, rows, cols) + gap;
+    problem->batch = batch;
+    problem->a.batch_stride = lab_span(problem->a, problem->m, problem->k);
+    problem->b.batch_stride = lab_span(problem->b, problem->k, problem->n);
+    problem->c.batch_stride = lab_span(problem->c, problem->m, problem->n);
 }
 
 /* Ways in which the items of a batch can stand: side by side with and without gaps, A or
@@ -185,10 +187,9 @@ enum { WAYS = 4 };
 
 static void make_batch(lab_case *last, int64_t batch, int way)
 {
-    last->batch = batch;
-    last->a.batch_stride = apart(last->a, last->m, last->k, way);
-    last->b.batch_stride = apart(last->b, last->k, last->n, 0);
-    last->c.batch_stride = apart(last->c, last->m, last->n, 2 * way);
+    lab_case_batch(last, batch);
+    last->a.batch_stride += way;
+    last->c.batch_stride += 2 * way;
     if (way == 1)
         last->a.batch_stride = 0;
     if (way == 2)

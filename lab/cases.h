@@ -73,6 +73,12 @@ typedef struct lab_case {
     bool         rehearsed; /* the plan has run before, on other memory and scalars */
 } lab_case;
 
+/* Makes it a batch whose items stand side by side. */
+void lab_case_batch(lab_case *problem, int64_t batch);
+
+/* Bytes that the lab offers a plan to work in. */
+enum { LAB_WORKSPACE_MAX = 256 << 20 };
+
 /* "bias_row,gelu,residual"; false if it is none of that. NULL is no epilogue. */
 bool lab_read_epilogue(const char *text, lab_epilogue *epilogue);
 

@@ -332,10 +332,7 @@ static void override(const session *session, lab_case *problem)
 {
     const lab_options *options = session->options;
     if (options->batch) {
-        problem->batch = session->batch;
-        problem->a.batch_stride = lab_span(problem->a, problem->m, problem->k);
-        problem->b.batch_stride = lab_span(problem->b, problem->k, problem->n);
-        problem->c.batch_stride = lab_span(problem->c, problem->m, problem->n);
+        lab_case_batch(problem, session->batch);
         problem->scattered = options->scattered != NULL;
     }
     if (options->splits)

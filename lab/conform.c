@@ -23,8 +23,6 @@ enum { UNREADABLE = 0xff, UNTOUCHED = 0xa5 };
 /* More than any problem of a suite; one on the command line is held to it. */
 static const int64_t bytes_max = (int64_t)4 << 30;
 
-static const int64_t workspace_max = (int64_t)256 << 20;
-
 /* A matrix, or a batch of them, in memory of its own. */
 typedef struct storage {
     rung_matrix view;
@@ -316,7 +314,7 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
                             int64_t splits, bool rehearsed)
 {
     rung_plan *plan;
-    rung_plan_options options = {subject->kernel, subject->parameters, splits, workspace_max};
+    rung_plan_options options = {subject->kernel, subject->parameters, splits, LAB_WORKSPACE_MAX};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
     if (status != RUNG_OK)
         return status;

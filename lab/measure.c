@@ -14,7 +14,6 @@
 enum { COPIES = 3, SAMPLES_MIN = 5, CALLS = 7 };
 
 static const uint64_t seed = 1;
-static const int64_t workspace_max = (int64_t)256 << 20;
 
 static int by_value(const void *x, const void *y)
 {
@@ -192,7 +191,7 @@ static rung_status run_judged(const lab_problem *problem, lab_contender *contend
 static rung_status make_plan(const lab_problem *problem, lab_contender *contender)
 {
     rung_problem multiply = multiply_of(problem, true);
-    rung_plan_options options = {contender->kernel, contender->asked, problem->splits, workspace_max};
+    rung_plan_options options = {contender->kernel, contender->asked, problem->splits, LAB_WORKSPACE_MAX};
     rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
     if (status != RUNG_OK)
         return status;

@@ -37,4 +37,9 @@ static inline int64_t rungi_divide_up(int64_t x, int64_t y)
     return x / y + (x % y != 0);
 }
 
+static inline int64_t rungi_smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 #endif /* RUNGI_CHECKED_H */

@@ -24,9 +24,8 @@ typedef struct transfer {
 /* Whether the view already stands as it would be stored without gaps. */
 static bool stands_ready(const rung_matrix *view, int64_t items, int64_t elements)
 {
-    return rungi_matrix_is_dense(view) &&
-           (items < 2 || (!view->batch_offsets && view->batch_stride == elements)) &&
-           !(view->batch_offsets && items > 0);
+    return rungi_matrix_is_dense(view) && !view->batch_offsets &&
+           (items < 2 || view->batch_stride == elements);
 }
 
 static rung_status prepare(rung_device *device, const rung_matrix *view, int64_t batch,

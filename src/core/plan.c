@@ -307,12 +307,12 @@ static rung_status check_view(const rung_device *device, const char *name, const
 }
 
 static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
-                             const rung_problem *problem, const rung_run_options *options)
+                             const rung_problem *problem, const rung_problem *settled,
+                             const rung_run_options *options)
 {
     if (queue->device != plan->device)
         return rungi_fail(RUNG_INVALID, "the queue is of another device than the plan");
-    rung_problem settled = rungi_problem_settled(problem);
-    if (!rungi_problem_same_form(&plan->problem, &settled))
+    if (!rungi_problem_same_form(&plan->problem, settled))
         return rungi_fail(RUNG_INVALID, "the problem has other types, sizes, strides, items or another "
                           "epilogue than the one the plan was made for");
     rung_status status = check_view(plan->device, "A", &problem->a);
@@ -337,7 +337,7 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
          options->workspace->bytes < plan->info.workspace || options->workspace->place % 16 != 0))
         return rungi_fail(RUNG_INVALID, "the plan needs a workspace of %lld bytes on its device, at a "
                           "multiple of 16 bytes", (long long)plan->info.workspace);
-    if (plan->info.workspace > 0 && rungi_problem_meets(&settled, options->workspace, plan->info.workspace))
+    if (plan->info.workspace > 0 && rungi_problem_meets(settled, options->workspace, plan->info.workspace))
         return rungi_fail(RUNG_OVERLAP, "the workspace is memory of A, B, C or the epilogue; give it its own");
     return RUNG_OK;
 }
@@ -347,12 +347,12 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
 {
     if (!plan || !queue || !problem)
         return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
+    rung_problem settled = rungi_problem_settled(problem);
     rung_status status = rungi_run_check(queue, &options);
     if (status == RUNG_OK)
-        status = check_run(plan, queue, problem, options);
+        status = check_run(plan, queue, problem, &settled, options);
     if (status != RUNG_OK)
         return status;
-    rung_problem settled = rungi_problem_settled(problem);
     rungi_sizes sizes = {problem->c.rows, problem->c.cols,
                          settled.alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
     if (plan->device->context->verbose > 0)

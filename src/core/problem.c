@@ -54,12 +54,23 @@ static uintptr_t place_of(const rung_matrix *matrix)
     return matrix->buffer ? matrix->buffer->place : (uintptr_t)matrix->data;
 }
 
+/* The byte of its first element, and the space that is in. */
+static uintptr_t first_byte(const rung_matrix *matrix)
+{
+    return place_of(matrix) + (uintptr_t)(matrix->offset * rung_type_size(matrix->type));
+}
+
+static const void *space_of(const rung_matrix *matrix)
+{
+    return matrix->buffer ? matrix->buffer->space : NULL;
+}
+
 bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch)
 {
     int64_t size = rung_type_size(matrix->type);
     if (rungi_matrix_is_empty(matrix))
         return true;
-    if ((place_of(matrix) + (uintptr_t)(matrix->offset * size)) % (uintptr_t)(4 * size) != 0)
+    if (first_byte(matrix) % (uintptr_t)(4 * size) != 0)
         return false;
     if (!matrix->batch_offsets)
         return batch < 2 || matrix->batch_stride % 4 == 0;
@@ -75,8 +86,8 @@ static rectangle rectangle_of(const rung_matrix *matrix)
     bool rows_outside = matrix->row_stride >= matrix->col_stride;
     rungi_matrix_span(matrix, &span);
     return (rectangle){
-        .space = matrix->buffer ? matrix->buffer->space : NULL,
-        .first = place_of(matrix) + (uintptr_t)(matrix->offset * size),
+        .space = space_of(matrix),
+        .first = first_byte(matrix),
         .size = size,
         .outer_stride = size * (rows_outside ? matrix->row_stride : matrix->col_stride),
         .outer_count = rows_outside ? matrix->rows : matrix->cols,
@@ -178,22 +189,14 @@ static int64_t first_behind(const rung_matrix *c, int64_t batch, int64_t span, i
     return low;
 }
 
-/* Counted in bytes from C's first: where the other view begins, and whether its memory
- * and C's are the same. */
-static bool distance_of(const rung_matrix *c, const rung_matrix *other, int64_t *bytes)
-{
-    rectangle first = rectangle_of(c), second = rectangle_of(other);
-    *bytes = (int64_t)(second.first - first.first);
-    return first.space == second.space;
-}
-
 bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64_t batch)
 {
-    int64_t distance, c_all, other_all, c_span, other_span;
+    int64_t c_all, other_all, c_span, other_span;
     int64_t size = rung_type_size(c->type), other_size = rung_type_size(other->type);
     if (rungi_matrix_is_empty(c) || rungi_matrix_is_empty(other) || batch == 0 ||
-        !distance_of(c, other, &distance))
+        space_of(c) != space_of(other))
         return false;
+    int64_t distance = (int64_t)(first_byte(other) - first_byte(c));
     rungi_matrix_batch_span(c, batch, &c_all);
     rungi_matrix_batch_span(other, batch, &other_all);
     if (distance >= c_all * size || -distance >= other_all * other_size)
@@ -513,9 +516,8 @@ bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer,
         if (rungi_matrix_is_empty(view) || !view->buffer || view->buffer->space != buffer->space ||
             !rungi_matrix_batch_span(view, problem->batch, &span))
             continue;
-        int64_t size = rung_type_size(view->type);
-        uintptr_t first = place_of(view) + (uintptr_t)(view->offset * size);
-        if (first < buffer->place + (uintptr_t)bytes && buffer->place < first + (uintptr_t)(span * size))
+        uintptr_t first = first_byte(view), end = first + (uintptr_t)(span * rung_type_size(view->type));
+        if (first < buffer->place + (uintptr_t)bytes && buffer->place < end)
             return true;
     }
     return false;

@@ -327,11 +327,6 @@ static rung_status enqueue(run *run, cl_kernel kernel, int64_t threads, int64_t 
     return RUNG_OK;
 }
 
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
 /* The sums of some items, and where k is cut, their shares put together. */
 static rung_status launch_items(run *run, launch launch, int arguments)
 {
@@ -358,9 +353,9 @@ static rung_status launch_all(run *run, int arguments)
     for (int64_t item = 0; item < sizes.batch; item += RUNGI_SIMT_ITEMS_MAX)
         for (int64_t row = 0; row < sizes.m; row += shape->rows)
             for (int64_t col = 0; col < sizes.n; col += shape->cols) {
-                launch launch = {row, col, smaller(shape->rows, sizes.m - row),
-                                 smaller(shape->cols, sizes.n - col), item,
-                                 smaller(RUNGI_SIMT_ITEMS_MAX, sizes.batch - item)};
+                launch launch = {row, col, rungi_smaller(shape->rows, sizes.m - row),
+                                 rungi_smaller(shape->cols, sizes.n - col), item,
+                                 rungi_smaller(RUNGI_SIMT_ITEMS_MAX, sizes.batch - item)};
                 rung_status status = launch_items(run, launch, arguments);
                 if (status != RUNG_OK)
                     return status;

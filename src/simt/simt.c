@@ -253,16 +253,11 @@ rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
 /* A share is worth a launch of its own if it has at least so many steps of bk. */
 enum { STEPS_MIN = 16 };
 
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
 /* As many shares as give every unit of the device something to do. */
 static int64_t good_splits(const rung_plan *plan, int64_t blocks, int64_t k, int64_t bk)
 {
     int64_t units = plan->device->info.compute_units, most = k / bk / STEPS_MIN;
-    return smaller(blocks > 0 ? units / blocks : 1, most);
+    return rungi_smaller(blocks > 0 ? units / blocks : 1, most);
 }
 
 static bool partials_size(const rung_problem *turned, int64_t splits, int64_t *bytes)
@@ -301,11 +296,11 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
         return RUNG_OK;
     int64_t splits = asked;
     if (asked == 0)
-        splits = smaller(good_splits(plan, all_blocks, k, bk),
+        splits = rungi_smaller(good_splits(plan, all_blocks, k, bk),
                          affordable_splits(turned, plan->workspace_offered - split->partials));
     if (splits < 2)
         return RUNG_OK;
-    cut(k, smaller(splits, RUNGI_SIMT_ITEMS_MAX), bk, split);
+    cut(k, rungi_smaller(splits, RUNGI_SIMT_ITEMS_MAX), bk, split);
     bool fits = partials_size(turned, split->splits, &bytes) &&
                 rungi_add(bytes, split->partials, &split->workspace);
     if (!fits && asked > 0)
