@@ -6,7 +6,7 @@
 #include "core/plan.h"
 #include "core/run.h"
 #include "opencl/api.h"
-#include "simt/simt.h"
+#include "simt/launch.h"
 
 extern const rungi_backend rungi_opencl_backend;
 
@@ -50,17 +50,10 @@ static inline rungi_opencl_device *rungi_opencl_device_of(rung_device *device)
     return (rungi_opencl_device *)device;
 }
 
-/* What a view stands in, NULL if in nothing, and where it begins there, in elements. A
- * wrapped buffer may begin anywhere in its cl_mem, but not inside an element. */
+/* What a view stands in, NULL if in nothing. */
 static inline cl_mem rungi_opencl_memory(const rung_matrix *view)
 {
     return view->buffer ? ((const rungi_opencl_buffer *)view->buffer)->memory : NULL;
-}
-
-static inline int64_t rungi_opencl_offset(const rung_matrix *view)
-{
-    int64_t start = view->buffer ? view->buffer->offset / rung_type_size(view->type) : 0;
-    return start + view->offset;
 }
 
 /* The functions of the device's table, by file. */

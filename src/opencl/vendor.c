@@ -58,8 +58,8 @@ static int multiply(const rungi_opencl_vendor *vendor, const rung_problem *turne
 {
     const rung_matrix *a = &turned->a, *b = &turned->b, *c = &turned->c;
     size_t m = (size_t)c->rows, n = (size_t)c->cols, k = (size_t)a->cols;
-    size_t a_offset = (size_t)rungi_opencl_offset(a), b_offset = (size_t)rungi_opencl_offset(b);
-    size_t c_offset = (size_t)rungi_opencl_offset(c);
+    size_t a_offset = (size_t)rungi_simt_offset(a), b_offset = (size_t)rungi_simt_offset(b);
+    size_t c_offset = (size_t)rungi_simt_offset(c);
     if (vendor->dgemm)
         return vendor->dgemm(vendor->layout, vendor->a_transpose, vendor->b_transpose, m, n, k,
                              turned->alpha, rungi_opencl_memory(a), a_offset, vendor->a_ld,

@@ -152,6 +152,10 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
     if (path->has_paths)
         define(text, capacity, "-DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d", path->wide,
                path->guarded, path->a_along_l, path->b_along_l);
+    if (path->at_run_time) {
+        define(text, capacity, "-DRUN_TIME=1");
+        return;
+    }
     if (path->split)
         define(text, capacity, "-DSPLIT=1");
     if (path->bias)

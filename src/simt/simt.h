@@ -30,7 +30,7 @@ typedef struct rungi_simt_view {
 
 /* The extra_t of finish.h, likewise. */
 typedef struct rungi_simt_extra {
-    int64_t         batch, first_item, splits, k_share, scattered, places_offset, partials_offset;
+    int64_t         batch, first_item, splits, k_share, flags, places_offset, partials_offset;
     rungi_simt_view bias, residual;
 } rungi_simt_extra;
 
@@ -63,6 +63,7 @@ typedef struct rungi_simt_path {
     bool            has_paths, wide, guarded, a_along_l, b_along_l;
     bool            split, bias, residual; /* see finish.h */
     rung_activation activation;
+    bool            at_run_time; /* compiled so that the last four are told at run time */
 } rungi_simt_path;
 
 /* For a turned problem; `aligned` says that its views begin at multiples of four

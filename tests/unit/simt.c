@@ -408,7 +408,7 @@ static void defines_say_types_and_epilogue(void **state)
         .split = true, .bias = true, .activation = RUNG_GELU, .residual = true});
     assert_string_equal(all, "-DIN_F16 -DOUT_F32 -DWIDE=0 -DGUARDED=1 -DA_ALONG_L=1 -DB_ALONG_L=0 "
                              "-DSPLIT=1 -DBIAS=1 -DACTIVATION=2 -DRESIDUAL=1");
-    assert_non_null(strstr(rungi_source_finish, "ACTIVATION == 1")); /* where the numbers are read */
+    assert_non_null(strstr(rungi_source_finish, "ACTIVATION_IN(output->extra) == 1")); /* where the numbers are read */
 }
 
 /* ---- Batches and epilogues -------------------------------------------------------- */

@@ -49,6 +49,7 @@
 // preset tiny: BM=32,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4,STAGES=3
 // preset wide: BM=128,BN=256,BK=8,WM=64,WN=64,TM=16,TN=8,STAGES=3
 // preset small: BM=64,BN=64,BK=8,WM=32,WN=32,TM=8,TN=4,STAGES=3
+// preset deep: BM=128,BN=128,BK=16,WM=64,WN=32,TM=8,TN=8,STAGES=4
 
 #if TM < 4 || TN < 4 || TM % 4 != 0 || TN % 4 != 0
 #error "TM and TN must be multiples of four"
@@ -76,8 +77,9 @@
 #if BM * BK % (4 * THREADS) != 0 || BN * BK % (4 * THREADS) != 0
 #error "each thread must load as many pieces of four as any other"
 #endif
-#if (LDA + LDB) * BK * IN_BYTES * STAGES > 48 * 1024
-#error "the stages must fit 48 KiB of shared memory"
+#define SHARED_BYTES ((LDA + LDB) * BK * IN_BYTES * STAGES)
+#if SHARED_BYTES > 227 * 1024
+#error "the stages must fit 227 KiB of shared memory, the most that a block can have"
 #endif
 
 #if CHECKED && (STAGES - 1) * (BM + BN) * BK / THREADS > 256
@@ -106,8 +108,14 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
                  GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
                  GLOBAL sum_t *__restrict__ partials)
 {
+#if SHARED_BYTES > 48 * 1024
+    LARGE_SHARED(in_t, stages, STAGES * BK * (LDA + LDB));
+    SHARED in_t *const a_tiles = stages;
+    SHARED in_t *const b_tiles = stages + STAGES * BK * LDA;
+#else
     __shared__ __align__(32) in_t a_tiles[STAGES * BK * LDA];
     __shared__ __align__(32) in_t b_tiles[STAGES * BK * LDB];
+#endif
 
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;

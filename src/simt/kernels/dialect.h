@@ -7,6 +7,9 @@
  *   KERNEL(threads)  the head of a kernel and the block size it is written for
  *   DEVICE           the head of a function that kernels call
  *   GLOBAL, SHARED   where a pointer points (CUDA needs no such word)
+ *   LARGE_SHARED(type, name, count)   all of a block's shared memory, where it is more
+ *                    than the 48 KiB that CUDA gives a declared array; the file says how
+ *                    many bytes it wants by #define SHARED_BYTES
  *   index_t          sizes and strides, 64 bits on both sides
  *   view_t           where the elements of a matrix stand, and at() one of them
  *   in_t, sum_t, out_t   what A and B are stored as, what sums and scalars are, and
@@ -39,6 +42,8 @@
 #define __shared__      __local
 #define __restrict__    restrict
 #define __align__(n)    __attribute__((aligned(n)))
+
+#define LARGE_SHARED(type, name, count) __local __align__(32) type name[count]
 
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE)
 #define threadIdx       ((uint3)(get_local_id(0), get_local_id(1), get_local_id(2)))
@@ -81,6 +86,9 @@ DEVICE ushort f16_of_float(float value)
 #define DEVICE          static __device__ __forceinline__
 #define GLOBAL
 #define SHARED
+#define LARGE_SHARED(type, name, count)                            \
+    extern __shared__ __align__(32) unsigned char rung_shared[];   \
+    type *const name = (type *)rung_shared
 
 #define four_in(x, y, z, w)  (in4_t{x, y, z, w})
 #define store4(to, x, y, z, w) (*(to) = out4_t{x, y, z, w})

@@ -11,6 +11,8 @@
  *   SPLIT            1 if k is cut into shares: block z sums its own share and leaves
  *                    it in `partials`, with no scalar and no epilogue applied; reduce.cu
  *                    adds the shares up, always in the same order, and applies both
+ *   RUN_TIME         1 if none of these is known yet: extra_t tells, and one compiled
+ *                    kernel serves them all, for machines that cannot compile
  */
 #ifndef RUNG_FINISH_H
 #define RUNG_FINISH_H
@@ -27,14 +29,25 @@
 #ifndef SPLIT
 #define SPLIT 0
 #endif
+#ifndef RUN_TIME
+#define RUN_TIME 0
+#endif
 
 typedef struct {
     index_t batch, first_item;  /* all items, and the first of this launch */
     index_t splits, k_share;    /* shares of k, and the length of all but the last */
-    index_t scattered;          /* bits 1, 2, 4: items of A, B, C stand at `places` */
+    index_t flags;              /* see below */
     index_t places_offset, partials_offset;
     view_t  bias, residual;
 } extra_t;
+
+/* Bits 1, 2, 4 of the flags: items of A, B, C stand at `places`. The rest counts with
+ * RUN_TIME=1 alone: 8 a bias, 16 a residual, 32 a split k, and above those the
+ * activation. Where it is 0 these are constants, and what does not apply is not there. */
+#define HAS_BIAS(extra)      (RUN_TIME ? ((extra).flags & 8) != 0 : BIAS)
+#define HAS_RESIDUAL(extra)  (RUN_TIME ? ((extra).flags & 16) != 0 : RESIDUAL)
+#define IS_SPLIT(extra)      (RUN_TIME ? ((extra).flags & 32) != 0 : SPLIT)
+#define ACTIVATION_IN(extra) (RUN_TIME ? (int)((extra).flags >> 6) : ACTIVATION)
 
 /* Moves views to this block's item and share of k, and returns the share's length. They are
  * the kernel's own copies: of its arguments PoCL has one for all threads of a block. */
@@ -43,11 +56,11 @@ DEVICE index_t take_share(view_t *a, view_t *b, view_t *c, index_t k, extra_t ex
 {
     const index_t item = extra.places_offset + extra.first_item + blockIdx.y;
     const index_t start = (index_t)blockIdx.z * extra.k_share;
-    if (extra.scattered & 1)
+    if (extra.flags & 1)
         a->offset += places[item];
-    if (extra.scattered & 2)
+    if (extra.flags & 2)
         b->offset += places[item + extra.batch];
-    if (extra.scattered & 4)
+    if (extra.flags & 4)
         c->offset += places[item + 2 * extra.batch];
     a->offset += start * a->col_stride;
     b->offset += start * b->row_stride;
@@ -91,39 +104,52 @@ DEVICE index_t partial_at(const output_t *output, index_t split, index_t row, in
            ((item * output->extra.splits + split) * output->m + row) * output->n + col;
 }
 
+DEVICE sum_t relu(sum_t value)
+{
+#if defined(WHOLE)
+    return (int)value < 0 ? 0 : value;
+#else
+    return value < 0 ? 0 : value; /* a NaN stays */
+#endif
+}
+
+DEVICE sum_t gelu(sum_t value)
+{
+#if defined(WHOLE)
+    return value; /* never asked for */
+#elif defined(IN_F64)
+    return 0.5 * value * (1.0 + erf(value * 0.70710678118654752440));
+#else
+    return 0.5f * value * (1.0f + erff(value * 0.70710678f));
+#endif
+}
+
 /* From alpha * A * B + beta * C to what is stored. */
 DEVICE out_t epilogue(const output_t *output, index_t row, index_t col, sum_t value)
 {
-#if BIAS
-    value += widen_out(output->bias[at(output->extra.bias, row, col)]);
-#endif
-#if ACTIVATION == 1 && defined(WHOLE)
-    value = (int)value < 0 ? 0 : value;
-#elif ACTIVATION == 1
-    value = value < 0 ? 0 : value; /* a NaN stays */
-#elif ACTIVATION == 2 && defined(IN_F64)
-    value = 0.5 * value * (1.0 + erf(value * 0.70710678118654752440));
-#elif ACTIVATION == 2
-    value = 0.5f * value * (1.0f + erff(value * 0.70710678f));
-#endif
-#if RESIDUAL
-    value += widen_out(output->residual[at(output->extra.residual, row, col)]);
-#endif
+    if (HAS_BIAS(output->extra))
+        value += widen_out(output->bias[at(output->extra.bias, row, col)]);
+    if (ACTIVATION_IN(output->extra) == 1)
+        value = relu(value);
+    if (ACTIVATION_IN(output->extra) == 2)
+        value = gelu(value);
+    if (HAS_RESIDUAL(output->extra))
+        value += widen_out(output->residual[at(output->extra.residual, row, col)]);
     return narrow(value);
 }
 
 /* One sum, inside C. */
 DEVICE void finish(const output_t *output, index_t row, index_t col, sum_t sum)
 {
-#if SPLIT
-    output->partials[partial_at(output, blockIdx.z, row, col)] = sum;
-#else
+    if (IS_SPLIT(output->extra)) {
+        output->partials[partial_at(output, blockIdx.z, row, col)] = sum;
+        return;
+    }
     GLOBAL out_t *c = &output->c[at(output->view, row, col)];
     sum_t value = output->alpha * sum;
     if (output->beta != (sum_t)0)
         value += output->beta * widen_out(*c);
     *c = epilogue(output, row, col, value);
-#endif
 }
 
 #endif /* RUNG_FINISH_H */

@@ -148,7 +148,7 @@ DEVICE void take4(sum_t *part, SHARED const in_t *from, uint ld)
 /* Finishes four neighbours of a row of C. */
 DEVICE void finish4(const output_t *output, index_t row, index_t col, const sum_t *sum)
 {
-    if (WIDE && !SPLIT && (!GUARDED || (row < output->m && col + 3 < output->n))) {
+    if (WIDE && !IS_SPLIT(output->extra) && (!GUARDED || (row < output->m && col + 3 < output->n))) {
         GLOBAL out4_t *to = (GLOBAL out4_t *)&output->c[at(output->view, row, col)];
         sum_t x = output->alpha * sum[0], y = output->alpha * sum[1];
         sum_t z = output->alpha * sum[2], w = output->alpha * sum[3];
