@@ -122,11 +122,11 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 static int tear_down(void **state)
 {
     fixture *f = *state;
+    assert_int_equal(nftw(f->base, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
     assert_int_equal(count_entries("/proc/self/fd"), f->descriptors);
     assert_int_equal(current_mask(), f->mask);
     rung_context_destroy(f->context);
     assert_int_equal(f->live, 0);
-    assert_int_equal(nftw(f->base, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
     free(f);
     return 0;
 }
@@ -730,6 +730,10 @@ static void up_to_the_limit_all_stay(void **state)
     assert_true(is_there(f, "a"));
     write_key(f, key, code, CODE); /* and no further */
     assert_false(is_there(f, "a"));
+    plant(f, "a", (1 << 30) - CODE - 2 * HEADER, 30);
+    plant(f, "b", 1, 60); /* the byte too many */
+    write_key(f, key, code, CODE);
+    assert_true(is_there(f, "a") && !is_there(f, "b"));
 }
 
 static void reading_is_using(void **state)
@@ -842,8 +846,8 @@ static void write_variant(fixture *f, int which, int variant)
     rungi_cache_write(f->context, f->folder, &names[which], 1, data, bytes);
 }
 
-/* Writers never come between a reader and the file: once there is one, every read
- * finds one. 0 if all of them did. */
+/* Writers never come between a reader and the file, nor between each other: once there
+ * is one, every read finds one, and the log stays empty. 0 if so. */
 static int write_and_read(fixture *f, uint64_t seed)
 {
     static const char *const names[KEYS] = {"one", "two", "three"};
@@ -858,15 +862,10 @@ static int write_and_read(fixture *f, uint64_t seed)
         if (!right)
             return read ? 1 : 2;
     }
-    return 0;
+    return f->line[0] ? 3 : 0;
 }
 
-static int first_child(fixture *f)
-{
-    return write_and_read(f, 1);
-}
-
-static int second_child(fixture *f)
+static int write_and_read_too(fixture *f)
 {
     return write_and_read(f, 2);
 }
@@ -880,8 +879,8 @@ static void processes_at_once(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        _exit(first_child(f));
-    int second = in_child(second_child, f);
+        _exit(write_and_read(f, 1));
+    int second = in_child(write_and_read_too, f);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_int_equal(second, 0);
@@ -889,39 +888,38 @@ static void processes_at_once(void **state)
 }
 
 typedef struct thread {
-    pthread_t     id;
-    rung_context *context;
-    const char   *folder;
-    int           number, wrong;
+    pthread_t id;
+    fixture   own; /* the same folder, with a context and a log of its own */
+    int       number, wrong;
 } thread;
 
 static void *run_thread(void *argument)
 {
     thread *self = argument;
-    fixture f = {.context = self->context};
-    snprintf(f.folder, sizeof f.folder, "%s", self->folder);
-    self->wrong = write_and_read(&f, (uint64_t)self->number);
+    self->wrong = write_and_read(&self->own, (uint64_t)self->number);
     return NULL;
 }
 
-/* In one process, names of files written aside differ by the count alone. */
+/* One process number for all of them: names of files written aside must differ still. */
 static void threads_at_once(void **state)
 {
     fixture *f = *state;
-    thread threads[4];
-    rung_context *plain;
-    assert_int_equal(rung_context_create(NULL, &plain), RUNG_OK);
+    static thread threads[4];
     for (int which = 0; which < KEYS; which++)
         write_variant(f, which, 0);
     for (int i = 0; i < 4; i++) {
-        threads[i] = (thread){.context = plain, .folder = f->folder, .number = i};
+        threads[i].number = i;
+        strcpy(threads[i].own.folder, f->folder);
+        make_context(&threads[i].own);
         assert_int_equal(pthread_create(&threads[i].id, NULL, run_thread, &threads[i]), 0);
     }
     for (int i = 0; i < 4; i++) {
         pthread_join(threads[i].id, NULL);
+        rung_context_destroy(threads[i].own.context);
+        assert_string_equal(threads[i].own.line, "");
         assert_int_equal(threads[i].wrong, 0);
+        assert_int_equal(threads[i].own.live, 0);
     }
-    rung_context_destroy(plain);
     assert_int_equal(count_entries(f->folder), 2 + KEYS);
 }
 
