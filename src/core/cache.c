@@ -59,7 +59,7 @@ static void tell(rung_context *context, const char *what, const char *why)
     rungi_log(context, 2, "rung: code cache: %s: %s", what, why);
 }
 
-/* ---- Keys -------------------------------------------------------------------------- */
+/* ---- Keys --------------------------------------------------------------------------- */
 
 static void put_u64(uint8_t bytes[8], uint64_t value)
 {
@@ -106,7 +106,7 @@ static header header_of(const place *place, const void *code, size_t bytes)
     return header;
 }
 
-/* ---- The folder ---------------------------------------------------------------------- */
+/* ---- The folder --------------------------------------------------------------------- */
 
 static bool folder_under(const char *variable, const char *below, char *path, size_t capacity)
 {
@@ -185,7 +185,7 @@ static bool open_place(place *place, rung_context *context, const char *folder,
     return place->folder >= 0;
 }
 
-/* ---- Reading ------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------------ */
 
 /* False also where the file ends before `bytes`. */
 static bool read_all(int file, void *data, size_t bytes)
@@ -301,7 +301,7 @@ void *rungi_cache_read(rung_context *context, const char *folder, const char *co
     return code;
 }
 
-/* ---- Writing ------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------------ */
 
 static bool write_all(int file, const void *data, size_t bytes)
 {
@@ -379,7 +379,7 @@ static bool write_place(const place *place, const void *code, size_t bytes)
     return kept;
 }
 
-/* ---- Keeping the folder small ---------------------------------------------------------- */
+/* ---- Keeping the folder small ------------------------------------------------------- */
 
 typedef struct kept {
     char            name[NAME_LENGTH + 1];

@@ -84,12 +84,12 @@ void rungi_sha256_add(rungi_sha256 *hash, const void *data, size_t bytes)
 void rungi_sha256_end(rungi_sha256 *hash, uint8_t digest[RUNGI_SHA256_BYTES])
 {
     static const uint8_t padding[RUNGI_SHA256_BLOCK] = {0x80};
+    size_t used = hash->bytes % RUNGI_SHA256_BLOCK;
     uint64_t bits = hash->bytes * 8;
     uint8_t length[8];
     for (int i = 0; i < 8; i++)
         length[i] = (uint8_t)(bits >> (56 - 8 * i));
-    rungi_sha256_add(hash, padding, 1 + (2 * RUNGI_SHA256_BLOCK - 9 - hash->bytes % RUNGI_SHA256_BLOCK)
-                                            % RUNGI_SHA256_BLOCK);
+    rungi_sha256_add(hash, padding, used < 56 ? 56 - used : 120 - used);
     rungi_sha256_add(hash, length, sizeof length);
     for (int i = 0; i < RUNGI_SHA256_BYTES; i++)
         digest[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));

@@ -27,7 +27,7 @@ static const char *const key[] = {"source", "-O3", "12.9", "sm_90"};
 static const char *const other_key[] = {"source", "-O3", "12.9", "sm_80"};
 static char              code[CODE];
 
-/* ---- One folder a test ------------------------------------------------------------- */
+/* ---- One folder a test -------------------------------------------------------------- */
 
 typedef struct fixture {
     char          base[64];    /* all that the test makes stands below */
@@ -67,7 +67,9 @@ static void *count_allocate(void *user, size_t bytes, size_t alignment)
     void *memory = NULL;
     if (f->fail_at > 0 && --f->fail_at == 0)
         return NULL;
-    if (posix_memalign(&memory, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0)
+    if (alignment < sizeof(void *))
+        alignment = sizeof(void *);
+    if (posix_memalign(&memory, alignment, bytes) != 0)
         return NULL;
     f->live++;
     return memory;
@@ -131,7 +133,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- Reading and writing as callers do ------------------------------------------------- */
+/* ---- Reading and writing as callers do ---------------------------------------------- */
 
 /* None of the calls may be noticed but by what it gives. */
 static void *read_key(fixture *f, const char *const *which, size_t *bytes)
@@ -238,7 +240,7 @@ static void store(const char *path, const char *data, size_t bytes)
     fclose(file);
 }
 
-/* ---- What is kept comes back ----------------------------------------------------------- */
+/* ---- What is kept comes back -------------------------------------------------------- */
 
 static void round_trip(void **state)
 {
@@ -326,7 +328,7 @@ static void code_of_too_many_bytes(void **state)
     assert_non_null(strstr(f->line, "too large"));
 }
 
-/* ---- Files that are not ours -------------------------------------------------------------- */
+/* ---- Files that are not ours -------------------------------------------------------- */
 
 static void cut_short(void **state)
 {
@@ -452,7 +454,7 @@ static void of_another_user(void **state)
     assert_refused_then_replaced(f, "another user");
 }
 
-/* ---- Folders that are not ours -------------------------------------------------------------- */
+/* ---- Folders that are not ours ------------------------------------------------------ */
 
 /* Nothing is read from it, and nothing written to it. */
 static void assert_folder_refused(fixture *f, const char *why)
@@ -520,7 +522,7 @@ static void folder_is_a_file(void **state)
     assert_non_null(strstr(f->line, strerror(ENOTDIR)));
 }
 
-/* ---- Children: what a process can do only once --------------------------------------------- */
+/* ---- Children: what a process can do only once -------------------------------------- */
 
 /* Runs it in a child and returns what it did. A child must not assert: it leaves
  * by _exit, and so without cmocka's notice. */
@@ -593,7 +595,7 @@ static void files_may_be_limited(void **state)
     assert_int_equal(count_entries(f->folder), 3);
 }
 
-/* ---- Where it is --------------------------------------------------------------------------- */
+/* ---- Where it is -------------------------------------------------------------------- */
 
 static void folders_of_the_environment(void **state)
 {
@@ -670,7 +672,7 @@ static void set_uid_programs_have_none(void **state)
     assert_int_equal(said, NO_FOLDER);
 }
 
-/* ---- The limit ------------------------------------------------------------------------------- */
+/* ---- The limit ---------------------------------------------------------------------- */
 
 /* One letter stands for a name as long as a key's. */
 static void planted_path(const fixture *f, const char *name, char *path, size_t capacity)
@@ -798,7 +800,7 @@ static void stale_files_go(void **state)
     assert_true(is_there(f, "besides"));
 }
 
-/* ---- Memory ----------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------- */
 
 static void without_memory(void **state)
 {
@@ -817,7 +819,7 @@ static void without_memory(void **state)
     assert_false(is_there(f, "a"));
 }
 
-/* ---- Many at once ------------------------------------------------------------------------------ */
+/* ---- Many at once ------------------------------------------------------------------- */
 
 enum { KEYS = 3, LENGTHS = 4, ROUNDS = 1500 };
 
