@@ -127,7 +127,7 @@ static int read_options(session *session)
     if (!lab_read_products(options->dtype, &session->products))
         return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16");
     if (!lab_read_compute(options->compute, &session->compute))
-        return usage("--compute is strict, bf16x3 or tf32");
+        return usage("--compute is strict, bf16x3, tf32 or bf16x1");
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
         return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
     if ((options->batch && (!lab_read_integer(options->batch, &session->batch) || session->batch < 1 ||

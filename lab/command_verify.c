@@ -133,7 +133,7 @@ static int read_extras(session *session)
 {
     const lab_options *options = session->options;
     if (!lab_read_compute(options->compute, &session->compute))
-        return usage("--compute is strict, bf16x3 or tf32");
+        return usage("--compute is strict, bf16x3, tf32 or bf16x1");
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
         return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
     if (!read_count(options->batch, &session->batch) || !read_count(options->splits, &session->splits))

@@ -191,7 +191,7 @@ static rung_status run_judged(const lab_problem *problem, lab_contender *contend
 static rung_status make_plan(const lab_problem *problem, lab_contender *contender)
 {
     rung_problem multiply = multiply_of(problem, true);
-    rung_plan_options options = {contender->kernel, contender->asked, problem->splits, LAB_WORKSPACE_MAX};
+    rung_plan_options options = {contender->kernel, contender->asked, problem->splits, LAB_WORKSPACE_MAX, 0};
     rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
     if (status != RUNG_OK)
         return status;
@@ -274,7 +274,7 @@ rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *
 {
     rung_problem one = multiply_of(problem, true);
     rung_plan *plan;
-    rung_plan_options options = {contender->kernel, contender->parameters, 1, 0};
+    rung_plan_options options = {contender->kernel, contender->parameters, 1, 0, 0};
     int64_t calls[CALLS], batches[CALLS];
     one.batch = 1;
     rung_status status = rung_plan_create(problem->device, &one, &options, &plan);

@@ -208,6 +208,8 @@ static double left_out(const rung_problem *problem, const sums *sums, double *st
     double vanished = 3 * 0x1p-126 * sums->factors; /* factors below the smallest normal */
     if (problem->compute == RUNG_TF32)
         return (0x1p-10 + 0x1p-22) * sums->products + vanished;
+    if (problem->compute == RUNG_BF16X1)
+        return (0x1p-7 + 0x1p-16) * sums->products + vanished;
     *steps *= 6;
     return 0x1p-24 * sums->products + vanished;
 }

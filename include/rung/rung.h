@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung.h - matrix multiplication on the CPU and on OpenCL devices.
+/* rung.h - matrix multiplication on the CPU, on OpenCL devices and on NVIDIA GPUs.
  *
  * This header is the manual. The short way is one call on matrices in memory:
  *
@@ -155,14 +155,16 @@ RUNG_API uint16_t rung_bf16_from_f32(float value);
  *   bf16x3  F32 inputs as sums of three BF16 each, the six
  *           largest of nine products:             (1.02 gamma(6 k) + 2^-24) |A||B|
  *   tf32    F32 inputs rounded to 11 bits:   (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
+ *   bf16x1  F32 inputs rounded to 8 bits:     (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
  *
- * In both of these an input below 2^-126 may count as 0 and one that rounds past the
+ * In the last three an input below 2^-126 may count as 0 and one that rounds past the
  * largest number as infinite; in bf16x3 an infinity among the inputs may come out as
  * NaN. */
 #define RUNG_COMPUTE_LIST(X)                                                    \
     X(STRICT, "strict")                                                         \
     X(BF16X3, "bf16x3")                                                         \
-    X(TF32,   "tf32")
+    X(TF32,   "tf32")                                                           \
+    X(BF16X1, "bf16x1")
 
 typedef enum rung_compute {
 #define X(name, word) RUNG_##name,
@@ -355,8 +357,8 @@ RUNG_API void        rung_context_destroy(rung_context *context);
     X(peak_f32,          "FP32 peak, computed",        "FLOP/s")
 
 typedef struct rung_device_info {
-    char    name[32];      /* "cpu", "opencl:0": what rung_device_open takes */
-    char    backend[16];   /* "cpu", "opencl" */
+    char    name[32];      /* "cpu", "opencl:0", "cuda:0": what rung_device_open takes */
+    char    backend[16];   /* "cpu", "opencl", "cuda" */
     char    title[128];    /* the maker's name for it */
     char    platform[128]; /* whose driver it is */
     char    driver[128];   /* that driver's version */
@@ -373,7 +375,8 @@ typedef struct rung_device_info {
 RUNG_API rung_status rung_device_list(rung_context *context, rung_device_info *infos,
                                       int64_t capacity, int64_t *count);
 
-/* Opens "cpu", "opencl" (its first GPU, else its first device) or "opencl:1". */
+/* Opens "cpu", "opencl" (its first GPU, else its first device), "opencl:1" or "cuda". A
+ * CUDA device does not outlive a fork: in the child its calls give RUNG_DEVICE_LOST. */
 RUNG_API rung_status rung_device_open(rung_context *context, const char *name,
                                       rung_device **device);
 RUNG_API void        rung_device_close(rung_device *device);
@@ -428,9 +431,12 @@ RUNG_API rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, in
  *   backend   device                       queue             event     buffer
  *   cpu       -                            -                 -         a pointer
  *   opencl    cl_context, cl_device_id     cl_command_queue  cl_event  cl_mem
+ *   cuda      CUcontext, NULL              CUstream          CUevent   CUdeviceptr
  *
- * A wrapped queue must be an in-order one, and tells times only if it was made
- * with profiling. A wrapped buffer begins `offset` bytes into the caller's. */
+ * A wrapped cl_command_queue must be an in-order one, and tells times only if it was made
+ * with profiling. A wrapped CUevent is recorded when it is signalled. Every call leaves the
+ * CUcontext current that was, and running a plan on a CUstream that is being captured adds
+ * it to the graph. A wrapped buffer begins `offset` bytes into the caller's. */
 RUNG_API rung_status rung_device_wrap(rung_context *context, const char *backend,
                                       void *native_context, void *native_device,
                                       rung_device **device);
@@ -572,6 +578,8 @@ typedef struct rung_plan_options {
     const char        *parameters; /* "TILE=16"; NULL: the kernel's defaults */
     int64_t            splits;     /* into how many shares k is cut; 0: the library chooses ... */
     int64_t            workspace;  /* ... as long as it needs no more bytes than these */
+    int64_t            carveout;   /* CUDA: per cent of a unit's L1 to keep as shared memory, 1
+                                    * to 100; 0: as the driver likes */
 } rung_plan_options;
 
 /* Where C has few tiles and k is long, k is cut into shares that are summed side by

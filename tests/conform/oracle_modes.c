@@ -117,6 +117,20 @@ static void test_tf32_is_right_in_tf32_only(void **state)
     }
 }
 
+static void test_bf16x1_is_right_in_bf16x1_only(void **state)
+{
+    (void)state;
+    naive naive = naive_of(RUNG_F32_TO_F32, K);
+    naive.change = as_bf16;
+    naive_multiply(&naive);
+    assert_true(is_right_in(&naive, RUNG_BF16X1));
+    assert_false(is_right_in(&naive, RUNG_TF32));
+    naive = all_of(1 + 0x1p-8); /* the worst that rounding to nearest can do */
+    naive.change = as_bf16;
+    naive_multiply(&naive);
+    assert_true(is_right_in(&naive, RUNG_BF16X1));
+}
+
 /* At the worst that rounding to nearest can do, and just past it. */
 static void test_tf32_means_the_nearest(void **state)
 {
@@ -134,14 +148,15 @@ static void test_tf32_means_the_nearest(void **state)
     assert_false(is_right_in(&naive, RUNG_TF32));
 }
 
-static void test_bf16_alone_is_right_in_none(void **state)
+static void test_bf16_alone_is_right_in_bf16x1(void **state)
 {
     (void)state;
     naive naive = all_of(third_part_counts);
     naive.change = as_bf16;
     naive_multiply(&naive);
-    for (int compute = 0; compute < RUNG_COMPUTE_COUNT; compute++)
+    for (int compute = 0; compute < RUNG_BF16X1; compute++)
         assert_false(is_right_in(&naive, (rung_compute)compute));
+    assert_true(is_right_in(&naive, RUNG_BF16X1));
 }
 
 static void test_three_parts_are_right_in_bf16x3(void **state)
@@ -247,7 +262,8 @@ int main(void)
         cmocka_unit_test(test_strict_is_right_in_all),
         cmocka_unit_test(test_tf32_is_right_in_tf32_only),
         cmocka_unit_test(test_tf32_means_the_nearest),
-        cmocka_unit_test(test_bf16_alone_is_right_in_none),
+        cmocka_unit_test(test_bf16x1_is_right_in_bf16x1_only),
+        cmocka_unit_test(test_bf16_alone_is_right_in_bf16x1),
         cmocka_unit_test(test_three_parts_are_right_in_bf16x3),
         cmocka_unit_test(test_two_parts_are_not),
         cmocka_unit_test(test_modes_are_for_f32),

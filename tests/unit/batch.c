@@ -517,11 +517,12 @@ static void activations_and_modes_that_are_none(void **state)
         problem = sound_problem();
         problem.epilogue.activation = (rung_activation)spoilt[i];
         assert_checked(&problem, RUNG_INVALID);
+        int compute = spoilt[i] == RUNG_ACTIVATION_COUNT ? (int)RUNG_COMPUTE_COUNT : spoilt[i];
         problem = sound_problem();
-        problem.compute = (rung_compute)spoilt[i];
+        problem.compute = (rung_compute)compute;
         assert_checked(&problem, RUNG_INVALID);
         assert_string_equal(rung_activation_name((rung_activation)spoilt[i]), "?");
-        assert_string_equal(rung_compute_name((rung_compute)spoilt[i]), "?");
+        assert_string_equal(rung_compute_name((rung_compute)compute), "?");
     }
     problem = sound_problem();
     for (int compute = 0; compute < RUNG_COMPUTE_COUNT; compute++) {

@@ -952,7 +952,7 @@ static void small_where_it_saves_half(void **state)
 /* A problem gets the mode it asked for or one before it. */
 static void modes_are_never_worse_than_asked(void **state)
 {
-    static const char *const said[] = {"", "// computes: bf16x3\n", "// computes: tf32\n"};
+    static const char *const said[] = {"", "// computes: bf16x3\n", "// computes: tf32\n", "// computes: bf16x1\n"};
     rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, NULL);
     (void)state;
     for (int computes = 0; computes < RUNG_COMPUTE_COUNT; computes++) {
