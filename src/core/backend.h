@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* backend.h - what a backend is to the core: two small tables of functions.
  *
- * A backend (cpu, opencl) opens devices; a device makes queues, events, buffers
+ * A backend (cpu, opencl, cuda) opens devices; a device makes queues, events, buffers
  * and plans. The core checks every argument before it calls in here, holds the
  * references, and knows no backend by name: src/backends.c has the list.
  *
@@ -36,6 +36,7 @@ typedef struct rungi_backend {
     const char              *name;
     const rungi_ladder_step *ladder;
     int64_t                  ladder_count;
+    unsigned                 vendor_products; /* what its vendor's library takes */
     unsigned                 source_products; /* what a caller's own file takes; 0: none is taken */
     /* Optional: what a file is able to do, from what it says. */
     unsigned (*abilities)(const rung_kernel *kernel);

@@ -76,7 +76,7 @@ static rung_status split_name(const char *name, char *backend, size_t capacity, 
     *index = colon ? atoi(colon + 1) : -1;
     if (length == 0 || length >= capacity || !well_formed)
         return rungi_fail(RUNG_NO_DEVICE, "\"%.80s\" is no device's name; they are like \"cpu\", "
-                          "\"opencl\", \"opencl:1\"", name);
+                          "\"opencl\", \"opencl:1\", \"cuda\"", name);
     memcpy(backend, name, length);
     backend[length] = '\0';
     return RUNG_OK;
@@ -130,8 +130,8 @@ rung_status rung_device_wrap(rung_context *context, const char *name, void *nati
         return status;
     if (!backend->wrap)
         return rungi_fail(RUNG_UNSUPPORTED, "a %s device wraps nothing; use rung_device_open", name);
-    if (!native_context || !native_device)
-        return rungi_fail(RUNG_INVALID, "rung_device_wrap needs the context and the device to wrap");
+    if (!native_context)
+        return rungi_fail(RUNG_INVALID, "rung_device_wrap needs the context to wrap");
     status = backend->wrap(context, state, native_context, native_device, device);
     if (status == RUNG_OK) {
         rungi_context_retain(context);

@@ -16,6 +16,7 @@ struct rung_plan {
     char               refused[1024];
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */
+    int64_t            carveout;          /* see rung_plan_options */
     bool               aligned; /* the problem it was made for, to four elements */
     bool               needs_aligned; /* the device's choice */
     void              *state; /* the device's own */

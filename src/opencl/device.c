@@ -38,13 +38,6 @@ static bool has_extension(rungi_cl *cl, cl_device_id id, const char *name)
     return strstr(extensions, name) != NULL;
 }
 
-/* FP32 multiply-adds a clock and multiprocessor, by compute capability. */
-static int64_t lanes_of(int64_t major, int64_t minor)
-{
-    bool halved = major == 7 || (major == 6 && minor == 0) || (major == 8 && minor == 0);
-    return halved ? 64 : 128;
-}
-
 static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_info *info)
 {
     cl_platform_id platform = NULL;
@@ -68,8 +61,8 @@ static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_i
     if (has_extension(cl, id, "cl_nv_device_attribute_query")) {
         info->warp_size = number(cl, id, WARP_SIZE_NV, sizeof(cl_uint));
         info->registers_block = number(cl, id, REGISTERS_PER_BLOCK_NV, sizeof(cl_uint));
-        info->peak_f32 = 2 * lanes_of(number(cl, id, CAPABILITY_MAJOR_NV, sizeof(cl_uint)),
-                                      number(cl, id, CAPABILITY_MINOR_NV, sizeof(cl_uint))) *
+        info->peak_f32 = 2 * rungi_simt_lanes(number(cl, id, CAPABILITY_MAJOR_NV, sizeof(cl_uint)),
+                                              number(cl, id, CAPABILITY_MINOR_NV, sizeof(cl_uint))) *
                          info->compute_units * info->clock_khz * 1000;
     } else if (has_extension(cl, id, "cl_amd_device_attribute_query")) {
         info->warp_size = number(cl, id, WAVEFRONT_WIDTH_AMD, sizeof(cl_uint));
@@ -223,6 +216,8 @@ static rung_status wrap_device(rung_context *context, void *state, void *native_
     cl_device_id ids[DEVICES_MAX];
     size_t bytes = 0;
     bool belongs = false;
+    if (!native_device)
+        return rungi_fail(RUNG_INVALID, "rung_device_wrap needs the cl_device_id, too");
     cl_int error = cl->GetContextInfo(native_context, CL_CONTEXT_DEVICES, sizeof ids, ids, &bytes);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetContextInfo");
@@ -271,6 +266,7 @@ const rungi_backend rungi_opencl_backend = {
     .name = "opencl",
     .ladder = rungi_simt_ladder,
     .ladder_count = RUNGI_SIMT_STEPS,
+    .vendor_products = 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64, /* CLBlast's */
     .source_products = RUNGI_SIMT_PRODUCTS,
     .abilities = rungi_simt_abilities,
     .load = load,

@@ -80,6 +80,18 @@ rung_status rungi_simt_work_of(rung_plan *plan, int64_t blocks_max, rungi_simt_w
     return RUNG_OK;
 }
 
+rung_status rungi_simt_finish_apart(rung_plan *plan, rungi_simt_work *work)
+{
+    rung_problem turned = rungi_simt_turned(&plan->problem);
+    if (work->shape.rows < turned.c.rows || work->shape.cols < turned.c.cols)
+        return rungi_fail(RUNG_TOO_LARGE, "C, %lld x %lld, is too large for an epilogue that is not compiled "
+                          "into the kernel", (long long)turned.c.rows, (long long)turned.c.cols);
+    rung_status status = rungi_simt_one_share(&turned, &work->split);
+    work->path.split = true;
+    fill_info(plan, work);
+    return status;
+}
+
 rung_status rungi_simt_reduce_of(const rung_plan *plan, int64_t blocks_max, rungi_simt_work *work,
                                  rung_kernel **kernel, rungi_values *values, rungi_simt_path *path)
 {

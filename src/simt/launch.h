@@ -18,6 +18,10 @@ typedef struct rungi_simt_work {
 /* Finds it and fills plan->info, or says why the device cannot take the plan. */
 rung_status rungi_simt_work_of(rung_plan *plan, int64_t blocks_max, rungi_simt_work *work);
 
+/* Where no kernel has the plan's epilogue compiled in: its sums go to the workspace, one
+ * share of k, and reduce.cu finishes them. */
+rung_status rungi_simt_finish_apart(rung_plan *plan, rungi_simt_work *work);
+
 /* The kernel that adds up shares of k, the caller's to destroy, and what to compile it
  * with; fills work->reduce_shape. */
 rung_status rungi_simt_reduce_of(const rung_plan *plan, int64_t blocks_max, rungi_simt_work *work,

@@ -15,7 +15,6 @@
     {.name = #number "_" #step,                                                     \
      .file = #number "_" #step,                                                     \
      .source = "/* " #number "_" #step " - the vendor's own library, the one to beat. */\n", \
-     .products = 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64,                     \
      .is_vendor = true},
 #define CPU(number, step)
 #define SIMT(number, step)                           \
@@ -313,6 +312,17 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
     if (split->splits == 1 || !fits)
         *split = (rungi_simt_split){.splits = 1, .k_share = k, .partials = split->partials,
                                     .workspace = split->partials};
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_one_share(const rung_problem *turned, rungi_simt_split *split)
+{
+    int64_t bytes;
+    split->splits = 1;
+    split->k_share = turned->a.cols;
+    if (!partials_size(turned, 1, &bytes) || !rungi_add(bytes, split->partials, &split->workspace))
+        return rungi_fail(RUNG_TOO_LARGE, "the sums of %lld x %lld are too large", (long long)turned->c.rows,
+                          (long long)turned->c.cols);
     return RUNG_OK;
 }
 

@@ -44,6 +44,13 @@ int rungi_simt_arguments(const rung_kernel *kernel);
 /* What a file that includes finish.h is able to do. */
 unsigned rungi_simt_abilities(const rung_kernel *kernel);
 
+/* FP32 multiply-adds a clock and multiprocessor of NVIDIA's, by compute capability. */
+static inline int64_t rungi_simt_lanes(int64_t major, int64_t minor)
+{
+    bool halved = major == 7 || (major == 6 && minor == 0) || (major == 8 && minor == 0);
+    return halved ? 64 : 128;
+}
+
 /* The longest name of a kernel function. */
 enum { RUNGI_SIMT_NAME = 127 };
 
@@ -95,6 +102,9 @@ typedef struct rungi_simt_split {
  * along k. `whole` says that one launch covers C. */
 rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turned, int64_t blocks,
                                 int64_t bk, bool whole, rungi_simt_split *split);
+
+/* The same k, uncut, with room for its sums in the workspace. */
+rung_status rungi_simt_one_share(const rung_problem *turned, rungi_simt_split *split);
 
 /* The kernel that adds up shares of k, the caller's to destroy. */
 rung_status rungi_simt_reduce(const rung_plan *plan, rung_kernel **kernel);

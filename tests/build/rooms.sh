@@ -17,6 +17,7 @@ check src/core 'cpu/|simt/|opencl/|cuda/|CL/|cuda\.h'
 check src/cpu 'simt/|opencl/|cuda/|CL/'
 check src/simt 'cpu/|opencl/|cuda/|CL/'
 check src/opencl 'cpu/|cuda/'
+check src/cuda 'cpu/|opencl/|CL/|cuda\.h|nvrtc\.h|cublas'
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 

@@ -11,8 +11,10 @@
  *   SPLIT            1 if k is cut into shares: block z sums its own share and leaves
  *                    it in `partials`, with no scalar and no epilogue applied; reduce.cu
  *                    adds the shares up, always in the same order, and applies both
- *   RUN_TIME         1 if none of these is known yet: extra_t tells, and one compiled
- *                    kernel serves them all, for machines that cannot compile
+ *   RUN_TIME         1 if none of these is known yet and extra_t tells, so that one
+ *                    compiled kernel serves them all, where there is no compiler: a kernel
+ *                    then either finishes its sums with no epilogue or leaves them all in
+ *                    `partials`, and reduce.cu alone knows epilogues
  */
 #ifndef RUNG_FINISH_H
 #define RUNG_FINISH_H
@@ -32,6 +34,9 @@
 #ifndef RUN_TIME
 #define RUN_TIME 0
 #endif
+#ifndef REDUCES
+#define REDUCES 0 // 1 in reduce.cu
+#endif
 
 typedef struct {
     index_t batch, first_item;  /* all items, and the first of this launch */
@@ -44,10 +49,10 @@ typedef struct {
 /* Bits 1, 2, 4 of the flags: items of A, B, C stand at `places`. The rest counts with
  * RUN_TIME=1 alone: 8 a bias, 16 a residual, 32 a split k, and above those the
  * activation. Where it is 0 these are constants, and what does not apply is not there. */
-#define HAS_BIAS(extra)      (RUN_TIME ? ((extra).flags & 8) != 0 : BIAS)
-#define HAS_RESIDUAL(extra)  (RUN_TIME ? ((extra).flags & 16) != 0 : RESIDUAL)
-#define IS_SPLIT(extra)      (RUN_TIME ? ((extra).flags & 32) != 0 : SPLIT)
-#define ACTIVATION_IN(extra) (RUN_TIME ? (int)((extra).flags >> 6) : ACTIVATION)
+#define HAS_BIAS(extra)      (RUN_TIME ? REDUCES && ((extra).flags & 8) != 0 : BIAS)
+#define HAS_RESIDUAL(extra)  (RUN_TIME ? REDUCES && ((extra).flags & 16) != 0 : RESIDUAL)
+#define IS_SPLIT(extra)      (RUN_TIME ? !REDUCES && ((extra).flags & 32) != 0 : SPLIT)
+#define ACTIVATION_IN(extra) (RUN_TIME ? REDUCES * (int)((extra).flags >> 6) : ACTIVATION)
 
 /* Moves views to this block's item and share of k, and returns the share's length. They are
  * the kernel's own copies: of its arguments PoCL has one for all threads of a block. */

@@ -5,6 +5,7 @@
  * to the last, whichever came first: the same bits every run. Scalars and epilogue are
  * applied here and nowhere else.
  */
+#define REDUCES 1
 #include "dialect.h"
 #include "finish.h"
 

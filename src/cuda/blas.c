@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blas.c - cuBLAS, loaded when it is asked for and there.
+ *
+ * Its matrices stand by columns. A matrix by rows is, read by columns, its own transpose,
+ * and C^T = B^T A^T: so it gets our B as its first operand and our A as its second, and what
+ * it writes by columns is our C by rows.
+ *
+ * What is needed of its interface is written down here and in blas.h, so that its header
+ * is not needed. */
+#include "cuda/blas.h"
+
+#include <string.h>
+
+#include "cuda/device.h"
+#include "cuda/libraries.h"
+
+/* The numbers of cublas_api.h and library_types.h that are used. */
+enum {
+    OP_N = 0, OP_T = 1,
+    R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14,
+    COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, COMPUTE_32F_FAST_16BF = 75,
+    COMPUTE_32F_FAST_TF32 = 77, COMPUTE_32F_EMULATED_16BFX9 = 78,
+    EMULATED_SINCE = 120900, /* version of cuBLAS */
+    ALGORITHM_DEFAULT = -1,
+    NOT_SUPPORTED = 15
+};
+
+/* ---- The library ----------------------------------------------------------------------------------- */
+
+static void load_blas(rungi_blas *blas, int driver_version)
+{
+    static const struct {
+        int         major;
+        const char *name;
+    } libraries[] = {{13, "libcublas.so.13"}, {12, "libcublas.so.12"}};
+    for (size_t i = 0; !blas->library && i < sizeof libraries / sizeof *libraries; i++) {
+        /* One of a later major version than the driver's cannot run on it. */
+        void *library = libraries[i].major <= driver_version / 1000
+                            ? rungi_cuda_open_library(libraries[i].name) : NULL;
+        bool all = library != NULL;
+#define X(name, symbol, arguments) \
+        all = all && rungi_cuda_find_function(library, symbol, &blas->name, sizeof blas->name);
+        RUNGI_BLAS_FUNCTION_LIST(X)
+#undef X
+        blas->library = all ? library : NULL;
+    }
+}
+
+/* Looked for once. */
+static const rungi_blas *blas_of(rungi_cuda_device *device)
+{
+    rungi_cuda_state *state = device->state;
+    pthread_mutex_lock(&state->lock);
+    if (!state->looked_for_blas)
+        load_blas(&state->blas, state->cu.version);
+    state->looked_for_blas = true;
+    pthread_mutex_unlock(&state->lock);
+    return state->blas.library ? &state->blas : NULL;
+}
+
+static rung_status fail(int error, const char *function)
+{
+    if (error == 3) /* CUBLAS_STATUS_ALLOC_FAILED */
+        return rungi_fail(RUNG_NO_MEMORY, "00_vendor: %s: out of memory; use smaller matrices, or free other "
+                          "buffers of the device", function);
+    if (error == 13) /* CUBLAS_STATUS_EXECUTION_FAILED */
+        return rungi_fail(RUNG_DEVICE_LOST, "00_vendor: %s: the work failed on the device; close the device "
+                          "and open it again", function);
+    return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: %s gives error %d%s", function, error,
+                      error == NOT_SUPPORTED ? ": it does not take this problem" : "");
+}
+
+/* One a device, made when first needed: it takes memory of the device. Under its lock. */
+static rung_status handle_of(rungi_cuda_device *device, const rungi_blas *blas)
+{
+    if (device->blas)
+        return RUNG_OK;
+    int error = blas->create(&device->blas);
+    if (error != 0) {
+        device->blas = NULL;
+        return fail(error, "cublasCreate");
+    }
+    return RUNG_OK;
+}
+
+void rungi_cuda_blas_close(rungi_cuda_device *device)
+{
+    if (!device->blas || !rungi_cuda_enter_to_release(device))
+        return;
+    device->state->blas.destroy(device->blas);
+    rungi_cuda_leave(device);
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------------- */
+
+static int type_of(rung_type type)
+{
+    switch (type) {
+    case RUNG_F64: return R_64F;
+    case RUNG_F16: return R_16F;
+    case RUNG_BF16: return R_16BF;
+    case RUNG_I8: return R_8I;
+    case RUNG_I32: return R_32I;
+    case RUNG_F32:
+    case RUNG_TYPE_COUNT: break;
+    }
+    return R_32F;
+}
+
+/* The one that computes as the problem asks, or more precisely: a comparison across compute
+ * types says nothing. */
+static int compute_of(const rung_problem *problem, int version)
+{
+    if (problem->a.type == RUNG_F64)
+        return COMPUTE_64F;
+    if (problem->a.type == RUNG_I8)
+        return COMPUTE_32I;
+    if (problem->a.type != RUNG_F32)
+        return COMPUTE_32F;
+    switch (problem->compute) {
+    case RUNG_BF16X3: return version >= EMULATED_SINCE ? COMPUTE_32F_EMULATED_16BFX9 : COMPUTE_32F;
+    case RUNG_TF32: return COMPUTE_32F_FAST_TF32;
+    case RUNG_BF16X1: return COMPUTE_32F_FAST_16BF;
+    case RUNG_STRICT:
+    case RUNG_COMPUTE_COUNT: break;
+    }
+    return COMPUTE_32F;
+}
+
+/* A view as cuBLAS has it: by columns, which a view by rows is when it is transposed. */
+static bool as_blas(const rung_matrix *view, int *op, int *ld)
+{
+    bool by_rows = view->col_stride == 1 && view->row_stride >= view->cols;
+    bool by_columns = view->row_stride == 1 && view->col_stride >= view->rows;
+    int64_t stride = by_rows ? view->row_stride : view->col_stride;
+    *op = by_rows ? OP_N : OP_T;
+    *ld = (int)stride;
+    return (by_rows || by_columns) && stride <= INT32_MAX && stride > 0;
+}
+
+static bool fits_int(const rung_problem *turned)
+{
+    return turned->c.rows <= INT32_MAX && turned->c.cols <= INT32_MAX && turned->a.cols <= INT32_MAX &&
+           turned->batch <= INT32_MAX;
+}
+
+rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out)
+{
+    rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
+    rung_problem turned = rungi_simt_turned(&plan->problem);
+    int c_op, version = 0;
+    *out = (rungi_blas_plan){.blas = blas_of(device)};
+    if (!out->blas)
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: neither libcublas.so.12 nor libcublas.so.13 was found; "
+                          "install cuBLAS (pip install nvidia-cublas-cu12)");
+    if (turned.a.cols == 0 || !fits_int(&turned) || !as_blas(&turned.b, &out->a_op, &out->lda) ||
+        !as_blas(&turned.a, &out->b_op, &out->ldb) || !as_blas(&turned.c, &c_op, &out->ldc) || c_op != OP_N)
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: cuBLAS takes matrices with one stride of one, k above "
+                          "zero, and sizes below 2^31");
+    pthread_mutex_lock(&device->lock);
+    rung_status status = handle_of(device, out->blas);
+    if (status == RUNG_OK && out->blas->get_version(device->blas, &version) != 0)
+        version = 0;
+    pthread_mutex_unlock(&device->lock);
+    out->in_type = type_of(turned.a.type);
+    out->out_type = type_of(turned.c.type);
+    out->compute = compute_of(&turned, version);
+    return status;
+}
+
+static void *first_of(const rung_matrix *view)
+{
+    uintptr_t start = view->buffer ? (uintptr_t)((rungi_cuda_buffer *)view->buffer)->pointer : 0;
+    return (void *)(start + (uintptr_t)(rungi_simt_offset(view) * rung_type_size(view->type)));
+}
+
+/* The call itself: cuBLAS's own status. */
+static int multiply(rungi_blas_handle *handle, const rungi_blas_plan *own, const rung_problem *turned)
+{
+    rung_type sum = rung_product_sum(rung_product_of(turned->a.type, turned->c.type));
+    rungi_simt_scalar alpha = rungi_simt_scalar_of(turned->alpha, sum);
+    rungi_simt_scalar beta = rungi_simt_scalar_of(turned->beta, sum);
+    int m = (int)turned->c.cols, n = (int)turned->c.rows, k = (int)turned->a.cols;
+    const void *a = first_of(&turned->b), *b = first_of(&turned->a);
+    void *c = first_of(&turned->c);
+    if (turned->batch == 1)
+        return own->blas->gemm_one(handle, own->a_op, own->b_op, m, n, k, &alpha, a, own->in_type, own->lda,
+                                   b, own->in_type, own->ldb, &beta, c, own->out_type, own->ldc,
+                                   own->compute, ALGORITHM_DEFAULT);
+    return own->blas->gemm(handle, own->a_op, own->b_op, m, n, k, &alpha, a, own->in_type, own->lda,
+                           turned->b.batch_stride, b, own->in_type, own->ldb, turned->a.batch_stride, &beta,
+                           c, own->out_type, own->ldc, turned->c.batch_stride, (int)turned->batch,
+                           own->compute, ALGORITHM_DEFAULT);
+}
+
+rung_status rungi_blas_plan_run(rung_plan *plan, const rungi_blas_plan *own, rung_queue *queue,
+                                const rung_problem *problem)
+{
+    rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
+    rung_problem turned = rungi_simt_turned(problem);
+    if (turned.alpha == 0.0)
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: cuBLAS does not promise to leave A and B unread where "
+                          "alpha is 0");
+    pthread_mutex_lock(&device->lock);
+    int error = own->blas->set_stream(device->blas, ((rungi_cuda_queue *)queue)->stream);
+    const char *function = "cublasSetStream";
+    if (error == 0) {
+        error = multiply(device->blas, own, &turned);
+        function = "cublasGemmEx";
+    }
+    pthread_mutex_unlock(&device->lock);
+    return error == 0 ? RUNG_OK : fail(error, function);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* device.c - finding, describing, opening, wrapping and losing CUDA devices. */
+#include "cuda/device.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Entering and leaving ---------------------------------------------------------------------- */
+
+rung_status rungi_cuda_check_process(const rungi_cuda_state *state)
+{
+    if (state->pid != getpid())
+        return rungi_fail(RUNG_DEVICE_LOST, "CUDA was started before this process was forked, and NVIDIA's "
+                          "driver does not work in the child; fork before the first use of CUDA, or exec");
+    return RUNG_OK;
+}
+
+rung_status rungi_cuda_enter(rungi_cuda_device *device)
+{
+    rung_status status = rungi_cuda_check_process(device->state);
+    if (status != RUNG_OK)
+        return status;
+    unsigned int lost = atomic_load(&device->lost);
+    if (lost != 0)
+        return rungi_fail_in(rungi_cu_fail(device->cu, lost, "the device was lost before"), "%s",
+                             device->base.info.name);
+    return rungi_cuda_check(device, device->cu->CtxPushCurrent(device->context), "cuCtxPushCurrent");
+}
+
+void rungi_cuda_leave(rungi_cuda_device *device)
+{
+    rungi_cu_context own;
+    device->cu->CtxPopCurrent(&own);
+}
+
+bool rungi_cuda_enter_to_release(rungi_cuda_device *device)
+{
+    return device->state->pid == getpid() && device->cu->CtxPushCurrent(device->context) == 0;
+}
+
+rung_status rungi_cuda_check(rungi_cuda_device *device, rungi_cu_result error, const char *function)
+{
+    if (error == 0)
+        return RUNG_OK;
+    if (rungi_cu_is_sticky(error))
+        atomic_store(&device->lost, error);
+    return rungi_cu_fail(device->cu, error, function);
+}
+
+/* ---- What a device tells ------------------------------------------------------------------------ */
+
+static int64_t attribute(rungi_cu *cu, rungi_cu_device id, unsigned int what)
+{
+    int value = 0;
+    return cu->DeviceGetAttribute(&value, what, id) == 0 && value > 0 ? value : 0;
+}
+
+static int64_t larger(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static void describe_memory(rungi_cu *cu, rungi_cu_device id, rung_device_info *info)
+{
+    size_t bytes = 0;
+    if (cu->DeviceTotalMem(&bytes, id) == 0)
+        info->memory_bytes = info->max_buffer_bytes = (int64_t)bytes;
+    info->last_cache_bytes = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    info->memory_clock_khz = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    info->memory_bus_bits = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+    /* Two transfers a clock, as NVIDIA counts its memory clocks. */
+    info->bandwidth = 2 * info->memory_clock_khz * 1000 * (info->memory_bus_bits / 8);
+}
+
+static void describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *info)
+{
+    snprintf(info->name, sizeof info->name, "cuda:%d", id);
+    snprintf(info->platform, sizeof info->platform, "NVIDIA CUDA");
+    snprintf(info->driver, sizeof info->driver, "CUDA %d.%d", cu->version / 1000, cu->version % 1000 / 10);
+    cu->DeviceGetName(info->title, sizeof info->title - 1, id);
+    info->compute_units = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info->warp_size = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+    info->max_threads_unit = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    info->max_threads_block = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    info->registers_block = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+    info->registers_unit = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+    /* What a kernel may opt in to, where there is such a thing: plans do. */
+    info->shared_block = larger(attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+                                attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    info->shared_unit = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    info->clock_khz = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    info->peak_f32 = 2 * rungi_simt_lanes(attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                                          attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)) *
+                     info->compute_units * info->clock_khz * 1000;
+    describe_memory(cu, id, info);
+}
+
+static rung_status list_devices(rung_context *context, void *state, rungi_device_list *list)
+{
+    (void)context;
+    rungi_cu *cu = &((rungi_cuda_state *)state)->cu;
+    rung_device_info spare;
+    int count = 0;
+    rung_status status = rungi_cuda_check_process(state);
+    if (status != RUNG_OK)
+        return status;
+    rungi_cu_result error = cu->DeviceGetCount(&count);
+    if (error != 0)
+        return rungi_cu_fail(cu, error, "cuDeviceGetCount");
+    for (int i = 0; i < count; i++) {
+        rungi_cu_device id;
+        error = cu->DeviceGet(&id, i);
+        if (error != 0)
+            return rungi_cu_fail(cu, error, "cuDeviceGet");
+        describe(cu, id, rungi_device_list_add(list, &spare));
+    }
+    return RUNG_OK;
+}
+
+/* ---- Opening -------------------------------------------------------------------------------------- */
+
+static void release_context(rungi_cuda_device *device)
+{
+    if (!device->is_primary)
+        return;
+    if (device->state->pid == getpid())
+        device->cu->PrimaryCtxRelease(device->id);
+    rungi_cu_count(device->cu, RUNGI_CU_CONTEXT, -1);
+}
+
+static void close_device(rung_device *device)
+{
+    rungi_cuda_device *own = rungi_cuda_device_of(device);
+    rungi_cuda_blas_close(own);
+    rungi_cuda_forget_modules(own);
+    release_context(own);
+    pthread_mutex_destroy(&own->lock);
+    rungi_release(device->context, own);
+}
+
+static const rungi_device_ops ops = {
+    .close = close_device,
+    .queue_create = rungi_cuda_queue_create,
+    .queue_finish = rungi_cuda_queue_finish,
+    .queue_destroy = rungi_cuda_queue_destroy,
+    .queue_native = rungi_cuda_queue_native,
+    .event_create = rungi_cuda_event_create,
+    .event_wait = rungi_cuda_event_wait,
+    .event_time = rungi_cuda_event_time,
+    .event_is_done = rungi_cuda_event_is_done,
+    .event_copy = rungi_cuda_event_copy,
+    .event_destroy = rungi_cuda_event_destroy,
+    .event_native = rungi_cuda_event_native,
+    .buffer_create = rungi_cuda_buffer_create,
+    .buffer_destroy = rungi_cuda_buffer_destroy,
+    .buffer_native = rungi_cuda_buffer_native,
+    .buffer_write = rungi_cuda_buffer_write,
+    .buffer_read = rungi_cuda_buffer_read,
+    .plan_create = rungi_cuda_plan_create,
+    .plan_run = rungi_cuda_plan_run,
+    .plan_destroy = rungi_cuda_plan_destroy,
+};
+
+/* Without a CUcontext yet. */
+static rung_status make_device(rung_context *context, rungi_cuda_state *state, rungi_cu_device id,
+                               rungi_cuda_device **device)
+{
+    rungi_cu *cu = &state->cu;
+    rungi_cuda_device *made = rungi_new(context, sizeof *made);
+    if (!made || pthread_mutex_init(&made->lock, NULL) != 0) {
+        rungi_release(context, made);
+        return rungi_fail(RUNG_NO_MEMORY, "out of memory for a CUDA device");
+    }
+    rungi_device_init(&made->base, context, &rungi_cuda_backend, &ops);
+    made->state = state;
+    made->cu = cu;
+    made->id = id;
+    made->architecture =
+        (int)(10 * attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+              attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    made->has_pools = cu->MemAllocAsync && cu->MemFreeAsync &&
+                      attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
+    describe(cu, id, &made->base.info);
+    *device = made;
+    return RUNG_OK;
+}
+
+static void free_device(rungi_cuda_device *device)
+{
+    pthread_mutex_destroy(&device->lock);
+    rungi_release(device->base.context, device);
+}
+
+/* Index -1 is the driver's first. */
+static rung_status find_device(rungi_cuda_state *state, int64_t index, rungi_cu_device *id)
+{
+    int count = 0;
+    rungi_cu_result error = state->cu.DeviceGetCount(&count);
+    if (error != 0)
+        return rungi_cu_fail(&state->cu, error, "cuDeviceGetCount");
+    if (index < 0)
+        index = 0;
+    if (index >= count)
+        return rungi_fail(RUNG_NO_DEVICE, "there is no cuda:%lld; `rung devices` lists the %d there are",
+                          (long long)index, count);
+    error = state->cu.DeviceGet(id, (int)index);
+    return error == 0 ? RUNG_OK : rungi_cu_fail(&state->cu, error, "cuDeviceGet");
+}
+
+static rung_status open_device(rung_context *context, void *user, int64_t index, rung_device **device)
+{
+    rungi_cuda_state *state = user;
+    rungi_cuda_device *made;
+    rungi_cu_device id;
+    rung_status status = rungi_cuda_check_process(state);
+    if (status == RUNG_OK)
+        status = find_device(state, index, &id);
+    if (status == RUNG_OK)
+        status = make_device(context, state, id, &made);
+    if (status != RUNG_OK)
+        return status;
+    rungi_cu_result error = state->cu.PrimaryCtxRetain(&made->context, id);
+    if (error != 0) {
+        free_device(made);
+        return rungi_cu_fail(&state->cu, error, "cuDevicePrimaryCtxRetain");
+    }
+    made->is_primary = true;
+    rungi_cu_count(&state->cu, RUNGI_CU_CONTEXT, 1);
+    *device = &made->base;
+    return RUNG_OK;
+}
+
+/* The device that a CUcontext is of. */
+static rung_status device_of_context(rungi_cu *cu, rungi_cu_context native, rungi_cu_device *id)
+{
+    rungi_cu_context own;
+    rungi_cu_result error = cu->CtxPushCurrent(native);
+    if (error != 0)
+        return rungi_cu_fail(cu, error, "cuCtxPushCurrent");
+    error = cu->CtxGetDevice(id);
+    cu->CtxPopCurrent(&own);
+    return error == 0 ? RUNG_OK : rungi_cu_fail(cu, error, "cuCtxGetDevice");
+}
+
+/* The CUcontext says which device it is of, so that none has to be given: a CUdevice is a
+ * number, and the first is 0. */
+static rung_status wrap_device(rung_context *context, void *user, void *native_context,
+                               void *native_device, rung_device **device)
+{
+    rungi_cuda_state *state = user;
+    rungi_cuda_device *made;
+    rungi_cu_device id;
+    (void)native_device;
+    rung_status status = rungi_cuda_check_process(state);
+    if (status == RUNG_OK)
+        status = device_of_context(&state->cu, native_context, &id);
+    if (status == RUNG_OK)
+        status = make_device(context, state, id, &made);
+    if (status != RUNG_OK)
+        return status;
+    made->context = native_context;
+    *device = &made->base;
+    return RUNG_OK;
+}
+
+/* ---- The backend ------------------------------------------------------------------------------------ */
+
+static rung_status load(rung_context *context, void **out)
+{
+    rungi_cuda_state *state = rungi_new(context, sizeof *state);
+    if (!state)
+        return RUNG_NO_MEMORY;
+    state->pid = getpid();
+    rung_status status = rungi_cu_load(&state->cu);
+    if (status == RUNG_OK && pthread_mutex_init(&state->lock, NULL) != 0)
+        status = rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for CUDA");
+    if (status != RUNG_OK) {
+        rungi_release(context, state);
+        return status;
+    }
+    *out = state;
+    return RUNG_OK;
+}
+
+static void unload(rung_context *context, void *user)
+{
+    rungi_cuda_state *state = user;
+    pthread_mutex_destroy(&state->lock);
+    rungi_release(context, state);
+}
+
+long rungi_cuda_live(rung_context *context, rungi_cu_kind kind)
+{
+    const rungi_backend *backend;
+    void *state;
+    if (rungi_context_backend(context, "cuda", &backend, &state) != RUNG_OK)
+        return -1;
+    return atomic_load(&((rungi_cuda_state *)state)->cu.live[kind]);
+}
+
+const rungi_backend rungi_cuda_backend = {
+    .name = "cuda",
+    .ladder = rungi_simt_ladder,
+    .ladder_count = RUNGI_SIMT_STEPS,
+    .vendor_products = RUNGI_BLAS_PRODUCTS,
+    .source_products = RUNGI_SIMT_PRODUCTS,
+    .abilities = rungi_simt_abilities,
+    .load = load,
+    .unload = unload,
+    .list = list_devices,
+    .open = open_device,
+    .wrap = wrap_device,
+};

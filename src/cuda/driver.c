@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver.c - loading libcuda, counting its objects, and its errors in words. */
+#include "cuda/driver.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "core/error.h"
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+static rung_status find_function(rungi_cu *cu, const char *name, int since, void *slot, size_t size)
+{
+    void *address = dlsym(cu->library, name);
+    if (!address && since == 0)
+        return rungi_fail(RUNG_NO_DEVICE, "libcuda.so.1 has no %s: it is no NVIDIA driver, or one older "
+                          "than " RUNGI_CU_OLDEST_DRIVER "; install a newer one", name);
+    /* POSIX lets a data pointer hold a function's address; C does not, so it is copied. */
+    memcpy(slot, &address, size);
+    return RUNG_OK;
+}
+
+static rung_status find_functions(rungi_cu *cu)
+{
+    rung_status status = RUNG_OK;
+#define X(name, symbol, since, arguments)                                                \
+    if (status == RUNG_OK)                                                               \
+        status = find_function(cu, #symbol, since, &cu->name, sizeof cu->name);
+    RUNGI_CU_FUNCTION_LIST(X)
+#undef X
+    return status;
+}
+
+static rung_status start(rungi_cu *cu)
+{
+    rungi_cu_result error = cu->Init(0);
+    if (error != 0)
+        return rungi_cu_fail(cu, error, "cuInit");
+    error = cu->DriverGetVersion(&cu->version);
+    if (error != 0)
+        return rungi_cu_fail(cu, error, "cuDriverGetVersion");
+    if (cu->version < RUNGI_CU_OLDEST)
+        return rungi_fail(RUNG_NO_DEVICE, "the NVIDIA driver is of CUDA %d.%d; install one of CUDA %d.%d or "
+                          "later (driver " RUNGI_CU_OLDEST_DRIVER ")", cu->version / 1000,
+                          cu->version % 1000 / 10, RUNGI_CU_OLDEST / 1000, RUNGI_CU_OLDEST % 1000 / 10);
+    return RUNG_OK;
+}
+
+rung_status rungi_cu_load(rungi_cu *cu)
+{
+    /* It stays loaded: drivers have threads and exit handlers that must not lose their
+     * code. Opening it again gives the same one. */
+    cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!cu->library)
+        return rungi_fail(RUNG_NO_DEVICE, "libcuda.so.1 was not found; for an NVIDIA GPU install its driver "
+                          "(" RUNGI_CU_OLDEST_DRIVER " or later)");
+    rung_status status = find_functions(cu);
+    return status == RUNG_OK ? start(cu) : status;
+}
+
+void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
+{
+    atomic_fetch_add(&cu->live[kind], change);
+}
+
+/* ---- Errors ------------------------------------------------------------------------------------ */
+
+#define USE_LESS "use smaller matrices, or free other buffers of the device"
+#define REOPEN   "close the device and open it again; if other code of this process holds it, start " \
+                 "the process again"
+#define NEWER    "install a newer driver (" RUNGI_CU_OLDEST_DRIVER " or later)"
+
+/* The codes a caller may meet: number, status, and what to do. What is not listed is taken
+ * for a device that failed. */
+#define RUNGI_CU_ERROR_LIST(X)                                                                     \
+    X(1, INVALID, "an argument is out of range")                                                   \
+    X(2, NO_MEMORY, USE_LESS)                                                                      \
+    X(3, NO_DEVICE, "the driver works neither before it was started nor in a forked child; fork "  \
+                    "before the first use of CUDA")                                                \
+    X(4, NO_DEVICE, "the process is ending")                                                       \
+    X(34, NO_DEVICE, "libcuda.so.1 is a stub for building; take its folder out of the library path") \
+    X(36, NO_DEVICE, NEWER)                                                                        \
+    X(46, NO_DEVICE, "another process holds the GPU alone")                                        \
+    X(100, NO_DEVICE, "the driver sees no GPU; try nvidia-smi, and look at CUDA_VISIBLE_DEVICES")  \
+    X(101, NO_DEVICE, "there is no such GPU")                                                      \
+    X(200, COMPILE, "the code is damaged")                                                         \
+    X(201, INVALID, "the CUcontext is not one, or was destroyed")                                  \
+    X(209, COMPILE, "the code is for another architecture")                                        \
+    X(218, COMPILE, "the driver's compiler does not take the PTX")                                 \
+    X(221, COMPILE, "the driver's PTX compiler (libnvidia-ptxjitcompiler) is missing")             \
+    X(222, COMPILE, "the PTX is newer than the driver; " NEWER)                                    \
+    X(223, COMPILE, "compiling PTX is turned off; unset CUDA_DISABLE_PTX_JIT")                     \
+    X(400, INVALID, "not a stream, event or memory of this CUcontext")                             \
+    X(500, COMPILE, "the code has no kernel of that name")                                         \
+    X(701, UNSUPPORTED, "the kernel needs more registers or shared memory than a block can have")  \
+    X(800, UNSUPPORTED, "it is not permitted here")                                                \
+    X(801, UNSUPPORTED, "the GPU or its driver cannot do it")                                      \
+    X(802, NO_DEVICE, "the system's drivers are still starting")                                   \
+    X(803, NO_DEVICE, "the driver's kernel module and libcuda differ; restart the machine")        \
+    X(804, NO_DEVICE, NEWER)                                                                       \
+    X(900, UNSUPPORTED, "it cannot be captured in a graph")                                        \
+    X(901, UNSUPPORTED, "the capture of a graph failed before")                                    \
+    X(905, UNSUPPORTED, "an event of a captured stream was used outside the capture")              \
+    X(906, UNSUPPORTED, "the default stream cannot be used while a graph is captured")             \
+    X(907, UNSUPPORTED, "the event was captured in a graph and cannot be waited for")
+
+bool rungi_cu_is_sticky(rungi_cu_result error)
+{
+    switch (error) {
+    case 0:
+    case 600: /* not ready */
+    case 704: case 705: case 708: case 712: case 713: /* states of peers and pinned memory */
+        return false;
+#define X(code, status, advice) case code:
+        RUNGI_CU_ERROR_LIST(X)
+#undef X
+        return false;
+    }
+    return true;
+}
+
+rung_status rungi_cu_fail(rungi_cu *cu, rungi_cu_result error, const char *function)
+{
+    const char *name = NULL, *words = NULL, *advice = REOPEN;
+    rung_status status = RUNG_DEVICE_LOST;
+    switch (error) {
+#define X(code, its_status, its_advice)   \
+    case code:                            \
+        status = RUNG_##its_status;       \
+        advice = its_advice;              \
+        break;
+        RUNGI_CU_ERROR_LIST(X)
+#undef X
+    }
+    if (cu->GetErrorName(error, &name) != 0 || !name)
+        name = "an error that the driver has no name for";
+    if (cu->GetErrorString(error, &words) != 0 || !words)
+        words = "no words";
+    return rungi_fail(status, "%s: %s (%u, %s): %s", function, name, error, words, advice);
+}

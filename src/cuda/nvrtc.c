@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvrtc.c - see nvrtc.h. */
+#include "cuda/nvrtc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/libraries.h"
+
+/* Newest first. A cubin of a later major version than the driver's does not load. */
+static const struct {
+    int         major;
+    const char *name;
+} libraries[] = {{13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}};
+
+enum { DEFINES_MAX = 40, DEFINE_LENGTH = 64, ARCHITECTURES_MAX = 64 };
+
+bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library)
+{
+    bool all = library != NULL;
+#define X(name, symbol, arguments) \
+    all = all && rungi_cuda_find_function(library, symbol, &nvrtc->name, sizeof nvrtc->name);
+    RUNGI_NVRTC_FUNCTION_LIST(X)
+#undef X
+    all = all && nvrtc->version(&nvrtc->major, &nvrtc->minor) == 0;
+    nvrtc->library = all ? library : NULL;
+    return all;
+}
+
+bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version)
+{
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (libraries[i].major <= driver_version / 1000 &&
+            rungi_nvrtc_load_from(nvrtc, rungi_cuda_open_library(libraries[i].name)))
+            return true;
+    return false;
+}
+
+int rungi_nvrtc_architecture(const rungi_nvrtc *nvrtc, int architecture)
+{
+    int known[ARCHITECTURES_MAX], count = 0, best = 0;
+    if (nvrtc->architecture_count(&count) != 0 || count < 1 || count > ARCHITECTURES_MAX ||
+        nvrtc->architectures(known) != 0)
+        return 0;
+    for (int i = 0; i < count; i++)
+        if (known[i] <= architecture && known[i] > best)
+            best = known[i];
+    return best;
+}
+
+/* "-DA=1 -DB=2" as options of their own. */
+static int split_defines(const char *defines, char texts[][DEFINE_LENGTH], const char **options)
+{
+    int count = 0;
+    while (*defines && count < DEFINES_MAX) {
+        size_t length = strcspn(defines, " ");
+        snprintf(texts[count], DEFINE_LENGTH, "%.*s", (int)length, defines);
+        options[count] = texts[count];
+        count++;
+        defines += length;
+        defines += strspn(defines, " ");
+    }
+    return count;
+}
+
+/* The compiler's own words become the error text. */
+static rung_status fail_with_log(rung_context *context, const rungi_nvrtc *nvrtc,
+                                 rungi_nvrtc_program *program, const rungi_nvrtc_job *job, int error)
+{
+    char log[3000] = "";
+    size_t length = 0;
+    char *whole = nvrtc->log_size(program, &length) == 0 && length > 0 ? rungi_new(context, length + 1)
+                                                                      : NULL;
+    if (whole && nvrtc->log(program, whole) == 0)
+        snprintf(log, sizeof log, "%s", whole);
+    rungi_release(context, whole);
+    return rungi_fail(RUNG_COMPILE, "%s did not compile for sm_%d with %s (NVRTC error %d):\n%s", job->file,
+                      job->architecture, job->defines, error, *log ? log : "the compiler gave no reason");
+}
+
+static rung_status take_code(rung_context *context, const rungi_nvrtc *nvrtc,
+                             rungi_nvrtc_program *program, bool is_ptx, void **code, size_t *bytes)
+{
+    int error = is_ptx ? nvrtc->ptx_size(program, bytes) : nvrtc->cubin_size(program, bytes);
+    if (error != 0 || *bytes == 0)
+        return rungi_fail(RUNG_COMPILE, "NVRTC made no code (error %d)", error);
+    *code = rungi_allocate(context, (int64_t)*bytes, 16);
+    if (!*code)
+        return RUNG_NO_MEMORY;
+    error = is_ptx ? nvrtc->ptx(program, *code) : nvrtc->cubin(program, *code);
+    if (error == 0)
+        return RUNG_OK;
+    rungi_release(context, *code);
+    *code = NULL;
+    return rungi_fail(RUNG_COMPILE, "NVRTC did not give its code (error %d)", error);
+}
+
+rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
+                                const rungi_nvrtc_job *job, void **code, size_t *bytes)
+{
+    char texts[DEFINES_MAX][DEFINE_LENGTH], target[64];
+    const char *options[DEFINES_MAX + 1];
+    rungi_nvrtc_program *program = NULL;
+    *code = NULL;
+    int count = split_defines(job->defines, texts, options);
+    snprintf(target, sizeof target, "--gpu-architecture=%s_%d", job->to_ptx ? "compute" : "sm",
+             job->architecture);
+    options[count++] = target;
+    int error = nvrtc->create(&program, job->source, job->file, 0, NULL, NULL);
+    if (error != 0)
+        return rungi_fail(RUNG_COMPILE, "NVRTC could not begin with %s (error %d)", job->file, error);
+    error = nvrtc->compile(program, count, options);
+    rung_status status = error == 0 ? take_code(context, nvrtc, program, job->to_ptx, code, bytes)
+                                    : fail_with_log(context, nvrtc, program, job, error);
+    nvrtc->destroy(&program);
+    return status;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c - a kernel's function and its launches on a stream. Running calls nothing of the
+ * driver but launches, copies and events, so that it can be captured in a CUDA graph. */
+#include "core/problem.h"
+#include "cuda/device.h"
+
+/* The static arrays that every device gives; above that a block's memory is asked for. */
+enum { STATIC_SHARED = 48 * 1024 };
+
+typedef struct cuda_plan {
+    bool              is_vendor; /* then only the next counts */
+    rungi_blas_plan   vendor;
+    rungi_cu_function kernel, reduce; /* the second where k is cut */
+    rungi_simt_work   work;
+    unsigned int      shared_bytes; /* of a launch, beyond what is declared */
+} cuda_plan;
+
+/* ---- Making ---------------------------------------------------------------------------------------- */
+
+static int64_t blocks_max(rungi_cuda_device *device)
+{
+    int value = 0;
+    rungi_cu_result error = device->cu->DeviceGetAttribute(&value, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+                                                           device->id);
+    return error == 0 && value > 0 ? value : INT32_MAX;
+}
+
+/* What the compiler says a block may have, and shared memory as far as it is declared. */
+static rung_status check_function(rungi_cuda_device *device, const rung_kernel *kernel, int64_t threads,
+                                  rungi_cu_function function)
+{
+    int threads_max = 0, shared = 0;
+    rung_status status = rungi_cuda_check(device, device->cu->FuncGetAttribute(
+                                              &threads_max, RUNGI_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                              function), "cuFuncGetAttribute");
+    if (status == RUNG_OK)
+        status = rungi_cuda_check(device, device->cu->FuncGetAttribute(
+                                      &shared, RUNGI_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+                                  "cuFuncGetAttribute");
+    if (status != RUNG_OK)
+        return status;
+    if (threads > threads_max)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
+                          "registers for %d", kernel->info.name, (long long)threads,
+                          device->base.info.name, threads_max);
+    if (shared > device->base.info.shared_block)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s uses %d bytes of shared memory a block; %s has %lld",
+                          kernel->info.name, shared, device->base.info.name,
+                          (long long)device->base.info.shared_block);
+    return RUNG_OK;
+}
+
+static rung_status make_function(rungi_cuda_device *device, const rungi_cuda_wish *wish, int64_t threads,
+                                 rungi_cu_function *function)
+{
+    rung_status status = rungi_cuda_function_of(device, wish, function);
+    return status == RUNG_OK ? check_function(device, wish->kernel, threads, *function) : status;
+}
+
+/* The second half of a plan whose k is cut: adds up the shares. */
+static rung_status make_reduce(rungi_cuda_device *device, const rung_plan *plan, cuda_plan *own)
+{
+    rung_kernel *kernel;
+    rungi_values values;
+    rungi_cuda_wish wish = {.values = &values};
+    rung_status status = rungi_simt_reduce_of(plan, blocks_max(device), &own->work, &kernel, &values,
+                                              &wish.path);
+    if (status != RUNG_OK)
+        return status;
+    wish.kernel = kernel;
+    status = make_function(device, &wish, own->work.reduce_shape.threads, &own->reduce);
+    rung_kernel_destroy(kernel);
+    return status;
+}
+
+/* Where neither an image nor a compiler has the epilogue. */
+static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own,
+                                rungi_cuda_wish *wish)
+{
+    rung_status status = rungi_simt_finish_apart(plan, &own->work);
+    wish->path = own->work.path;
+    return status == RUNG_OK ? make_function(device, wish, own->work.shape.threads, &own->kernel) : status;
+}
+
+static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own)
+{
+    rung_status status = rungi_simt_work_of(plan, blocks_max(device), &own->work);
+    if (status != RUNG_OK)
+        return status;
+    if (own->work.shared_bytes > STATIC_SHARED)
+        own->shared_bytes = (unsigned int)own->work.shared_bytes;
+    rungi_cuda_wish wish = {plan->kernel, &plan->values, own->work.path, own->shared_bytes, plan->carveout};
+    status = make_function(device, &wish, own->work.shape.threads, &own->kernel);
+    if (status == RUNG_UNSUPPORTED && rungi_problem_has_epilogue(&plan->problem) && !own->work.path.split &&
+        own->work.arguments == RUNGI_SIMT_ALL_ARGUMENTS)
+        status = finish_apart(device, plan, own, &wish);
+    if (status == RUNG_OK && own->work.path.split)
+        status = make_reduce(device, plan, own);
+    return status;
+}
+
+rung_status rungi_cuda_plan_create(rung_plan *plan)
+{
+    rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
+    cuda_plan *own = rungi_new(device->base.context, sizeof *own);
+    if (!own)
+        return RUNG_NO_MEMORY;
+    own->is_vendor = plan->kernel->step && plan->kernel->step->is_vendor;
+    rung_status status = rungi_cuda_enter(device);
+    if (status == RUNG_OK) {
+        status = own->is_vendor ? rungi_blas_plan_create(plan, &own->vendor) : fill_plan(device, plan, own);
+        rungi_cuda_leave(device);
+    }
+    if (status != RUNG_OK) {
+        rungi_release(device->base.context, own);
+        return status;
+    }
+    plan->state = own;
+    return RUNG_OK;
+}
+
+void rungi_cuda_plan_destroy(rung_plan *plan)
+{
+    rungi_release(plan->device->context, plan->state); /* functions go with the device's modules */
+}
+
+/* ---- Running --------------------------------------------------------------------------------------- */
+
+/* One run of a plan. */
+typedef struct run {
+    rungi_cuda_device *device;
+    const cuda_plan   *plan;
+    rungi_cu_stream    stream;
+} run;
+
+static uintptr_t handle_of(const rung_buffer *buffer)
+{
+    return (uintptr_t)((const rungi_cuda_buffer *)buffer)->pointer;
+}
+
+static rung_status launch(void *user, const rungi_simt_launch *launch)
+{
+    run *run = user;
+    void *arguments[RUNGI_SIMT_ALL_ARGUMENTS];
+    /* The driver reads them, and its interface is older than const. */
+    for (int i = 0; i < launch->count; i++)
+        arguments[i] = (void *)(uintptr_t)launch->arguments[i].value;
+    rungi_cu_result error = run->device->cu->LaunchKernel(
+        launch->reduces ? run->plan->reduce : run->plan->kernel, (unsigned int)launch->blocks,
+        (unsigned int)launch->items, (unsigned int)launch->shares, (unsigned int)launch->threads, 1, 1,
+        launch->reduces ? 0 : run->plan->shared_bytes, run->stream, arguments, NULL);
+    return rungi_cuda_check(run->device, error, "cuLaunchKernel");
+}
+
+static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes,
+                        const void *from)
+{
+    run *run = user;
+    rungi_cu_pointer to = handle_of(workspace) + (rungi_cu_pointer)(workspace->offset + offset);
+    return rungi_cuda_check(run->device,
+                            run->device->cu->MemcpyHtoDAsync(to, from, (size_t)bytes, run->stream),
+                            "cuMemcpyHtoDAsync");
+}
+
+static rung_status run_inside(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                              rungi_sizes sizes, const rung_run_options *options)
+{
+    const cuda_plan *own = plan->state;
+    run run = {rungi_cuda_device_of(plan->device), own, ((rungi_cuda_queue *)queue)->stream};
+    if (sizes.m == 0 || sizes.n == 0 || sizes.batch == 0)
+        return RUNG_OK;
+    if (own->is_vendor)
+        return rungi_blas_plan_run(plan, &own->vendor, queue, problem);
+    rungi_simt_run launches = rungi_simt_run_of(plan, &own->work, problem, sizes, options);
+    launches.user = &run;
+    launches.handle = handle_of;
+    launches.launch = launch;
+    launches.send = send;
+    return rungi_simt_launch_all(&launches);
+}
+
+rung_status rungi_cuda_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                                rungi_sizes sizes, const rung_run_options *options)
+{
+    rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
+    rung_status status = rungi_cuda_enter(device);
+    if (status != RUNG_OK)
+        return status;
+    status = rungi_cuda_begin(queue, options);
+    if (status == RUNG_OK)
+        status = run_inside(plan, queue, problem, sizes, options);
+    if (status == RUNG_OK)
+        status = rungi_cuda_end(queue, options);
+    rungi_cuda_leave(device);
+    return status;
+}
