@@ -4,8 +4,9 @@
  *   compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...] [07 ...]
  *
  * Compiles every kernel of the ladder for each architecture: what a plan takes by
- * default in each type and on each path (see tile.h), with an epilogue and cut along k
- * (see finish.h), and its presets in f32. Prints a line each: kernel, parameters, type,
+ * default in each type and on each path (see tile.h), with an epilogue, cut along k, and
+ * told both at run time (see finish.h), and its presets in f32; of preset small also what
+ * the library carries compiled. Prints a line each: kernel, parameters, type,
  * path, architecture, registers a thread, shared bytes a block, spilled bytes. Exits with
  * 1 if one does not compile or spills. Architectures and kernels are all there are, unless
  * some are named.
@@ -104,6 +105,9 @@ static const path more_paths[] = {
 
 static const path only_path = {"-", ""};
 
+/* For machines without a compiler: see RUN_TIME in finish.h. */
+static const path run_time = {"run_time", "RUN_TIME=1"};
+
 /* Of every type; gelu is not for whole numbers. */
 static const path epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=2,RESIDUAL=1"};
 static const path whole_epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=1,RESIDUAL=1"};
@@ -183,14 +187,19 @@ static bool is_for_gpus(const rung_preset *preset)
            strcmp(preset->name, "f64") != 0 && strcmp(preset->name, "i32") != 0;
 }
 
+static const char *preset_of(const rung_kernel_info *info, const char *name)
+{
+    for (int64_t i = 0; i < info->preset_count; i++)
+        if (strcmp(info->presets[i].name, name) == 0)
+            return info->presets[i].parameters;
+    return NULL;
+}
+
 /* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
 static const char *parameters_of(const rung_kernel_info *info, int product)
 {
-    const char *sum = rung_type_name(rung_product_sum((rung_product)product));
-    for (int64_t i = 0; i < info->preset_count; i++)
-        if (strcmp(info->presets[i].name, sum) == 0)
-            return info->presets[i].parameters;
-    return info->defaults;
+    const char *preset = preset_of(info, rung_type_name(rung_product_sum((rung_product)product)));
+    return preset ? preset : info->defaults;
 }
 
 static const path *epilogue_of(int product)
@@ -207,8 +216,10 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, const cha
         const char *parameters = parameters_of(info, i);
         for (int j = 0; j < (has_paths ? PATHS : 1); j++)
             good = compile(nvrtc, info, parameters, &products[i], &all[j], architecture) && good;
-        if (has_paths)
+        if (has_paths) {
             good = compile(nvrtc, info, parameters, &products[i], epilogue_of(i), architecture) && good;
+            good = compile(nvrtc, info, parameters, &products[i], &run_time, architecture) && good;
+        }
     }
     for (int i = 0; has_paths && i < MORE_PATHS; i++)
         good = compile(nvrtc, info, info->defaults, &products[0], &more_paths[i], architecture) && good;
@@ -216,6 +227,11 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, const cha
         if (is_for_gpus(&info->presets[i]))
             good = compile(nvrtc, info, info->presets[i].parameters, &products[0], &all[0],
                            architecture) && good;
+    const char *small = preset_of(info, "small");
+    for (int i = 0; small && i < RUNG_PRODUCT_COUNT; i++)
+        good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
+    for (int i = 1; small && i < PATHS; i++)
+        good = compile(nvrtc, info, small, &products[0], &paths[i], architecture) && good;
     return good;
 }
 
@@ -235,8 +251,10 @@ static bool compile_reduce(const nvrtc *nvrtc, const char *folder, const char *a
     }
     const rung_kernel_info info = {.name = "reduce", .file = "reduce.cu", .source = text};
     bool good = true;
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
         good = compile(nvrtc, &info, "", &products[i], epilogue_of(i), architecture) && good;
+        good = compile(nvrtc, &info, "", &products[i], &run_time, architecture) && good;
+    }
     return good;
 }
 

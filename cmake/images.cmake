@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# The compiled kernels that the library carries for NVIDIA GPUs: src/cuda/images.def lists
+# them, NVRTC 12.9 makes them here, in the build. Without it the library carries none, and
+# says so; it then needs NVRTC where it runs.
+set(RUNG_IMAGE_OBJECTS "")
+if(NOT RUNG_CUDA)
+    return()
+endif()
+
+# Last of all the one that tools/install-test-tools has brought. 12.9 is the last that
+# compiles for sm_60, and what it makes loads with every driver of CUDA 12 and later.
+file(GLOB found "${PROJECT_SOURCE_DIR}/build/tools/python/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12")
+find_file(RUNG_NVRTC NAMES libnvrtc.so.12 PATHS ${found} "$ENV{CUDA_HOME}/lib64" /usr/local/cuda/lib64
+          DOC "libnvrtc.so.12, which compiles the kernels that the library carries")
+if(found AND NOT RUNG_NVRTC)
+    set(RUNG_NVRTC "${found}")
+endif()
+# One for all presets: compiling takes minutes.
+set(RUNG_IMAGE_CACHE "${PROJECT_SOURCE_DIR}/build/images" CACHE PATH "Where compiled kernels are kept")
+
+add_library(rung_images OBJECT src/cuda/images.c)
+target_include_directories(rung_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(rung_images PRIVATE rung_flags)
+set(RUNG_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_images>)
+
+if(NOT RUNG_NVRTC)
+    message(STATUS "No compiled CUDA kernels in the library: libnvrtc.so.12 was not found (pip install "
+            "nvidia-cuda-nvrtc-cu12==12.9.86, then -DRUNG_NVRTC=...)")
+    return()
+endif()
+
+
+add_executable(make_images src/cuda/make_images.c $<TARGET_OBJECTS:rung_objects>)
+target_include_directories(make_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+                           "${RUNG_EMBEDDED}")
+target_link_libraries(make_images PRIVATE rung_flags Threads::Threads ${CMAKE_DL_LIBS} m)
+
+set(images "${PROJECT_BINARY_DIR}/images")
+file(MAKE_DIRECTORY "${images}")
+cmake_path(GET RUNG_IMAGE_CACHE PARENT_PATH image_cache_parent)
+file(MAKE_DIRECTORY "${image_cache_parent}")
+add_custom_command(
+    OUTPUT "${images}/images.bin" "${images}/images.inc"
+    # The compiler keeps what it allocated until it ends.
+    COMMAND "${CMAKE_COMMAND}" -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:make_images>
+            "${RUNG_NVRTC}" "${RUNG_IMAGE_CACHE}" "${images}"
+    DEPENDS make_images ${RUNG_SIMT_KERNEL_FILES} src/cuda/images.def
+    COMMENT "Compiling CUDA kernels (minutes the first time)" VERBATIM)
+set_source_files_properties(src/cuda/images.c PROPERTIES
+    OBJECT_DEPENDS "${images}/images.bin;${images}/images.inc")
+target_compile_definitions(rung_images PRIVATE "RUNG_IMAGES=\"${images}\"")
+target_include_directories(rung_images PRIVATE "${images}")

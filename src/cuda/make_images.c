@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* make_images - a program of the build: compiles what images.def lists, with NVRTC.
+ *
+ *   make_images LIBNVRTC CACHE_FOLDER OUT_FOLDER [PROCESSES]
+ *
+ * writes images.bin, all code one after the other, and images.inc, a line an image. It names
+ * and finds code by the library's own functions, so that what it makes is what the library
+ * looks for, and keeps it in a cache of the same kind: compiling all of it takes minutes,
+ * once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/cache.h"
+#include "cuda/images.h"
+#include "cuda/libraries.h"
+#include "cuda/nvrtc.h"
+#include "simt/simt.h"
+#include "sources.h"
+
+/* It has none of its own yet. */
+const unsigned char    rungi_cuda_image_data[] = {0};
+const rungi_cuda_image rungi_cuda_images[] = {{0}};
+
+enum {
+    ALL = RUNGI_SIMT_PRODUCTS,
+    F32 = 1u << RUNG_F32_TO_F32,
+    MAIN = 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64 | 1u << RUNG_F16_TO_F16 |
+           1u << RUNG_BF16_TO_BF16 | 1u << RUNG_I8_TO_I32 | 1u << RUNG_I32_TO_I32,
+    CUBINS = 0,
+    JOBS_MAX = 4096,
+    /* PTX of this version is what the oldest driver takes that the library does (CUDA 12.0);
+     * nothing newer is used. */
+    PTX_MAJOR = 8, PTX_MINOR = 0
+};
+#define PTX(architecture) (architecture)
+
+static const rungi_simt_path plain = {.has_paths = false};
+static const rungi_simt_path run_time = {.has_paths = true, .guarded = true, .b_along_l = true, .at_run_time = true};
+static const rungi_simt_path wide = {.has_paths = true, .wide = true, .b_along_l = true};
+static const rungi_simt_path wide_guarded = {.has_paths = true, .wide = true, .guarded = true, .b_along_l = true};
+
+static const int architectures[] = {
+#define ARCHITECTURE(number) number,
+#define IMAGES(kernel, preset, products, path, code)
+#include "cuda/images.def"
+#undef ARCHITECTURE
+#undef IMAGES
+};
+
+typedef struct line {
+    const char            *kernel, *preset;
+    unsigned               products;
+    const rungi_simt_path *path;
+    int                    ptx; /* an architecture, or CUBINS */
+} line;
+
+static const line lines[] = {
+#define ARCHITECTURE(number)
+#define IMAGES(kernel, preset, products, path, code) {kernel, preset, products, &path, code},
+#include "cuda/images.def"
+#undef ARCHITECTURE
+#undef IMAGES
+};
+
+typedef struct job {
+    const rung_kernel *kernel;
+    rungi_values       values;
+    rungi_simt_path    path;
+    int                architecture;
+    bool               to_ptx;
+} job;
+
+typedef struct maker {
+    rungi_nvrtc  nvrtc;
+    const char  *cache;
+    rung_context *context;
+    rung_kernel *reduce;
+    job          jobs[JOBS_MAX];
+    int          count;
+} maker;
+
+static void stop(const char *what)
+{
+    fprintf(stderr, "make_images: %s: %s\n", what, rung_error_text());
+    exit(1);
+}
+
+/* ---- What to make ---------------------------------------------------------------------------------- */
+
+static const rung_kernel *kernel_of(maker *maker, const char *name)
+{
+    rung_kernel *kernel;
+    if (strcmp(name, "reduce") == 0)
+        return maker->reduce;
+    if (rung_kernel_find(maker->context, "cuda", name, &kernel) != RUNG_OK)
+        stop(name);
+    return kernel;
+}
+
+/* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
+static const char *parameters_of(const rung_kernel *kernel, const char *preset, int product)
+{
+    const char *sum = rung_type_name(rung_product_sum((rung_product)product));
+    return !*preset && rungi_kernel_has_preset(kernel, sum) ? sum : preset;
+}
+
+static void add_job(maker *maker, const line *line, int product, int architecture)
+{
+    static const rung_type in[] = {
+#define X(in, out, sum, word) RUNG_##in,
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    }, out[] = {
+#define X(in, out, sum, word) RUNG_##out,
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    const rung_kernel *kernel = kernel_of(maker, line->kernel);
+    job job = {.kernel = kernel, .path = *line->path, .architecture = architecture,
+               .to_ptx = line->ptx != CUBINS};
+    job.path.in = in[product];
+    job.path.out = out[product];
+    job.path.has_paths = job.path.has_paths && kernel != maker->reduce;
+    if (rungi_kernel_values(kernel, parameters_of(kernel, line->preset, product),
+                            rung_type_size(job.path.in), &job.values) != RUNG_OK)
+        stop(line->kernel);
+    if (maker->count == JOBS_MAX)
+        stop("too many images");
+    maker->jobs[maker->count++] = job;
+}
+
+static void list_jobs(maker *maker)
+{
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
+            if (!(lines[i].products & 1u << product))
+                continue;
+            if (lines[i].ptx != CUBINS)
+                add_job(maker, &lines[i], product, lines[i].ptx);
+            for (size_t j = 0; lines[i].ptx == CUBINS && j < sizeof architectures / sizeof *architectures; j++)
+                add_job(maker, &lines[i], product, architectures[j]);
+        }
+}
+
+/* ---- Making ----------------------------------------------------------------------------------------- */
+
+/* Says the version that is needed and not that of the compiler. */
+static void lower_version(char *ptx)
+{
+    int major, minor;
+    char *at = strstr(ptx, ".version "), text[16];
+    if (!at || sscanf(at, ".version %1d.%1d", &major, &minor) != 2)
+        stop("PTX without a version");
+    if (major > PTX_MAJOR || (major == PTX_MAJOR && minor > PTX_MINOR)) {
+        snprintf(text, sizeof text, "%d.%d", PTX_MAJOR, PTX_MINOR);
+        memcpy(at + strlen(".version "), text, 3);
+    }
+}
+
+/* ---- Packing ---------------------------------------------------------------------------------------- */
+
+enum { SHORTEST = 4, FARTHEST = 65535, TAIL = 12, HASH_BITS = 16, TRIES = 64 };
+
+/* A length as pack.c reads it: what a token's four bits do not hold. */
+static unsigned char *write_length(unsigned char *out, size_t length)
+{
+    if (length < 15)
+        return out;
+    for (length -= 15; length >= 255; length -= 255)
+        *out++ = 255;
+    *out++ = (unsigned char)length;
+    return out;
+}
+
+static unsigned char *write_sequence(unsigned char *out, const unsigned char *literals, size_t count,
+                                     size_t distance, size_t length)
+{
+    size_t coded = distance ? length - SHORTEST : 0;
+    *out++ = (unsigned char)((count < 15 ? count : 15) << 4 | (coded < 15 ? coded : 15));
+    out = write_length(out, count);
+    memcpy(out, literals, count);
+    out += count;
+    if (!distance)
+        return out;
+    *out++ = (unsigned char)distance;
+    *out++ = (unsigned char)(distance >> 8);
+    return write_length(out, coded);
+}
+
+static unsigned hash_of(const unsigned char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word * 2654435761u >> (32 - HASH_BITS);
+}
+
+/* The longest earlier stretch that is the same as what stands here; 0 if none is long
+ * enough. Places with one hash are chained, the latest first. */
+static size_t find_match(const unsigned char *data, size_t bytes, size_t at, const int *heads,
+                         const int *before, size_t *distance)
+{
+    size_t best = SHORTEST - 1, end = bytes - 5;
+    int from = heads[hash_of(data + at)];
+    for (int tries = 0; tries < TRIES && from >= 0 && at - (size_t)from <= FARTHEST;
+         tries++, from = before[from]) {
+        size_t length = 0;
+        while (at + length < end && data[(size_t)from + length] == data[at + length])
+            length++;
+        if (length > best) {
+            best = length;
+            *distance = at - (size_t)from;
+        }
+    }
+    return best >= SHORTEST ? best : 0;
+}
+
+static void chain(const unsigned char *data, size_t at, int *heads, int *before)
+{
+    unsigned hash = hash_of(data + at);
+    before[at] = heads[hash];
+    heads[hash] = (int)at;
+}
+
+/* Packs into `out`, which has room for what does not pack at all. */
+static size_t pack(const unsigned char *data, size_t bytes, unsigned char *out)
+{
+    static int heads[1 << HASH_BITS];
+    int *before = malloc((bytes + 1) * sizeof *before);
+    unsigned char *to = out;
+    size_t at = 0, literals = 0, distance = 0;
+    memset(heads, -1, sizeof heads);
+    while (before && at + TAIL < bytes) {
+        size_t length = find_match(data, bytes, at, heads, before, &distance);
+        if (length == 0) {
+            chain(data, at++, heads, before);
+            continue;
+        }
+        to = write_sequence(to, data + literals, at - literals, distance, length);
+        for (size_t i = 0; i < length; i++, at++)
+            if (at + TAIL < bytes)
+                chain(data, at, heads, before);
+        literals = at;
+    }
+    free(before);
+    to = write_sequence(to, data + literals, bytes - literals, 0, 0);
+    return (size_t)(to - out);
+}
+
+/* ---- Images ------------------------------------------------------------------------------------------ */
+
+/* Compiled and packed. `plain` is how long it is unpacked. */
+static void *make_packed(maker *maker, const rungi_nvrtc_job *work, size_t *bytes, size_t *plain)
+{
+    void *code;
+    if (rungi_nvrtc_compile(maker->context, &maker->nvrtc, work, &code, plain) != RUNG_OK)
+        stop(work->file);
+    if (work->to_ptx)
+        lower_version(code);
+    unsigned char *packed = rungi_allocate(maker->context, (int64_t)(*plain + *plain / 255 + 64), 1);
+    if (!packed)
+        stop(work->file);
+    *bytes = pack(code, *plain, packed + sizeof *plain) + sizeof *plain;
+    memcpy(packed, plain, sizeof *plain); /* so that the cache knows it, too */
+    rungi_release(maker->context, code);
+    return packed;
+}
+
+/* The code of a job, from the cache or compiled now, packed. */
+static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME], size_t *bytes,
+                  size_t *plain)
+{
+    char *source, compiler[64], target[64];
+    void *code;
+    snprintf(compiler, sizeof compiler, "nvrtc %d.%d", maker->nvrtc.major, maker->nvrtc.minor);
+    snprintf(target, sizeof target, "%s_%d", job->to_ptx ? "compute" : "sm", job->architecture);
+    rungi_cuda_image_name(job->kernel, &job->values, &job->path, name);
+    if (rungi_cuda_image_source(job->kernel, name, &source) != RUNG_OK)
+        stop(name);
+    rungi_nvrtc_job work = {job->kernel->info.file, source, strchr(name, ' ') + 1, job->architecture,
+                            job->to_ptx};
+    const char *key[] = {source, work.defines, compiler, target, "packed"};
+    code = rungi_cache_read(maker->context, maker->cache, key, 5, bytes);
+    if (!code || *bytes <= sizeof *plain) {
+        code = make_packed(maker, &work, bytes, plain);
+        rungi_cache_write(maker->context, maker->cache, key, 5, code, *bytes);
+    }
+    memcpy(plain, code, sizeof *plain);
+    rungi_release(maker->context, source);
+    return code;
+}
+
+/* Fills the cache, several processes side by side. */
+static void make_ahead(maker *maker, int processes)
+{
+    for (int p = 0; p < processes; p++)
+        if (fork() == 0) {
+            for (int i = p; i < maker->count; i += processes) {
+                char name[RUNGI_CUDA_IMAGE_NAME];
+                size_t bytes, plain;
+                rungi_release(maker->context, make(maker, &maker->jobs[i], name, &bytes, &plain));
+            }
+            _exit(0);
+        }
+    while (wait(NULL) > 0)
+        ; /* what a process did not make is made, or told, below */
+}
+
+static FILE *create(const char *folder, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        stop(path);
+    return file;
+}
+
+static void write_all(maker *maker, const char *folder)
+{
+    FILE *data = create(folder, "images.bin"), *list = create(folder, "images.inc");
+    size_t offset = 0, all = 0;
+    for (int i = 0; i < maker->count; i++) {
+        const job *job = &maker->jobs[i];
+        char name[RUNGI_CUDA_IMAGE_NAME];
+        size_t bytes, plain;
+        unsigned char *code = make(maker, job, name, &bytes, &plain);
+        bytes -= sizeof plain;
+        if (fwrite(code + sizeof plain, 1, bytes, data) != bytes)
+            stop("images.bin");
+        fprintf(list, "IMAGE(\"%s\", %d, %d, %zu, %zu, %zu)\n", name, job->architecture, job->to_ptx, offset,
+                bytes, plain);
+        offset += bytes;
+        all += plain;
+        rungi_release(maker->context, code);
+    }
+    if (fclose(data) != 0 || fclose(list) != 0)
+        stop(folder);
+    printf("%d images, %zu bytes, %zu packed, by NVRTC %d.%d\n", maker->count, all, offset,
+           maker->nvrtc.major, maker->nvrtc.minor);
+}
+
+int main(int argc, char **argv)
+{
+    static maker maker;
+    if (argc < 4) {
+        fprintf(stderr, "usage: make_images LIBNVRTC CACHE_FOLDER OUT_FOLDER [PROCESSES]\n");
+        return 2;
+    }
+    if (!rungi_nvrtc_load_from(&maker.nvrtc, rungi_cuda_open_library(argv[1])))
+        stop(argv[1]);
+    maker.cache = argv[2];
+    if (rung_context_create(NULL, &maker.context) != RUNG_OK ||
+        rung_kernel_from_source(maker.context, "cuda", "reduce.cu", rungi_source_reduce, &maker.reduce) !=
+            RUNG_OK)
+        stop("reduce.cu");
+    list_jobs(&maker);
+    make_ahead(&maker, argc > 4 ? atoi(argv[4]) : (int)sysconf(_SC_NPROCESSORS_ONLN));
+    write_all(&maker, argv[3]);
+    rung_kernel_destroy(maker.reduce);
+    rung_context_destroy(maker.context);
+    return 0;
+}
