@@ -375,6 +375,20 @@ typedef struct rung_device_info {
 RUNG_API rung_status rung_device_list(rung_context *context, rung_device_info *infos,
                                       int64_t capacity, int64_t *count);
 
+/* What a backend uses besides its driver where it is there: compilers, the vendor's
+ * library, code that this library carries. */
+typedef struct rung_part {
+    char backend[16];  /* "cuda" */
+    char name[32];     /* "NVRTC" */
+    char found[512];   /* its version and where it is, "" if it was not found */
+    char purpose[128]; /* what there is with it and not without */
+    char install[128]; /* what to install */
+} rung_part;
+
+/* Looked up afresh by each call, drivers or not; like rung_device_list. */
+RUNG_API rung_status rung_part_list(rung_context *context, rung_part *parts, int64_t capacity,
+                                    int64_t *count);
+
 /* Opens "cpu", "opencl" (its first GPU, else its first device), "opencl:1" or "cuda". A
  * CUDA device does not outlive a fork: in the child its calls give RUNG_DEVICE_LOST. */
 RUNG_API rung_status rung_device_open(rung_context *context, const char *name,

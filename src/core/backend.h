@@ -32,6 +32,12 @@ typedef struct rungi_device_list {
     int64_t           count; /* may pass the capacity */
 } rungi_device_list;
 
+typedef struct rungi_part_list {
+    rung_part *parts;
+    int64_t    capacity;
+    int64_t    count; /* may pass the capacity */
+} rungi_part_list;
+
 typedef struct rungi_backend {
     const char              *name;
     const rungi_ladder_step *ladder;
@@ -48,6 +54,8 @@ typedef struct rungi_backend {
     rung_status (*list)(rung_context *context, void *state, rungi_device_list *list);
     /* index -1: the one to take when none is named. */
     rung_status (*open)(rung_context *context, void *state, int64_t index, rung_device **device);
+    /* Optional: what rung_part_list tells. The driver need not be there. */
+    void (*parts)(rungi_part_list *list);
     /* Optional: NULL where there is nothing to wrap. */
     rung_status (*wrap)(rung_context *context, void *state, void *native_context,
                         void *native_device, rung_device **device);
@@ -58,5 +66,9 @@ extern const rungi_backend *const rungi_backends[];
 
 /* The info to fill for one more device; a spare one once the list is full. */
 rung_device_info *rungi_device_list_add(rungi_device_list *list, rung_device_info *spare);
+
+/* One more part; `found` is "" where it is not here. */
+void rungi_part_list_add(rungi_part_list *list, const char *name, const char *purpose,
+                         const char *install, const char *found);
 
 #endif /* RUNGI_BACKEND_H */

@@ -54,6 +54,37 @@ rung_status rung_device_list(rung_context *context, rung_device_info *infos, int
     return RUNG_OK;
 }
 
+void rungi_part_list_add(rungi_part_list *list, const char *name, const char *purpose,
+                         const char *install, const char *found)
+{
+    rung_part part = {.backend = ""};
+    snprintf(part.name, sizeof part.name, "%s", name);
+    snprintf(part.purpose, sizeof part.purpose, "%s", purpose);
+    snprintf(part.install, sizeof part.install, "%s", install);
+    snprintf(part.found, sizeof part.found, "%s", found);
+    if (list->count < list->capacity)
+        list->parts[list->count] = part;
+    list->count++;
+}
+
+rung_status rung_part_list(rung_context *context, rung_part *parts, int64_t capacity, int64_t *count)
+{
+    rungi_part_list list = {.parts = parts, .capacity = parts ? capacity : 0};
+    if (!rungi_context_of(context))
+        return RUNG_NO_MEMORY;
+    if (!count || capacity < 0)
+        return rungi_fail(RUNG_INVALID, "rung_part_list needs a place for the count");
+    for (int i = 0; rungi_backends[i]; i++) {
+        int64_t before = list.count;
+        if (rungi_backends[i]->parts)
+            rungi_backends[i]->parts(&list);
+        for (int64_t j = before; j < list.count && j < list.capacity; j++)
+            snprintf(parts[j].backend, sizeof parts[j].backend, "%s", rungi_backends[i]->name);
+    }
+    *count = list.count;
+    return RUNG_OK;
+}
+
 /* ---- Opening ----------------------------------------------------------------------- */
 
 void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,

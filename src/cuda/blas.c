@@ -27,7 +27,7 @@ enum {
 
 /* ---- The library ----------------------------------------------------------------------------------- */
 
-static void load_blas(rungi_blas *blas, int driver_version)
+void rungi_blas_load(rungi_blas *blas, int driver_version)
 {
     static const struct {
         int         major;
@@ -52,7 +52,7 @@ static const rungi_blas *blas_of(rungi_cuda_device *device)
     rungi_cuda_state *state = device->state;
     pthread_mutex_lock(&state->lock);
     if (!state->looked_for_blas)
-        load_blas(&state->blas, state->cu.version);
+        rungi_blas_load(&state->blas, state->cu.version);
     state->looked_for_blas = true;
     pthread_mutex_unlock(&state->lock);
     return state->blas.library ? &state->blas : NULL;

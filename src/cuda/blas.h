@@ -47,6 +47,10 @@ typedef struct rungi_blas_plan {
 
 struct rungi_cuda_device;
 
+/* The newest that works with a driver of this CUDA version; library stays NULL if there is
+ * none. */
+void rungi_blas_load(rungi_blas *blas, int driver_version);
+
 /* RUNG_UNSUPPORTED where cuBLAS is not here or does not take the problem. The context is
  * entered. */
 rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - finding, describing, opening, wrapping and losing CUDA devices. */
 #include "cuda/device.h"
+#include "cuda/images.h"
+#include "cuda/libraries.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -290,6 +292,49 @@ static void unload(rung_context *context, void *user)
     rungi_release(context, state);
 }
 
+/* The architectures of what the library carries. */
+static void describe_images(char *text, size_t capacity)
+{
+    int count = 0, oldest = 0, newest = 0;
+    for (const rungi_cuda_image *image = rungi_cuda_images; image->name; image++, count++) {
+        oldest = count == 0 || image->architecture < oldest ? image->architecture : oldest;
+        newest = image->architecture > newest ? image->architecture : newest;
+    }
+    *text = '\0';
+    if (count > 0)
+        snprintf(text, capacity, "%d images, sm_%d to sm_%d, PTX for later ones", count, oldest, newest);
+}
+
+/* Without a driver, those that the newest could use. */
+static void list_parts(rungi_part_list *list)
+{
+    enum { ANY_DRIVER = 99000 };
+    rungi_cu cu = {0};
+    rungi_nvrtc nvrtc = {0};
+    rungi_blas blas = {0};
+    char found[512] = "", path[400];
+    rungi_error before;
+    rungi_error_save(&before);
+    int version = rungi_cu_load(&cu) == RUNG_OK ? cu.version : ANY_DRIVER;
+    rungi_error_restore(&before);
+    describe_images(found, sizeof found);
+    rungi_part_list_add(list, "compiled kernels", "kernels at their defaults run without a compiler",
+                        "build the library with libnvrtc.so.12 (-DRUNG_NVRTC=...)", found);
+    *found = '\0';
+    if (rungi_nvrtc_load(&nvrtc, version)) {
+        rungi_cuda_where(&nvrtc.version, path, sizeof path);
+        snprintf(found, sizeof found, "%d.%d, %s", nvrtc.major, nvrtc.minor, path);
+    }
+    rungi_part_list_add(list, "NVRTC", "any parameters, every fast path, kernels of your own",
+                        "pip install nvidia-cuda-nvrtc-cu12", found);
+    *found = '\0';
+    rungi_blas_load(&blas, version);
+    if (blas.library)
+        rungi_cuda_where(&blas.create, found, sizeof found);
+    rungi_part_list_add(list, "cuBLAS", "the library to compare with, 00_vendor",
+                        "pip install nvidia-cublas-cu12", found);
+}
+
 long rungi_cuda_live(rung_context *context, rungi_cu_kind kind)
 {
     const rungi_backend *backend;
@@ -310,5 +355,6 @@ const rungi_backend rungi_cuda_backend = {
     .unload = unload,
     .list = list_devices,
     .open = open_device,
+    .parts = list_parts,
     .wrap = wrap_device,
 };

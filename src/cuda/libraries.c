@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,15 @@ void *rungi_cuda_open_library(const char *name)
             library = open_in(folder, name);
     }
     return library;
+}
+
+void rungi_cuda_where(const void *function_slot, char *path, size_t capacity)
+{
+    Dl_info info = {0};
+    void *address;
+    memcpy(&address, function_slot, sizeof address);
+    bool known = address && dladdr(address, &info) != 0 && info.dli_fname;
+    snprintf(path, capacity, "%s", known ? info.dli_fname : "");
 }
 
 int rungi_cuda_find_function(void *library, const char *name, void *slot, size_t size)

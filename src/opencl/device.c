@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "opencl/opencl.h"
+#include "opencl/vendor.h"
 #include "simt/simt.h"
 
 enum { PLATFORMS_MAX = 16, DEVICES_MAX = 64 };
@@ -253,6 +254,14 @@ static void unload(rung_context *context, void *state)
     rungi_release(context, state);
 }
 
+static void list_parts(rungi_part_list *list)
+{
+    char where[512];
+    rungi_opencl_vendor_where(where, sizeof where);
+    rungi_part_list_add(list, "CLBlast", "the library to compare with, 00_vendor", "apt install libclblast1",
+                        where);
+}
+
 long rungi_opencl_live(rung_context *context, rungi_cl_kind kind)
 {
     const rungi_backend *backend;
@@ -273,5 +282,6 @@ const rungi_backend rungi_opencl_backend = {
     .unload = unload,
     .list = list_devices,
     .open = open_device,
+    .parts = list_parts,
     .wrap = wrap_device,
 };

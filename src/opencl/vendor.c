@@ -6,6 +6,7 @@
 #include "opencl/vendor.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
@@ -18,6 +19,12 @@ static bool find_function(const char *name, void *function)
     void *address = library ? dlsym(library, name) : NULL;
     memcpy(function, &address, sizeof address);
     return address != NULL;
+}
+
+void rungi_opencl_vendor_where(char *text, size_t capacity)
+{
+    rungi_clblast_sgemm *sgemm;
+    snprintf(text, capacity, "%s", find_function("CLBlastSgemm", &sgemm) ? "libclblast.so.1" : "");
 }
 
 /* A view as BLAS has it: stored by rows, perhaps transposed, and a leading dimension

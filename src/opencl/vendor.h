@@ -23,6 +23,9 @@ typedef struct rungi_opencl_vendor {
     size_t a_ld, b_ld, c_ld;
 } rungi_opencl_vendor;
 
+/* The library's name, "" if it is not here. */
+void rungi_opencl_vendor_where(char *text, size_t capacity);
+
 /* RUNG_UNSUPPORTED where CLBlast is not here or does not take the problem. */
 rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *vendor);
 rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *vendor,
