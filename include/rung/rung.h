@@ -607,6 +607,7 @@ typedef struct rung_plan_info {
     const char *refused;    /* "12_matrix: takes f16 only; ...", or "" */
     int64_t     workspace;  /* bytes that rung_plan_run must be given */
     int64_t     splits;     /* shares of k, 1 if it is not cut */
+    rung_compute compute;   /* how products are formed: as asked, or more precisely */
     int64_t     blocks;     /* of the launch, all items and shares, 0 on the CPU */
     int64_t     threads;    /* a block */
 } rung_plan_info;

@@ -95,6 +95,7 @@ static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const 
     plan->kernel = kernel;
     plan->info.workspace = 0;
     plan->info.splits = 1;
+    plan->info.compute = kernel->info.compute;
     rung_status status = check_types(kernel, &plan->problem);
     if (status == RUNG_OK)
         status = check_abilities(plan, kernel);

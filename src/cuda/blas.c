@@ -127,6 +127,17 @@ static int compute_of(const rung_problem *problem, int version)
     return COMPUTE_32F;
 }
 
+/* The same in our words, for whoever compares. */
+static rung_compute compute_name(int compute)
+{
+    switch (compute) {
+    case COMPUTE_32F_EMULATED_16BFX9: return RUNG_BF16X3;
+    case COMPUTE_32F_FAST_TF32: return RUNG_TF32;
+    case COMPUTE_32F_FAST_16BF: return RUNG_BF16X1;
+    }
+    return RUNG_STRICT;
+}
+
 /* A view as cuBLAS has it: by columns, which a view by rows is when it is transposed. */
 static bool as_blas(const rung_matrix *view, int *op, int *ld)
 {
@@ -165,6 +176,7 @@ rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out)
     out->in_type = type_of(turned.a.type);
     out->out_type = type_of(turned.c.type);
     out->compute = compute_of(&turned, version);
+    plan->info.compute = compute_name(out->compute);
     return status;
 }
 
