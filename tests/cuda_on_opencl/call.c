@@ -76,8 +76,6 @@ CUresult call_start(void)
 {
     if (pose_devices() < 1)
         return CUDA_ERROR_NO_DEVICE;
-    if (!opencl_open())
-        return CUDA_ERROR_NO_DEVICE;
     atomic_store(&started_in, (long)getpid());
     return CUDA_SUCCESS;
 }

@@ -113,8 +113,11 @@ static CUcontext context_new(CUdevice device)
     return context;
 }
 
+/* OpenCL is opened here and not by cuInit, which NVIDIA's compiler calls too. */
 static CUresult context_start(CUcontext context)
 {
+    if (!opencl_open())
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
     context->main.queue = queue_new();
     if (!context->main.queue)
         return CUDA_ERROR_OUT_OF_MEMORY;

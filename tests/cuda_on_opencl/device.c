@@ -170,3 +170,14 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdev
         result = attribute_of(pose_now(), what, value);
     return call_end(&here, result);
 }
+
+/* NVIDIA's own libraries ask for tables of undocumented functions, and do without them. */
+CUresult CUDAAPI cuGetExportTable(const void **table, const CUuuid *id)
+{
+    call here;
+    CUresult result = call_begin(&here, "cuGetExportTable", NEEDS_NOTHING);
+    (void)id;
+    if (table)
+        *table = NULL;
+    return call_end(&here, result == CUDA_SUCCESS ? CUDA_ERROR_NOT_FOUND : result);
+}

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_image.c - the reader of images: right about what NVIDIA's compiler makes, for every
  * architecture, and unharmed by whatever bytes it is given. */
-#include "unit.h"
-
-#include <stdio.h>
-
 #include "image.h"
-#include "nvrtc.h"
+
+#include "images.h"
 
 static const int plain[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32};
 static const int all[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32, 120, 8, 8, 8, 8};
@@ -27,7 +24,7 @@ static void cubins_of_all_architectures_are_read(void **state)
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
         char name[16];
         snprintf(name, sizeof name, "sm_%d", architectures[i]);
-        nvrtc_image made = nvrtc_compile("04_shared.cu", "-DTILE=16", name);
+        made_image made = make_image("04_shared.cu", "-DTILE=16", name);
         assert_int_equal(image_elf_size(made.bytes), made.size);
         assert_int_equal(image_parse(made.bytes, made.size, &read), IMAGE_OK);
         assert_int_equal(read.architecture, architectures[i]);
@@ -50,7 +47,7 @@ static void all_arguments_are_read(void **state)
     static const char *const targets[] = {"sm_86", "sm_90", "compute_60", "compute_90"};
     (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-        nvrtc_image made = nvrtc_compile("reduce.cu", "-DIN_F16 -DOUT_F16", targets[i]);
+        made_image made = make_image("reduce.cu", "-DIN_F16 -DOUT_F16", targets[i]);
         assert_int_equal(image_parse(made.bytes, made.size, &read), IMAGE_OK);
         assert_string_equal(read.text, "reduce.cu -DIN_F16 -DOUT_F16");
         const image_function *function = image_find(&read, "rung_reduce");
@@ -64,7 +61,7 @@ static void all_arguments_are_read(void **state)
 
 static void ptx_says_the_same_as_its_cubin(void **state)
 {
-    nvrtc_image made = nvrtc_compile("04_shared.cu", "-DTILE=8", "compute_75");
+    made_image made = make_image("04_shared.cu", "-DTILE=8", "compute_75");
     (void)state;
     assert_int_equal(image_parse(made.bytes, made.size, &read), IMAGE_OK);
     assert_true(read.is_ptx);
@@ -100,7 +97,7 @@ static image_result parse_exactly(const char *bytes, size_t size)
 /* A cubin cut off anywhere lacks its tables, which stand at the end. */
 static void cut_images_are_refused(void **state)
 {
-    nvrtc_image made = nvrtc_compile("01_naive.cu", "", "sm_86");
+    made_image made = make_image("01_naive.cu", "", "sm_86");
     (void)state;
     assert_int_equal(parse_exactly(made.bytes, made.size), IMAGE_OK);
     uint64_t tables = 0;
@@ -117,7 +114,7 @@ static void cut_images_are_refused(void **state)
 /* A thousand bytes are enough for every head; the body is not read. */
 static void flip_bits(const char *target, int rounds)
 {
-    nvrtc_image made = nvrtc_compile("01_naive.cu", "", target);
+    made_image made = make_image("01_naive.cu", "", target);
     uint64_t seed = 7;
     for (int i = 0; i < rounds; i++) {
         size_t at = (size_t)unit_random(&seed, (int64_t)made.size);
@@ -142,7 +139,7 @@ static void flipped_bits_do_no_harm(void **state)
 /* Many at once, in the header and in the tables, where they hurt. */
 static void many_flipped_bits_do_no_harm(void **state)
 {
-    nvrtc_image made = nvrtc_compile("01_naive.cu", "", "sm_90");
+    made_image made = make_image("01_naive.cu", "", "sm_90");
     char *copy = malloc(made.size);
     uint64_t tables = 0, seed = 11;
     (void)state;
@@ -164,7 +161,7 @@ static void many_flipped_bits_do_no_harm(void **state)
 
 static void cut_ptx_does_no_harm(void **state)
 {
-    nvrtc_image made = nvrtc_compile("01_naive.cu", "", "compute_60");
+    made_image made = make_image("01_naive.cu", "", "compute_60");
     (void)state;
     for (size_t size = 0; size < made.size; size++)
         parse_exactly(made.bytes, size);
@@ -215,9 +212,7 @@ int main(void)
         cmocka_unit_test(cut_ptx_does_no_harm),
     };
     unit_clean_environment();
-    if (!nvrtc_open()) {
-        puts("NVRTC is not here; see tools/install-test-tools");
+    if (!images_can_be_made())
         return UNIT_SKIPPED;
-    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
