@@ -107,6 +107,19 @@ static inline CUresult product_launch(product *product, CUstream stream)
                           product->arguments, NULL);
 }
 
+/* The same kernel with a k so long that it is still at it when the call returns: both
+ * operands stand still. */
+static inline void keep_busy(product *product, CUstream stream)
+{
+    const driver_view still = {0, 0, 0, 0}, va = product->va, vb = product->vb;
+    product->k = 100000;
+    product->va = product->vb = still;
+    assert_good(product_launch(product, stream));
+    product->k = PRODUCT_K;
+    product->va = va;
+    product->vb = vb;
+}
+
 /* Whether C, fetched now, is A * B. */
 static inline bool product_is_right(product *product)
 {

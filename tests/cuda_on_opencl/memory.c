@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c - memory of the device and of the host, and copies between them. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "standin.h"
 
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, GUARD = 256, GUARD_BYTE = 0xa5, FILLED_MAX = 64 << 20 };
 
 memory *memory_around(CUcontext context, CUdeviceptr address)
 {
@@ -36,13 +38,32 @@ static bool has_room(CUcontext context, size_t bytes)
     return bytes <= room;
 }
 
+/* What a GPU hands out is not zero, and here reads as NaN. Behind it stand bytes that
+ * nothing may write. */
+static void fill(unsigned char *address, size_t bytes)
+{
+    if (bytes <= FILLED_MAX)
+        memset(address, 0xff, bytes);
+    memset(address + bytes, GUARD_BYTE, GUARD);
+}
+
+void memory_check(const memory *memory)
+{
+    const unsigned char *behind = (const unsigned char *)(uintptr_t)memory->address + memory->bytes;
+    for (int i = 0; i < GUARD; i++) {
+        if (behind[i] == GUARD_BYTE)
+            continue;
+        fprintf(stderr, "stand-in: byte %d behind an allocation of %zu was written\n", i, memory->bytes);
+        abort();
+    }
+}
+
 static CUresult allocate(CUcontext context, size_t bytes, CUdeviceptr *out)
 {
     if (!out || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    void *address = has_room(context, bytes)
-                        ? cl.SVMAlloc(cl.context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, bytes, 0)
-                        : NULL;
+    const cl_svm_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
+    void *address = has_room(context, bytes) ? cl.SVMAlloc(cl.context, flags, bytes + GUARD, 0) : NULL;
     memory *memory = address ? object_new(MEMORY, context, sizeof *memory) : NULL;
     if (!memory) {
         if (address)
@@ -51,6 +72,7 @@ static CUresult allocate(CUcontext context, size_t bytes, CUdeviceptr *out)
     }
     memory->address = (CUdeviceptr)(uintptr_t)address;
     memory->bytes = bytes;
+    fill(address, bytes);
     *out = memory->address;
     return CUDA_SUCCESS;
 }

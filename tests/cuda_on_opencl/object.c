@@ -48,8 +48,10 @@ static void release_event(CUevent event)
 /* Without an address it is already on its way in a stream. */
 static void release_memory(memory *memory)
 {
-    if (memory->address)
-        cl.SVMFree(cl.context, (void *)(uintptr_t)memory->address);
+    if (!memory->address)
+        return;
+    memory_check(memory);
+    cl.SVMFree(cl.context, (void *)(uintptr_t)memory->address);
 }
 
 static void release_held(object *object)

@@ -172,6 +172,8 @@ CUresult stream_finish(call *here, CUstream stream);
 
 /* The allocation that an address lies in, or just behind. */
 memory *memory_around(CUcontext context, CUdeviceptr address);
+/* Stops the program, loudly, if something was written behind it. */
+void memory_check(const memory *memory);
 
 /* ---- Devices (device.c) --------------------------------------------------------------------- */
 

@@ -3,6 +3,8 @@
  * streams, memory, errors that are planted, errors that stay, and devices it poses as. */
 #include "driver_unit.h"
 
+#include "cuda/driver.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -198,8 +200,8 @@ static void events_tell_of_their_stream(void **state)
     assert_good(cuEventSynchronize(end));
     assert_good(cuEventRecord(start, stream));
     assert_cuda(cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_INVALID_HANDLE);
-    for (int i = 0; i < 200; i++)
-        assert_good(product_launch(&product, stream));
+    keep_busy(&product, stream);
+    assert_good(product_launch(&product, stream));
     assert_good(cuEventRecord(end, stream));
     assert_cuda(cuEventQuery(end), CUDA_ERROR_NOT_READY);
     assert_cuda(cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_NOT_READY);
@@ -223,19 +225,82 @@ static void events_tell_of_their_stream(void **state)
 static void a_stream_may_go_before_its_work(void **state)
 {
     CUstream stream;
+    CUevent event;
     product product;
     (void)state;
     product_begin(&product);
     assert_good(cuStreamCreate(&stream, 0));
-    for (int i = 0; i < 50; i++)
-        assert_good(product_launch(&product, stream));
-    CUevent event;
+    keep_busy(&product, stream);
+    assert_good(product_launch(&product, stream));
     assert_good(cuEventCreate(&event, 0));
     assert_good(cuEventRecord(event, stream));
     assert_good(cuStreamDestroy_v2(stream));
     assert_good(cuEventSynchronize(event));
     assert_good(cuEventDestroy_v2(event));
     assert_true(product_is_right(&product));
+    product_end(&product);
+}
+
+/* Freeing waits for whatever may still use the memory, in its stream's order or at once. */
+static void memory_is_kept_until_it_is_done_with(void **state)
+{
+    CUstream stream;
+    CUevent event;
+    product product;
+    (void)state;
+    product_begin(&product);
+    assert_good(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    assert_good(cuEventCreate(&event, 0));
+    keep_busy(&product, stream);
+    assert_good(product_launch(&product, stream));
+    assert_good(cuEventRecord(event, stream));
+    assert_good(cuMemFreeAsync(product.db, stream));
+    assert_cuda(cuEventQuery(event), CUDA_ERROR_NOT_READY); /* which did not wait */
+    assert_good(cuMemFree_v2(product.da));
+    assert_good(cuEventQuery(event)); /* which did */
+    assert_true(product_is_right(&product));
+    assert_good(cuModuleUnload(product.module));
+    assert_good(cuMemFree_v2(product.dc));
+    assert_good(cuEventDestroy_v2(event));
+    assert_good(cuStreamDestroy_v2(stream));
+}
+
+/* Threads that share a context and a function, each with its stream and memory. */
+static void *multiply_in_thread(void *opaque)
+{
+    product own = *(const product *)opaque;
+    CUcontext context;
+    CUstream stream;
+    bool good = cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS &&
+                cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+    void *arguments[] = {&own.m, &own.n, &own.k, &own.alpha, &own.da, &own.va,
+                         &own.db, &own.vb, &own.beta, &own.dc, &own.vc};
+    memcpy(own.arguments, arguments, sizeof arguments);
+    for (int i = 0; i < 20 && good; i++) {
+        good = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
+               cuMemAlloc_v2(&own.dc, sizeof own.c) == CUDA_SUCCESS &&
+               product_launch(&own, stream) == CUDA_SUCCESS && cuStreamSynchronize(stream) == CUDA_SUCCESS &&
+               product_is_right(&own) && cuMemFree_v2(own.dc) == CUDA_SUCCESS &&
+               cuStreamDestroy_v2(stream) == CUDA_SUCCESS;
+    }
+    good = cuCtxPopCurrent_v2(NULL) == CUDA_SUCCESS && cuDevicePrimaryCtxRelease_v2(0) == CUDA_SUCCESS && good;
+    return good ? opaque : NULL;
+}
+
+static void threads_share_a_context(void **state)
+{
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    product product;
+    void *result;
+    (void)state;
+    product_begin(&product);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, multiply_in_thread, &product), 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_ptr_equal(result, &product);
+    }
     product_end(&product);
 }
 
@@ -360,6 +425,9 @@ static bool has(const char *folder, const char *symbol)
 static void drivers_that_lack_something(void **state)
 {
     (void)state;
+#define X(name, symbol, since, arguments) assert_true(has(".", #symbol));
+    RUNGI_CU_FUNCTION_LIST(X)
+#undef X
     assert_true(has(".", "cuMemAllocAsync") && has(".", "cuLaunchKernel"));
     assert_false(has("missing", "cuMemAllocAsync") || has("missing", "cuMemFreeAsync"));
     assert_true(has("missing", "cuLaunchKernel"));
@@ -382,6 +450,8 @@ int main(void)
         fresh(pools_and_host_memory),
         fresh(events_tell_of_their_stream),
         fresh(a_stream_may_go_before_its_work),
+        fresh(memory_is_kept_until_it_is_done_with),
+        fresh(threads_share_a_context),
         fresh(faults_come_when_they_are_due),
         fresh(sticky_errors_stay),
         fresh(late_errors_show_when_waited_for),

@@ -133,6 +133,32 @@ static void a_launch_computes(void **state)
     product_end(&product);
 }
 
+/* With all sixteen arguments, of which a plain product leaves four pointers NULL. */
+static void a_launch_with_everything_computes(void **state)
+{
+    struct {
+        long long   batch, first_item, splits, k_share, scattered, places_offset, partials_offset;
+        driver_view bias, residual;
+    } extra = {.batch = 1, .splits = 1, .k_share = PRODUCT_K};
+    CUdeviceptr none[4] = {0};
+    CUmodule module;
+    CUfunction function;
+    product product;
+    made_image image = make_image("07_tile2d.cu", "-DBM=16 -DBN=16 -DBK=8 -DTM=2 -DTN=2", "compute_60");
+    (void)state;
+    product_begin(&product);
+    assert_good(cuModuleLoadDataEx(&module, image.bytes, 0, NULL, NULL));
+    assert_good(cuModuleGetFunction(&function, module, "rung_07_tile2d"));
+    void *arguments[16] = {[11] = &extra, &none[0], &none[1], &none[2], &none[3]};
+    memcpy(arguments, product.arguments, sizeof product.arguments);
+    assert_int_equal(attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 64);
+    assert_good(cuLaunchKernel(function, 9, 1, 1, 64, 1, 1, 0, NULL, arguments, NULL));
+    assert_true(product_is_right(&product));
+    assert_good(cuModuleUnload(module));
+    product_end(&product);
+    free(image.bytes);
+}
+
 static CUresult launch(product *product, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned bz, unsigned shared)
 {
     return cuLaunchKernel(product->function, x, y, z, bx, 1, bz, shared, NULL, product->arguments, NULL);
@@ -283,6 +309,7 @@ int main(void)
         fresh(a_file_of_the_disk_is_run),
         fresh(functions_tell_of_themselves),
         fresh(a_launch_computes),
+        fresh(a_launch_with_everything_computes),
         fresh(launches_keep_to_the_limits),
         fresh(a_wild_pointer_makes_the_context_sick),
         fresh(a_function_is_of_its_context),
