@@ -2,8 +2,9 @@
 /* blas.c - a stand-in for libcublas: its calls, its checks, and products on the host.
  *
  * This is a mock, like the driver beside it (see standin.h): it is column-major, refuses
- * what the manual says is refused, and works in its stream's order, by waiting for it. It
- * says nothing of cuBLAS's speed nor of the order in which it adds. */
+ * what the manual says is refused, and works in its stream's order, as a function of the
+ * host's there, so that it can be captured too. It says nothing of cuBLAS's speed nor of
+ * the order in which it adds. */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
 #include "blas.h"
 
@@ -19,8 +20,19 @@
 
 enum { VERSION = 120900, MAJOR = 75, MINOR = 76, INT8_SINCE = 61, TF32_SINCE = 80 };
 
+/* A product to come, or, in a graph, to come again and again. */
+typedef struct job {
+    blas_gemm   gemm;
+    double      alpha, beta; /* the bytes of whatever type they are */
+    long long   stridea, strideb, stridec;
+    int         batch;
+    bool        once;
+    struct job *next;
+} job;
+
 struct cublasContext {
     void                 *context; /* the one it was made in */
+    job                  *captured; /* of graphs, which end with the handle */
     void                 *stream;
     int                   architecture;
     struct cublasContext *next;
@@ -83,7 +95,7 @@ typedef struct driver {
     int (*current)(void **context);
     int (*device)(int *device);
     int (*attribute)(int *value, int what, int device);
-    int (*synchronize)(void *stream);
+    int (*launch)(void *stream, void (*function)(void *), void *user);
     int (*is_capturing)(void *stream, int *status);
 } driver;
 
@@ -103,7 +115,7 @@ static bool find_driver(driver *driver)
     return library && find(library, "cuCtxGetCurrent", &driver->current) &&
            find(library, "cuCtxGetDevice", &driver->device) &&
            find(library, "cuDeviceGetAttribute", &driver->attribute) &&
-           find(library, "cuStreamSynchronize", &driver->synchronize) &&
+           find(library, "cuLaunchHostFunc", &driver->launch) &&
            find(library, "cuStreamIsCapturing", &driver->is_capturing);
 }
 
@@ -148,6 +160,14 @@ int cublasCreate_v2(cublasHandle_t *handle)
     return status;
 }
 
+static void free_jobs(job *job)
+{
+    for (struct job *next; job; job = next) {
+        next = job->next;
+        free(job);
+    }
+}
+
 int cublasDestroy_v2(cublasHandle_t handle)
 {
     pthread_mutex_lock(&lock);
@@ -159,6 +179,7 @@ int cublasDestroy_v2(cublasHandle_t handle)
         while (*at != handle)
             at = &(*at)->next;
         *at = handle->next;
+        free_jobs(handle->captured);
         free(handle);
     }
     pthread_mutex_unlock(&lock);
@@ -303,40 +324,62 @@ static int check(cublasHandle_t handle, blas_gemm *gemm)
 
 /* ---- Products --------------------------------------------------------------------------------------- */
 
-/* Waits for the stream, in the context that the handle is of. A stream that captures would
- * have to record the product, which we cannot. */
-static int wait_for_stream(cublasHandle_t handle)
-{
-    driver driver;
-    void *context = NULL;
-    int capturing = 0;
-    if (!find_driver(&driver) || driver.current(&context) != 0 || context != handle->context)
-        return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (driver.is_capturing(handle->stream, &capturing) != 0)
-        return CUBLAS_STATUS_EXECUTION_FAILED;
-    if (capturing) {
-        fprintf(stderr, "stand-in: a product of cuBLAS cannot be captured here\n");
-        return CUBLAS_STATUS_NOT_SUPPORTED;
-    }
-    return driver.synchronize(handle->stream) == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
-}
-
 static const void *item_of(const void *first, int type, long long stride, int item)
 {
     return (const char *)first + (long long)blas_type_bytes(type) * stride * item;
 }
 
-static int run_batch(blas_gemm gemm, long long stridea, long long strideb, long long stridec, int batch)
+/* In the stream, where nobody waits for a status. */
+static void run_job(void *opaque)
 {
-    const blas_gemm first = gemm;
-    for (int i = 0; i < batch; i++) {
-        gemm.a = item_of(first.a, gemm.atype, stridea, i);
-        gemm.b = item_of(first.b, gemm.btype, strideb, i);
-        gemm.c = (void *)(uintptr_t)item_of(first.c, gemm.ctype, stridec, i);
-        if (!blas_run(&gemm))
-            return CUBLAS_STATUS_ALLOC_FAILED;
+    job *job = opaque;
+    for (int i = 0; i < job->batch; i++) {
+        blas_gemm gemm = job->gemm;
+        gemm.a = item_of(gemm.a, gemm.atype, job->stridea, i);
+        gemm.b = item_of(gemm.b, gemm.btype, job->strideb, i);
+        gemm.c = (void *)(uintptr_t)item_of(gemm.c, gemm.ctype, job->stridec, i);
+        if (!blas_run(&gemm)) {
+            fprintf(stderr, "stand-in: out of memory for a product of cuBLAS\n");
+            abort();
+        }
     }
-    return CUBLAS_STATUS_SUCCESS;
+    if (job->once)
+        free(job);
+}
+
+/* Scalars are read now, like the real one's with pointers to the host. */
+static job *job_new(const blas_gemm *gemm, long long stridea, long long strideb, long long stridec, int batch)
+{
+    job *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    *made = (job){.gemm = *gemm, .stridea = stridea, .strideb = strideb, .stridec = stridec, .batch = batch};
+    memcpy(&made->alpha, gemm->alpha, blas_scalar_bytes(gemm->compute));
+    memcpy(&made->beta, gemm->beta, blas_scalar_bytes(gemm->compute));
+    made->gemm.alpha = &made->alpha;
+    made->gemm.beta = &made->beta;
+    return made;
+}
+
+/* In the context that the handle is of. Under the lock; takes the job over. */
+static int submit(cublasHandle_t handle, job *job)
+{
+    driver driver;
+    void *context = NULL;
+    int capturing = 0, status = CUBLAS_STATUS_NOT_INITIALIZED;
+    if (find_driver(&driver) && driver.current(&context) == 0 && context == handle->context) {
+        bool good = driver.is_capturing(handle->stream, &capturing) == 0;
+        job->once = !capturing;
+        good = good && driver.launch(handle->stream, run_job, job) == 0;
+        status = good ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+    }
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        free(job);
+    } else if (capturing) {
+        job->next = handle->captured;
+        handle->captured = job;
+    }
+    return status;
 }
 
 static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, long long stridea,
@@ -344,17 +387,15 @@ static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, l
 {
     pthread_mutex_lock(&lock);
     int status = begin_with(symbol, handle);
-    struct cublasContext copy = {.context = NULL};
     if (status == CUBLAS_STATUS_SUCCESS)
-        copy = *handle;
+        status = batch < 0 ? CUBLAS_STATUS_INVALID_VALUE : check(handle, &gemm);
+    if (status == CUBLAS_STATUS_SUCCESS) {
+        bool empty = gemm.m == 0 || gemm.n == 0;
+        job *job = job_new(&gemm, stridea, strideb, stridec, empty ? 0 : batch);
+        status = job ? submit(handle, job) : CUBLAS_STATUS_ALLOC_FAILED;
+    }
     pthread_mutex_unlock(&lock);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = batch < 0 ? CUBLAS_STATUS_INVALID_VALUE : check(&copy, &gemm);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = wait_for_stream(&copy);
-    if (status != CUBLAS_STATUS_SUCCESS || gemm.m == 0 || gemm.n == 0)
-        return status;
-    return run_batch(gemm, stridea, strideb, stridec, batch);
+    return status;
 }
 
 int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transa, int transb, int m, int n, int k,

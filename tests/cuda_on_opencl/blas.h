@@ -62,5 +62,7 @@ typedef struct blas_gemm {
 int blas_run(const blas_gemm *gemm);
 
 size_t blas_type_bytes(int type);
+/* Of alpha and beta. */
+size_t blas_scalar_bytes(int compute);
 
 #endif /* STANDIN_BLAS_H */

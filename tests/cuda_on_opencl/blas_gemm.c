@@ -125,13 +125,24 @@ static bool is_whole(const blas_gemm *gemm)
     return gemm->ctype == CUDA_R_32I;
 }
 
+static int scalar_type(int compute)
+{
+    switch (compute) {
+    case CUBLAS_COMPUTE_64F: case CUBLAS_COMPUTE_64F_PEDANTIC: return CUDA_R_64F;
+    case CUBLAS_COMPUTE_32I: case CUBLAS_COMPUTE_32I_PEDANTIC: return CUDA_R_32I;
+    case CUBLAS_COMPUTE_16F: case CUBLAS_COMPUTE_16F_PEDANTIC: return CUDA_R_16F;
+    default: return CUDA_R_32F;
+    }
+}
+
+size_t blas_scalar_bytes(int compute)
+{
+    return blas_type_bytes(scalar_type(compute));
+}
+
 static double scalar(const void *from, int compute)
 {
-    int type = compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC   ? CUDA_R_64F
-               : compute == CUBLAS_COMPUTE_32I || compute == CUBLAS_COMPUTE_32I_PEDANTIC ? CUDA_R_32I
-               : compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC ? CUDA_R_16F
-                                                                                         : CUDA_R_32F;
-    return load(from, type, 0);
+    return load(from, scalar_type(compute), 0);
 }
 
 /* op(X) with k running fastest, so that every sum walks along memory. */

@@ -144,11 +144,32 @@ static CUresult run_launch(CUstream stream, const work *work)
     return error == CL_SUCCESS ? CUDA_SUCCESS : give_up(work->function->image->name, error);
 }
 
+typedef struct host_call {
+    CUhostFn function;
+    void    *user;
+} host_call;
+
+static void CL_CALLBACK call_host(void *opaque)
+{
+    const host_call *call = opaque;
+    call->function(call->user);
+}
+
+static CUresult run_host(CUstream stream, const work *work)
+{
+    host_call call = {work->host, work->user};
+    cl_int error = cl.EnqueueNativeKernel(stream->queue, call_host, &call, sizeof call, 0, NULL, NULL, 0,
+                                          NULL, NULL);
+    return error == CL_SUCCESS ? CUDA_SUCCESS : give_up("a function of the host", error);
+}
+
 CUresult work_run(CUstream stream, const work *work)
 {
     CUresult result = CUDA_SUCCESS;
     if (work->function)
         result = run_launch(stream, work);
+    else if (work->host)
+        result = run_host(stream, work);
     else if (cl.EnqueueSVMMemcpy(stream->queue, CL_FALSE, work->to, work->from, work->bytes, 0, NULL,
                                  NULL) != CL_SUCCESS)
         result = give_up("a copy", CL_OUT_OF_RESOURCES);
@@ -177,7 +198,7 @@ void work_free(work *work)
     free(work);
 }
 
-/* ---- Entry point -------------------------------------------------------------------------------- */
+/* ---- Entry points -------------------------------------------------------------------------------- */
 
 static CUresult launch(CUstream stream, CUfunction function, const unsigned grid[3],
                        const unsigned block[3], void **arguments)
@@ -217,5 +238,26 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsign
         result = check_launch(function, grid, block, shared);
     if (result == CUDA_SUCCESS)
         result = launch(stream, function, grid, block, arguments);
+    return call_end(&here, result);
+}
+
+/* In the stream's order, like everything else. Our cuBLAS computes in one. */
+CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void *user)
+{
+    call here;
+    CUstream stream = NULL;
+    CUresult result = call_begin(&here, "cuLaunchHostFunc", NEEDS_HEALTH);
+    if (result == CUDA_SUCCESS && !function)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = stream_of(here.context, handle, &stream);
+    work *work = result == CUDA_SUCCESS ? calloc(1, sizeof *work) : NULL;
+    if (result == CUDA_SUCCESS && !work)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS) {
+        work->host = function;
+        work->user = user;
+        result = work_submit(stream, work);
+    }
     return call_end(&here, result);
 }

@@ -14,7 +14,8 @@
     X(SVMAlloc) X(SVMFree) X(EnqueueSVMMemcpy) X(EnqueueSVMFree)                                 \
     X(CreateProgramWithSource) X(BuildProgram) X(GetProgramBuildInfo) X(ReleaseProgram)          \
     X(CreateKernel) X(ReleaseKernel) X(GetKernelInfo) X(SetKernelArg) X(SetKernelArgSVMPointer)  \
-    X(EnqueueNDRangeKernel) X(EnqueueMarkerWithWaitList) X(EnqueueBarrierWithWaitList)           \
+    X(EnqueueNDRangeKernel) X(EnqueueNativeKernel)                                               \
+    X(EnqueueMarkerWithWaitList) X(EnqueueBarrierWithWaitList)                                   \
     X(Flush) X(Finish) X(WaitForEvents) X(GetEventInfo) X(GetEventProfilingInfo)                 \
     X(RetainEvent) X(ReleaseEvent)
 

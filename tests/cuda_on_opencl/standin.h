@@ -191,9 +191,11 @@ bool        pose_has_pools(void);
 
 /* ---- Work (launch.c) and captures (capture.c) -------------------------------------------------- */
 
-/* A launch or a copy, with its own copy of the arguments. */
+/* A launch, a function of the host's or a copy, with its own copy of the arguments. */
 typedef struct work {
-    CUfunction     function; /* NULL of a copy */
+    CUfunction     function; /* of a launch, or NULL */
+    CUhostFn       host;     /* of the host's, or NULL */
+    void          *user;
     unsigned       grid[3], block[3];
     unsigned char *arguments; /* one behind the other */
     void          *to;

@@ -58,7 +58,7 @@ static void row_major_by_exchanging(void **state)
     product_end(&product);
 }
 
-static void it_waits_for_its_stream(void **state)
+static void it_keeps_its_streams_order(void **state)
 {
     const float one = 1.0f, two = 2.0f;
     CUstream stream;
@@ -67,8 +67,8 @@ static void it_waits_for_its_stream(void **state)
     product_begin(&product);
     assert_good(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     assert_int_equal(cublasSetStream_v2(handle, stream), CUBLAS_STATUS_SUCCESS);
-    for (int i = 0; i < 20; i++)
-        assert_good(product_launch(&product, stream));
+    keep_busy(&product, stream);
+    assert_good(product_launch(&product, stream));
     /* C = 2 C + A B is three times the product, if the launches were over. */
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, PRODUCT_N, PRODUCT_M, PRODUCT_K, &one,
                                   (void *)(uintptr_t)product.db, CUDA_R_32F, PRODUCT_N,
@@ -77,9 +77,43 @@ static void it_waits_for_its_stream(void **state)
                      CUBLAS_STATUS_SUCCESS);
     for (int i = 0; i < PRODUCT_K * PRODUCT_N; i++)
         product.b[i] *= 3.0f;
+    assert_good(cuStreamSynchronize(stream));
     assert_true(product_is_right(&product));
     assert_good(cuStreamDestroy_v2(stream));
     product_end(&product);
+}
+
+/* Captured, with the scalars of that time, and run twice. */
+static void a_product_is_captured(void **state)
+{
+    float one = 1.0f;
+    float *a = device(4), *b = device(4), *c = device(4);
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    (void)state;
+    *a = 2.0f;
+    *b = 3.0f;
+    assert_good(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    assert_int_equal(cublasSetStream_v2(handle, stream), CUBLAS_STATUS_SUCCESS);
+    assert_good(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_32F, 1, b, CUDA_R_32F, 1,
+                                  &one, c, CUDA_R_32F, 1, CUBLAS_COMPUTE_32F, -1), CUBLAS_STATUS_SUCCESS);
+    assert_good(cuStreamEndCapture(stream, &graph));
+    one = 100.0f;
+    assert_good(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    assert_good(cuCtxSynchronize());
+    assert_true(*c == 0.0f);
+    assert_good(cuGraphLaunch(exec, stream));
+    assert_good(cuGraphLaunch(exec, stream));
+    assert_good(cuStreamSynchronize(stream));
+    assert_true(*c == 12.0f);
+    assert_good(cuGraphExecDestroy(exec));
+    assert_good(cuGraphDestroy(graph));
+    assert_good(cuStreamDestroy_v2(stream));
+    release(a);
+    release(b);
+    release(c);
 }
 
 /* 1 x 2 by 2 x 1 and its transposes in f64, where each way of reading gives its own sum. */
@@ -96,10 +130,12 @@ static void transposes_and_batches(void **state)
     assert_int_equal(cublasGemmStridedBatchedEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 2, 2, 2, &one, a, CUDA_R_64F, 2, 4,
                                                 b, CUDA_R_64F, 2, 0, &none, c, CUDA_R_64F, 2, 4, 2,
                                                 CUBLAS_COMPUTE_64F, -1), CUBLAS_STATUS_SUCCESS);
+    assert_good(cuCtxSynchronize());
     const double first[] = {50, 110, 110, 250, 170, 230, 390, 530};
     assert_memory_equal(c, first, sizeof first);
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, &one, a, CUDA_R_64F, 2, b, CUDA_R_64F, 2,
                                   &none, c, CUDA_R_64F, 2, CUBLAS_COMPUTE_64F, -1), CUBLAS_STATUS_SUCCESS);
+    assert_good(cuCtxSynchronize());
     const double second[] = {100, 140, 140, 200};
     assert_memory_equal(c, second, sizeof second);
     release(a);
@@ -118,6 +154,7 @@ static void whole_numbers_wrap(void **state)
     c[0] = INT32_MAX;
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, a, CUDA_R_8I, 4, b, CUDA_R_8I, 4,
                                   &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1), CUBLAS_STATUS_SUCCESS);
+    assert_good(cuCtxSynchronize());
     assert_int_equal(c[0], 4 * 128 * 128 - 2);
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, a + 1, CUDA_R_8I, 4, b, CUDA_R_8I, 4,
                                   &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1), CUBLAS_STATUS_NOT_SUPPORTED);
@@ -137,6 +174,7 @@ static float through(float x, int compute)
     *b = 1.0f;
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_32F, 1, b, CUDA_R_32F, 1,
                                   &none, c, CUDA_R_32F, 1, compute, -1), CUBLAS_STATUS_SUCCESS);
+    assert_good(cuCtxSynchronize());
     float result = *c;
     release(a);
     release(b);
@@ -172,6 +210,7 @@ static void every_half_comes_back(void **state)
         *b = type ? 0x3f80 : 0x3c00;
         assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, COUNT, 1, 1, &one, a, cuda, COUNT, b, cuda, 1,
                                       &none, c, cuda, COUNT, CUBLAS_COMPUTE_32F, -1), CUBLAS_STATUS_SUCCESS);
+        assert_good(cuCtxSynchronize());
         for (int i = 0; i < COUNT; i++)
             if ((i & 0x7fff) <= infinite && (i & 0x7fff) != 0) /* -0 + 0 is 0, a NaN any NaN */
                 assert_int_equal(c[i], i);
@@ -229,7 +268,8 @@ static void faults_and_contexts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fresh(row_major_by_exchanging), fresh(it_waits_for_its_stream), fresh(transposes_and_batches),
+        fresh(row_major_by_exchanging), fresh(it_keeps_its_streams_order), fresh(a_product_is_captured),
+        fresh(transposes_and_batches),
         fresh(whole_numbers_wrap), fresh(fast_modes_round), fresh(every_half_comes_back), fresh(refusals),
         fresh(faults_and_contexts),
     };
