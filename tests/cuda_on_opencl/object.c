@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* object.c - the one list of all objects, and how each kind ends. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "standin.h"
+
+static object *objects;
+
+void *object_new(object_kind kind, CUcontext context, size_t bytes)
+{
+    object *made = calloc(1, bytes);
+    if (!made)
+        return NULL;
+    *made = (object){.kind = kind, .context = context, .next = objects};
+    objects = made;
+    return made;
+}
+
+bool object_is(object_kind kind, const void *handle)
+{
+    for (const object *at = objects; at; at = at->next)
+        if (at == handle)
+            return at->kind == kind;
+    return false;
+}
+
+object *object_next(const object *after, CUcontext context, object_kind kind)
+{
+    for (object *at = after ? after->next : objects; at; at = at->next)
+        if ((!context || at->context == context) && at->kind == kind)
+            return at;
+    return NULL;
+}
+
+static void release_stream(CUstream stream)
+{
+    capture_drop(stream);
+    cl.ReleaseCommandQueue(stream->queue);
+}
+
+static void release_event(CUevent event)
+{
+    if (event->marker)
+        cl.ReleaseEvent(event->marker);
+}
+
+/* Without an address it is already on its way in a stream. */
+static void release_memory(memory *memory)
+{
+    if (!memory->address)
+        return;
+    memory_check(memory);
+    cl.SVMFree(cl.context, (void *)(uintptr_t)memory->address);
+}
+
+static void release_held(object *object)
+{
+    switch (object->kind) {
+    case STREAM: release_stream((CUstream)object); break;
+    case EVENT: release_event((CUevent)object); break;
+    case MEMORY: release_memory((memory *)object); break;
+    case HOST_MEMORY: free((void *)(uintptr_t)((memory *)object)->address); break;
+    case MODULE: cl.ReleaseProgram(((CUmodule)object)->program); break;
+    case FUNCTION: cl.ReleaseKernel(((CUfunction)object)->kernel); break;
+    case GRAPH: recording_release(((CUgraph)object)->recording); break;
+    case GRAPH_EXEC: recording_release(((CUgraphExec)object)->recording); break;
+    }
+}
+
+void object_destroy(object *object)
+{
+    struct object **at = &objects;
+    while (*at && *at != object)
+        at = &(*at)->next;
+    if (*at)
+        *at = object->next;
+    release_held(object);
+    free(object);
+}
+
+void object_destroy_all(CUcontext context)
+{
+    object *next;
+    for (object *at = objects; at; at = next) {
+        next = at->next;
+        if (at->context == context)
+            object_destroy(at);
+    }
+}
+
+static long count_kind(object_kind kind)
+{
+    long count = 0;
+    for (const object *at = objects; at; at = at->next)
+        count += at->kind == kind;
+    return count;
+}
+
+static long count_called(const char *kind)
+{
+    static const char *const names[] = {"streams", "events", "memory", "host_memory", "modules"};
+    if (strcmp(kind, "contexts") == 0)
+        return context_count();
+    if (strcmp(kind, "graphs") == 0)
+        return count_kind(GRAPH) + count_kind(GRAPH_EXEC);
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (strcmp(names[i], kind) == 0)
+            return count_kind((object_kind)i);
+    return -1;
+}
+
+long rung_standin_live(const char *kind)
+{
+    call_lock();
+    long count = count_called(kind);
+    call_unlock();
+    return count;
+}

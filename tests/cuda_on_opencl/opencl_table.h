@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opencl_table.h - libOpenCL, opened at run time, as one table: what the stand-in runs on. */
+#ifndef STANDIN_OPENCL_TABLE_H
+#define STANDIN_OPENCL_TABLE_H
+
+#define CL_TARGET_OPENCL_VERSION 200
+#include <CL/cl.h>
+
+#include <stdbool.h>
+
+#define STANDIN_CL_LIST(X)                                                                       \
+    X(GetPlatformIDs) X(GetDeviceIDs) X(GetDeviceInfo) X(CreateContext)                          \
+    X(CreateCommandQueueWithProperties) X(RetainCommandQueue) X(ReleaseCommandQueue)             \
+    X(SVMAlloc) X(SVMFree) X(EnqueueSVMMemcpy) X(EnqueueSVMFree)                                 \
+    X(CreateProgramWithSource) X(BuildProgram) X(GetProgramBuildInfo) X(ReleaseProgram)          \
+    X(CreateKernel) X(ReleaseKernel) X(GetKernelInfo) X(SetKernelArg) X(SetKernelArgSVMPointer)  \
+    X(EnqueueNDRangeKernel) X(EnqueueNativeKernel)                                               \
+    X(EnqueueMarkerWithWaitList) X(EnqueueBarrierWithWaitList)                                   \
+    X(Flush) X(Finish) X(WaitForEvents) X(GetEventInfo) X(GetEventProfilingInfo)                 \
+    X(RetainEvent) X(ReleaseEvent)
+
+/* One context for the whole process, so that a pointer is a pointer everywhere, as with
+ * CUDA's unified addresses. */
+typedef struct opencl_table {
+    cl_device_id device;
+    cl_context   context;
+#define X(name) __typeof__(cl##name) *name;
+    STANDIN_CL_LIST(X)
+#undef X
+} opencl_table;
+
+extern opencl_table cl;
+
+/* Opens the first device with shared virtual memory; false if there is none. */
+bool opencl_open(void);
+
+#endif /* STANDIN_OPENCL_TABLE_H */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* standin.h - a stand-in for NVIDIA's driver that runs rung's kernels on OpenCL.
+ *
+ * This is a mock. It answers the driver's calls as the manual and real drivers do, keeps
+ * the driver's rules (contexts, streams, limits, sticky errors, capture) and, where a real
+ * one would run the machine code of an image, runs the source that the image says it was
+ * compiled from. So it shows that rung calls the driver rightly, passes the right
+ * arguments to the right image, and copes with every failure, with no GPU. It cannot show
+ * that the machine code or the PTX computes what the source says, nor how fast anything
+ * is, nor what only a GPU's memory model or a compiler's bug would bring out. The
+ * implicit order between the legacy default stream and others is not kept either.
+ *
+ * The environment says what it poses as:
+ *
+ *   RUNG_STANDIN_ARCH     60 ... 120 of poses.def, or a newer one (86)
+ *   RUNG_STANDIN_DRIVER   the CUDA version it claims (12090)
+ *   RUNG_STANDIN_DEVICES  how many such devices (1)
+ *   RUNG_STANDIN_POOLS    0 for a device without memory pools, as on a shared card
+ *   RUNG_STANDIN_FAULT, RUNG_STANDIN_FAULT_LATE   errors to come: see faults.h
+ */
+#ifndef STANDIN_H
+#define STANDIN_H
+
+/* Of a versioned function cuda.h shows the newest as a macro; with this every version
+ * under its own name. What it declares is what we export. */
+#define __CUDA_API_VERSION_INTERNAL
+#pragma GCC visibility push(default)
+#include <cuda.h>
+
+/* For tests: how many objects of a kind live ("contexts", "streams", "events", "memory",
+ * "host_memory", "modules", "graphs"), and how often a symbol was called. */
+long rung_standin_live(const char *kind);
+long rung_standin_calls(const char *symbol);
+#pragma GCC visibility pop
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "image.h"
+#include "opencl_table.h"
+
+/* ---- Objects -------------------------------------------------------------------------------- */
+
+typedef enum object_kind { STREAM, EVENT, MEMORY, HOST_MEMORY, MODULE, FUNCTION, GRAPH, GRAPH_EXEC } object_kind;
+
+/* What every object begins with. A handle is good if it is in the list of all objects:
+ * nothing of a caller's is believed. */
+typedef struct object {
+    object_kind    kind;
+    CUcontext      context; /* NULL of a graph */
+    struct object *next;
+} object;
+
+/* What was recorded while a stream captured, shared by a graph and what is made of it. */
+typedef struct recording recording;
+
+typedef struct capture {
+    CUstream            origin;
+    CUstreamCaptureMode mode;
+    pthread_t           thread;
+    bool                invalid;
+    recording          *recording;
+    struct capture     *next;
+} capture;
+
+struct CUstream_st {
+    object           base;
+    cl_command_queue queue;
+    capture         *capture; /* NULL unless it captures */
+};
+
+struct CUevent_st {
+    object   base;
+    unsigned flags;
+    cl_event marker;  /* NULL until it is recorded */
+    capture *capture; /* last recorded in this one */
+};
+
+typedef struct memory {
+    object      base;
+    CUdeviceptr address;
+    size_t      bytes;
+} memory;
+
+struct CUmod_st {
+    object     base;
+    cl_program program;
+    image      image;
+};
+
+struct CUfunc_st {
+    object                base;
+    CUmodule              module;
+    const image_function *image;
+    cl_kernel             kernel;
+    int                   max_dynamic, carveout;
+};
+
+struct CUgraph_st {
+    object     base;
+    recording *recording;
+};
+
+struct CUgraphExec_st {
+    object     base;
+    recording *recording;
+};
+
+/* Contexts are never given back, so that an old handle is known for one. */
+struct CUctx_st {
+    bool               alive, is_primary;
+    int                device, references;
+    struct CUstream_st main;    /* all default streams */
+    CUresult           pending; /* to show at the next synchronising call */
+    CUresult           sick;    /* returned by every call from now on */
+    CUcontext          next;
+};
+
+/* A new zeroed object in the list, or NULL. */
+void *object_new(object_kind kind, CUcontext context, size_t bytes);
+bool  object_is(object_kind kind, const void *handle);
+/* Releases what it holds in OpenCL and takes it off the list. */
+void object_destroy(object *object);
+/* The next of this kind and context (NULL: of any), for walks that begin with NULL. */
+object *object_next(const object *after, CUcontext context, object_kind kind);
+void    object_destroy_all(CUcontext context);
+
+/* ---- Calls ---------------------------------------------------------------------------------- */
+
+/* What a call needs: nothing but a process that is not a fork's child, cuInit, a current
+ * context, and one that is not sick. */
+typedef enum call_need { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT, NEEDS_HEALTH } call_need;
+
+typedef struct call {
+    const char *symbol;
+    bool        locked;
+    CUcontext   context; /* the current one, or NULL */
+} call;
+
+/* Every entry point is between these two, which hold the one lock. */
+CUresult call_begin(call *here, const char *symbol, call_need need);
+CUresult call_end(call *here, CUresult result);
+
+/* While PoCL works the lock is not held. */
+void call_unlock(void);
+void call_lock(void);
+
+/* cuInit's part of it. */
+CUresult call_start(void);
+
+/* ---- Contexts (context.c) ------------------------------------------------------------------- */
+
+CUcontext context_current(void);
+bool      context_is(CUcontext context);
+long      context_count(void);
+bool      error_is_sticky(CUresult error);
+/* Makes a context sick if the error is one that does. */
+void context_note(CUcontext context, CUresult error);
+/* After a wait that gave `error`: what has gone wrong since the last one. */
+CUresult context_settle(CUcontext context, cl_int error);
+/* Waits for all streams of the call's context. */
+CUresult context_finish(call *here, CUcontext context);
+
+/* ---- Streams (stream.c) --------------------------------------------------------------------- */
+
+cl_command_queue queue_new(void);
+/* The stream of a handle if it may be used now: 0, 1 and 2 are the default ones. */
+CUresult stream_of(CUcontext context, CUstream handle, CUstream *stream);
+CUresult stream_finish(call *here, CUstream stream);
+
+/* ---- Memory (memory.c) ---------------------------------------------------------------------- */
+
+/* The allocation that an address lies in, or just behind. */
+memory *memory_around(CUcontext context, CUdeviceptr address);
+/* Stops the program, loudly, if something was written behind it. */
+void memory_check(const memory *memory);
+
+/* ---- Devices (device.c) --------------------------------------------------------------------- */
+
+typedef struct pose {
+    int         architecture;
+    const char *name;
+    int         memory_mib, units, clock_khz, memory_clock_khz, bus_bits, l2_kib;
+    int         shared_optin, shared_unit, threads_unit;
+} pose;
+
+const pose *pose_now(void);
+int         pose_driver(void);
+int         pose_devices(void);
+bool        pose_has_pools(void);
+
+/* ---- Work (launch.c) and captures (capture.c) -------------------------------------------------- */
+
+/* A launch, a function of the host's or a copy, with its own copy of the arguments. */
+typedef struct work {
+    CUfunction     function; /* of a launch, or NULL */
+    CUhostFn       host;     /* of the host's, or NULL */
+    void          *user;
+    unsigned       grid[3], block[3];
+    unsigned char *arguments; /* one behind the other */
+    void          *to;
+    const void    *from;
+    size_t         bytes;
+    struct work   *next;
+} work;
+
+/* Runs it, or records it if the stream captures. Takes `work`, made by malloc, over. */
+CUresult work_submit(CUstream stream, work *work);
+CUresult work_run(CUstream stream, const work *work);
+void     work_free(work *work);
+
+void recording_add(recording *recording, work *work);
+void recording_release(recording *recording);
+
+/* Ends a capture badly and returns what the call that did it returns. */
+CUresult capture_spoil(capture *capture);
+/* The same for calls that no capture of this kind lets pass. */
+CUresult capture_forbid(void);
+/* Ends what a stream that goes away was part of. */
+void capture_drop(CUstream stream);
+/* Whether any stream of a context captures. */
+capture *capture_in(CUcontext context);
+
+/* ---- Source (source.c) ----------------------------------------------------------------------- */
+
+/* The text and options of what an image was compiled from, the caller's to free; false with
+ * a reason if they cannot be had. */
+bool source_of(const char *image_text, char **source, char **options, char *reason, size_t capacity);
+
+#endif /* STANDIN_H */
