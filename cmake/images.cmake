@@ -3,9 +3,16 @@
 # them, NVRTC 12.9 makes them here, in the build. Without it the library carries none, and
 # says so; it then needs NVRTC where it runs.
 set(RUNG_IMAGE_OBJECTS "")
+set(RUNG_NO_IMAGE_OBJECTS "")
 if(NOT RUNG_CUDA)
     return()
 endif()
+
+# For programs that have the library's objects and need no images.
+add_library(rung_no_images OBJECT src/cuda/no_images.c)
+target_include_directories(rung_no_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(rung_no_images PRIVATE rung_flags)
+set(RUNG_NO_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_no_images>)
 
 # Last of all the one that tools/install-test-tools has brought. 12.9 is the last that
 # compiles for sm_60, and what it makes loads with every driver of CUDA 12 and later.
@@ -18,19 +25,15 @@ endif()
 # One for all presets: compiling takes minutes.
 set(RUNG_IMAGE_CACHE "${PROJECT_SOURCE_DIR}/build/images" CACHE PATH "Where compiled kernels are kept")
 
-add_library(rung_images OBJECT src/cuda/images.c)
-target_include_directories(rung_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
-target_link_libraries(rung_images PRIVATE rung_flags)
-set(RUNG_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_images>)
-
 if(NOT RUNG_NVRTC)
     message(STATUS "No compiled CUDA kernels in the library: libnvrtc.so.12 was not found (pip install "
             "nvidia-cuda-nvrtc-cu12==12.9.86, then -DRUNG_NVRTC=...)")
+    set(RUNG_IMAGE_OBJECTS ${RUNG_NO_IMAGE_OBJECTS})
     return()
 endif()
 
 
-add_executable(make_images src/cuda/make_images.c $<TARGET_OBJECTS:rung_objects>)
+add_executable(make_images src/cuda/make_images.c $<TARGET_OBJECTS:rung_objects> ${RUNG_NO_IMAGE_OBJECTS})
 target_include_directories(make_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
                            "${RUNG_EMBEDDED}")
 target_link_libraries(make_images PRIVATE rung_flags Threads::Threads ${CMAKE_DL_LIBS} m)
@@ -48,5 +51,9 @@ add_custom_command(
     COMMENT "Compiling CUDA kernels (minutes the first time)" VERBATIM)
 set_source_files_properties(src/cuda/images.c PROPERTIES
     OBJECT_DEPENDS "${images}/images.bin;${images}/images.inc")
+add_library(rung_images OBJECT src/cuda/images.c)
+target_include_directories(rung_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(rung_images PRIVATE rung_flags)
+set(RUNG_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_images>)
 target_compile_definitions(rung_images PRIVATE "RUNG_IMAGES=\"${images}\"")
 target_include_directories(rung_images PRIVATE "${images}")

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* images.c - the images themselves, as make_images left them in RUNG_IMAGES, a folder; none
- * where the build had no NVRTC. */
+/* images.c - the images themselves, as make_images left them in RUNG_IMAGES, a folder; where
+ * the build had no NVRTC no_images.c takes its place. */
 #include "cuda/images.h"
-
-#ifdef RUNG_IMAGES
 
 /* The assembler takes a file as it is; a compiler would need minutes for so many numbers. */
 __asm__(".pushsection .rodata\n"
@@ -24,10 +22,3 @@ const rungi_cuda_image rungi_cuda_images[] = {
 #undef IMAGE
     {0},
 };
-
-#else
-
-const unsigned char    rungi_cuda_image_data[] = {0};
-const rungi_cuda_image rungi_cuda_images[] = {{0}};
-
-#endif

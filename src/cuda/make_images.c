@@ -20,10 +20,6 @@
 #include "simt/simt.h"
 #include "sources.h"
 
-/* It has none of its own yet. */
-const unsigned char    rungi_cuda_image_data[] = {0};
-const rungi_cuda_image rungi_cuda_images[] = {{0}};
-
 enum {
     ALL = RUNGI_SIMT_PRODUCTS,
     F32 = 1u << RUNG_F32_TO_F32,
