@@ -61,6 +61,8 @@ static uint16_t f16_of_double(double value)
     double size = fabs(value);
     if (isnan(size))
         return sign | 0x7e00;
+    if (size == 0) /* which has no first bit to count from */
+        return sign;
     if (size >= 65520)
         return sign | 0x7c00;
     int exponent;

@@ -19,6 +19,8 @@
     X(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed")                          \
     X(CUDA_ERROR_NVLINK_UNCORRECTABLE, "uncorrectable NVLink error detected during the execution") \
     X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "the provided PTX was compiled with an unsupported toolchain.") \
+    X(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "PTX JIT compiler library not found")         \
+    X(CUDA_ERROR_JIT_COMPILATION_DISABLED, "PTX JIT compilation was disabled")         \
     X(CUDA_ERROR_INVALID_SOURCE, "device kernel image is invalid")                     \
     X(CUDA_ERROR_OPERATING_SYSTEM, "OS call failed or operation not supported on this OS") \
     X(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                            \
