@@ -58,14 +58,17 @@ static const rungi_blas *blas_of(rungi_cuda_device *device)
     return state->blas.library ? &state->blas : NULL;
 }
 
-static rung_status fail(int error, const char *function)
+static rung_status fail(rungi_cuda_device *device, int error, const char *function)
 {
+    enum { LAUNCH_FAILED = 719 }; /* the driver's word for it */
     if (error == 3) /* CUBLAS_STATUS_ALLOC_FAILED */
         return rungi_fail(RUNG_NO_MEMORY, "00_vendor: %s: out of memory; use smaller matrices, or free other "
                           "buffers of the device", function);
-    if (error == 13) /* CUBLAS_STATUS_EXECUTION_FAILED */
+    if (error == 13) { /* CUBLAS_STATUS_EXECUTION_FAILED */
+        atomic_store(&device->lost, LAUNCH_FAILED);
         return rungi_fail(RUNG_DEVICE_LOST, "00_vendor: %s: the work failed on the device; close the device "
                           "and open it again", function);
+    }
     return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: %s gives error %d%s", function, error,
                       error == NOT_SUPPORTED ? ": it does not take this problem" : "");
 }
@@ -78,7 +81,7 @@ static rung_status handle_of(rungi_cuda_device *device, const rungi_blas *blas)
     int error = blas->create(&device->blas);
     if (error != 0) {
         device->blas = NULL;
-        return fail(error, "cublasCreate");
+        return fail(device, error, "cublasCreate");
     }
     return RUNG_OK;
 }
@@ -221,5 +224,5 @@ rung_status rungi_blas_plan_run(rung_plan *plan, const rungi_blas_plan *own, run
         function = "cublasGemmEx";
     }
     pthread_mutex_unlock(&device->lock);
-    return error == 0 ? RUNG_OK : fail(error, function);
+    return error == 0 ? RUNG_OK : fail(device, error, function);
 }

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_unit.h - what the CUDA test programs share: the stand-in for NVIDIA's driver that they
+ * run on (tests/cuda_on_opencl), a context with its log, and products of any form held to the
+ * CPU's. */
+#ifndef RUNG_CUDA_UNIT_H
+#define RUNG_CUDA_UNIT_H
+
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "cuda/device.h"
+
+/* ---- The stand-in ------------------------------------------------------------------------- */
+
+/* What the tests call of it themselves; the library's own table has the rest. */
+static struct {
+    long (*live)(const char *kind);
+    long (*calls)(const char *symbol);
+    int (*get_current)(void **context);
+    int (*set_current)(void *context);
+    int (*create_context)(void **context, unsigned flags, int device);
+    int (*destroy_context)(void *context);
+} standin;
+
+static inline bool standin_find(void *library, const char *name, void *slot)
+{
+    void *address = dlsym(library, name);
+    memcpy(slot, &address, sizeof address);
+    return address != NULL;
+}
+
+/* Whether libcuda.so.1 is the stand-in: on a machine with a GPU it may be the real one. */
+static inline bool standin_is_here(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library && standin_find(library, "rung_standin_live", &standin.live) &&
+        standin_find(library, "rung_standin_calls", &standin.calls) &&
+        standin_find(library, "cuCtxGetCurrent", &standin.get_current) &&
+        standin_find(library, "cuCtxSetCurrent", &standin.set_current) &&
+        standin_find(library, "cuCtxCreate_v2", &standin.create_context) &&
+        standin_find(library, "cuCtxDestroy_v2", &standin.destroy_context))
+        return true;
+    puts("skipped: the stand-in for libcuda.so.1 is not first on the library path");
+    return false;
+}
+
+static const char *const standin_variables[] = {
+    "RUNG_STANDIN_ARCH", "RUNG_STANDIN_DRIVER", "RUNG_STANDIN_DEVICES", "RUNG_STANDIN_POOLS",
+    "RUNG_STANDIN_FAULT", "RUNG_STANDIN_FAULT_LATE",
+};
+
+static inline void standin_heal(void)
+{
+    unsetenv("RUNG_STANDIN_FAULT");
+    unsetenv("RUNG_STANDIN_FAULT_LATE");
+}
+
+/* As a setup: what one test posed as is not the next one's. */
+static inline int standin_reset(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof standin_variables / sizeof *standin_variables; i++)
+        unsetenv(standin_variables[i]);
+    return 0;
+}
+
+static const char *const standin_kinds[] = {"contexts", "streams", "events", "memory", "host_memory",
+                                            "modules", "graphs"};
+
+static inline void assert_nothing_lives(void)
+{
+    for (size_t i = 0; i < sizeof standin_kinds / sizeof *standin_kinds; i++)
+        if (standin.live(standin_kinds[i]) != 0)
+            fail_msg("%ld %s are alive in the driver", standin.live(standin_kinds[i]), standin_kinds[i]);
+}
+
+/* The library's own count, which goes by kind in the same order. */
+static inline void assert_none_held(rung_context *context)
+{
+    for (int kind = 0; kind < RUNGI_CU_KINDS; kind++)
+        if (rungi_cuda_live(context, (rungi_cu_kind)kind) != 0)
+            fail_msg("%ld %s are held", rungi_cuda_live(context, (rungi_cu_kind)kind), standin_kinds[kind]);
+}
+
+static inline void *current_context(void)
+{
+    void *context = NULL;
+    assert_int_equal(standin.get_current(&context), 0);
+    return context;
+}
+
+/* ---- Contexts and their log ----------------------------------------------------------------- */
+
+static char logged[1 << 16];
+
+static inline void log_line(void *user, const char *line)
+{
+    size_t used = strlen(logged);
+    (void)user;
+    snprintf(logged + used, sizeof logged - used, "%s\n", line);
+}
+
+static inline rung_context *fresh_context(const char *device, int verbose)
+{
+    rung_context *fresh;
+    rung_context_options options = {.device = device, .verbose = verbose, .log = log_line};
+    *logged = '\0';
+    assert_int_equal(rung_context_create(&options, &fresh), RUNG_OK);
+    return fresh;
+}
+
+static inline void assert_ok(rung_status status)
+{
+    if (status != RUNG_OK)
+        fail_msg("%s: %s", rung_status_name(status), rung_error_text());
+}
+
+/* That it failed so, in a sentence with these words. */
+static inline void assert_fails(rung_status status, rung_status expected, const char *words)
+{
+    if (status != expected || !strstr(rung_error_text(), words))
+        fail_msg("%s, not %s with \"%s\": %s", rung_status_name(status), rung_status_name(expected), words,
+                 rung_error_text());
+}
+
+/* ---- Products --------------------------------------------------------------------------------- */
+
+/* Small whole numbers, so that every type is exact in every order. */
+static inline void fill_elements(uint64_t *seed, rung_type type, void *memory, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int value = (int)unit_random(seed, 5) - 2;
+        switch (type) {
+        case RUNG_F32: ((float *)memory)[i] = (float)value; break;
+        case RUNG_F64: ((double *)memory)[i] = value; break;
+        case RUNG_F16: ((uint16_t *)memory)[i] = rung_f16_from_f32((float)value); break;
+        case RUNG_BF16: ((uint16_t *)memory)[i] = rung_bf16_from_f32((float)value); break;
+        case RUNG_I8: ((int8_t *)memory)[i] = (int8_t)value; break;
+        case RUNG_I32: ((int32_t *)memory)[i] = value; break;
+        case RUNG_TYPE_COUNT: break;
+        }
+    }
+}
+
+enum { TRIAL_OPERANDS = 5, TRIAL_BYTES = 1 << 17, TRIAL_BATCH = 4 };
+
+/* What is multiplied, and with what. */
+typedef struct trial {
+    rung_type    in, out;
+    int64_t      m, n, k, batch;
+    bool         scattered, epilogue, a_by_columns, c_by_columns;
+    double       alpha, beta;
+    rung_compute compute;
+    const char  *kernel, *parameters; /* NULL: the library chooses */
+    int64_t      splits, carveout;
+} trial;
+
+/* A trial's memory: A, B, C, a bias of one number a column and a residual. */
+typedef struct trial_memory {
+    char         data[TRIAL_OPERANDS][TRIAL_BYTES], result[TRIAL_BYTES];
+    int64_t      offsets[3][TRIAL_BATCH];
+    rung_buffer *buffers[TRIAL_OPERANDS];
+    rung_problem problem; /* in memory */
+} trial_memory;
+
+static inline rung_matrix trial_view(rung_type type, int64_t rows, int64_t cols, bool by_columns, void *data)
+{
+    return by_columns ? rung_matrix_transpose(rung_matrix_of(type, cols, rows, data))
+                      : rung_matrix_of(type, rows, cols, data);
+}
+
+static inline void trial_fill(const trial *trial, trial_memory *memory)
+{
+    uint64_t seed = 11;
+    for (int i = 0; i < TRIAL_OPERANDS; i++) {
+        rung_type type = i == 0 || i == 1 ? trial->in : trial->out;
+        fill_elements(&seed, type, memory->data[i], TRIAL_BYTES / rung_type_size(type));
+    }
+    rung_matrix a = trial_view(trial->in, trial->m, trial->k, trial->a_by_columns, memory->data[0]);
+    rung_matrix b = trial_view(trial->in, trial->k, trial->n, false, memory->data[1]);
+    rung_matrix c = trial_view(trial->out, trial->m, trial->n, trial->c_by_columns, memory->data[2]);
+    rung_matrix *views[] = {&a, &b, &c};
+    for (int i = 0; i < 3; i++) {
+        views[i]->batch_stride = views[i]->rows * views[i]->cols;
+        for (int64_t item = 0; item < TRIAL_BATCH; item++) /* C's ascend, the others descend */
+            memory->offsets[i][item] = views[i]->batch_stride * (i == 2 ? item : TRIAL_BATCH - 1 - item);
+        if (trial->scattered)
+            views[i]->batch_offsets = memory->offsets[i];
+    }
+    memory->problem = rung_problem_of(a, b, c);
+    memory->problem.alpha = trial->alpha;
+    memory->problem.beta = trial->beta;
+    memory->problem.batch = trial->batch;
+    memory->problem.compute = trial->compute;
+    if (trial->epilogue) {
+        rung_matrix bias = rung_matrix_of(trial->out, 1, trial->n, memory->data[3]);
+        memory->problem.epilogue.bias = rung_matrix_repeat(bias, trial->m, trial->n);
+        memory->problem.epilogue.activation = RUNG_RELU;
+        memory->problem.epilogue.residual = rung_matrix_of(trial->out, trial->m, trial->n, memory->data[4]);
+    }
+}
+
+/* The same problem with its views in the device's buffers. */
+static inline rung_problem trial_there(trial_memory *memory)
+{
+    rung_problem there = memory->problem;
+    rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.epilogue.bias, &there.epilogue.residual};
+    for (int i = 0; i < TRIAL_OPERANDS; i++) {
+        if (views[i]->data)
+            views[i]->buffer = memory->buffers[i];
+        views[i]->data = NULL;
+    }
+    return there;
+}
+
+static inline void trial_send(rung_device *device, rung_queue *queue, trial_memory *memory)
+{
+    for (int i = 0; i < TRIAL_OPERANDS; i++) {
+        assert_ok(rung_buffer_create(device, TRIAL_BYTES, &memory->buffers[i]));
+        assert_ok(rung_buffer_write(queue, memory->buffers[i], 0, TRIAL_BYTES, memory->data[i], NULL));
+    }
+}
+
+/* What the CPU makes of it, gaps and all, against what stands in C's buffer. */
+static inline void trial_compare(rung_queue *queue, trial_memory *memory)
+{
+    static rung_context *cpu;
+    rung_context_options options = {.device = "cpu", .verbose = -1};
+    assert_ok(rung_buffer_read(queue, memory->buffers[2], 0, TRIAL_BYTES, memory->result, NULL));
+    assert_ok(rung_queue_finish(queue));
+    if (!cpu)
+        assert_ok(rung_context_create(&options, &cpu));
+    assert_ok(rung_multiply(cpu, &memory->problem));
+    assert_memory_equal(memory->result, memory->data[2], TRIAL_BYTES);
+}
+
+static inline rung_status trial_plan(rung_device *device, const trial *trial, const rung_problem *problem,
+                                     rung_plan **plan)
+{
+    rung_kernel *kernel = NULL;
+    if (trial->kernel)
+        assert_ok(rung_kernel_find(device->context, "cuda", trial->kernel, &kernel));
+    rung_plan_options options = {.kernel = kernel, .parameters = trial->parameters, .splits = trial->splits,
+                                 .workspace = 1 << 20, .carveout = trial->carveout};
+    return rung_plan_create(device, problem, &options, plan);
+}
+
+/* A plan from end to end; what it came to goes to `info`, whose texts are not kept. */
+static inline void run_trial(rung_device *device, const trial *trial, rung_plan_info *info)
+{
+    static trial_memory memory;
+    rung_queue *queue;
+    rung_plan *plan;
+    rung_run_options options = {0};
+    trial_fill(trial, &memory);
+    assert_ok(rung_queue_create(device, &queue));
+    trial_send(device, queue, &memory);
+    rung_problem there = trial_there(&memory);
+    assert_ok(trial_plan(device, trial, &there, &plan));
+    *info = *rung_plan_describe(plan);
+    if (info->workspace > 0)
+        assert_ok(rung_buffer_create(device, info->workspace, &options.workspace));
+    assert_ok(rung_plan_run(plan, queue, &there, &options));
+    trial_compare(queue, &memory);
+    rung_plan_destroy(plan);
+    rung_buffer_destroy(options.workspace);
+    for (int i = 0; i < TRIAL_OPERANDS; i++)
+        rung_buffer_destroy(memory.buffers[i]);
+    rung_queue_destroy(queue);
+}
+
+#endif /* RUNG_CUDA_UNIT_H */

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* device.c - the CUDA device from end to end on a driver that poses as one card after the
+ * other: what it tells of them, which code it takes for each, and that results are right. */
+#include "cuda_unit.h"
+
+static rung_device *open_as(rung_context *context, const char *architecture)
+{
+    rung_device *device;
+    setenv("RUNG_STANDIN_ARCH", architecture, 1);
+    assert_ok(rung_device_open(context, "cuda", &device));
+    return device;
+}
+
+static void close_all(rung_context *context, rung_device *device)
+{
+    rung_device_close(device);
+    assert_none_held(context);
+    rung_context_destroy(context);
+    assert_nothing_lives();
+}
+
+/* ---- What a device tells -------------------------------------------------------------------- */
+
+/* Of tests/cuda_on_opencl/poses.def, and what follows from it. */
+static const struct {
+    const char *architecture, *title;
+    int64_t     units, shared_block, threads_unit, memory_mib, bandwidth, peak_f32;
+} cards[] = {
+    {"60", "Tesla P100-PCIE-16GB", 56, 49152, 2048, 16276, INT64_C(732160000000), INT64_C(9522688000000)},
+    {"75", "Tesla T4", 40, 65536, 1024, 14918, INT64_C(320064000000), INT64_C(8140800000000)},
+    {"86", "NVIDIA GeForce RTX 3090", 82, 101376, 1536, 24259, INT64_C(936096000000), INT64_C(35581440000000)},
+    {"90", "NVIDIA H100 80GB HBM3", 132, 232448, 2048, 81079, INT64_C(3352320000000), INT64_C(66908160000000)},
+    {"120", "NVIDIA GeForce RTX 5090", 170, 101376, 1536, 32109, INT64_C(1792128000000),
+     INT64_C(104752640000000)},
+    {"130", "NVIDIA Graphics Device", 192, 232448, 2048, 49140, INT64_C(2048128000000), 0},
+};
+
+static void check_facts(const rung_device_info *info, size_t card)
+{
+    assert_string_equal(info->name, "cuda:0");
+    assert_string_equal(info->backend, "cuda");
+    assert_string_equal(info->title, cards[card].title);
+    assert_string_equal(info->driver, "CUDA 12.9");
+    assert_string_equal(info->missing, "");
+    assert_int_equal(info->compute_units, cards[card].units);
+    assert_int_equal(info->warp_size, 32);
+    assert_int_equal(info->max_threads_block, 1024);
+    assert_int_equal(info->max_threads_unit, cards[card].threads_unit);
+    assert_int_equal(info->registers_block, 65536);
+    assert_int_equal(info->shared_block, cards[card].shared_block);
+    assert_int_equal(info->memory_bytes, cards[card].memory_mib << 20);
+    assert_int_equal(info->bandwidth, cards[card].bandwidth);
+    if (cards[card].peak_f32 > 0)
+        assert_int_equal(info->peak_f32, cards[card].peak_f32);
+}
+
+static void facts_are_the_card_s(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+        rung_context *context = fresh_context("cuda", -1);
+        rung_device_info infos[16];
+        int64_t count = 0, found = 0;
+        rung_device *device = open_as(context, cards[i].architecture);
+        check_facts(rung_device_describe(device), i);
+        assert_ok(rung_device_list(context, infos, 16, &count));
+        for (int64_t j = 0; j < count; j++)
+            if (strcmp(infos[j].backend, "cuda") == 0) {
+                check_facts(&infos[j], i);
+                found++;
+            }
+        assert_int_equal(found, 1);
+        close_all(context, device);
+    }
+}
+
+static void several_devices_and_none(void **state)
+{
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *first, *second, *third;
+    (void)state;
+    setenv("RUNG_STANDIN_DEVICES", "2", 1);
+    assert_ok(rung_device_open(context, "cuda", &first));
+    assert_ok(rung_device_open(context, "cuda:1", &second));
+    assert_string_equal(rung_device_describe(first)->name, "cuda:0");
+    assert_string_equal(rung_device_describe(second)->name, "cuda:1");
+    assert_fails(rung_device_open(context, "cuda:2", &third), RUNG_NO_DEVICE, "there is no cuda:2");
+    assert_null(third);
+    rung_device_close(first);
+    close_all(context, second);
+}
+
+/* ---- Results ----------------------------------------------------------------------------------- */
+
+#define PLAIN .batch = 1, .alpha = 1, .beta = 0
+
+static const trial trials[] = {
+    {RUNG_F32, RUNG_F32, 33, 29, 17, PLAIN, .kernel = "01"},
+    {RUNG_F32, RUNG_F32, 40, 41, 19, .batch = 1, .alpha = 2, .beta = -1, .kernel = "04"},
+    {RUNG_F64, RUNG_F64, 21, 18, 30, PLAIN, .kernel = "04", .a_by_columns = true},
+    {RUNG_F32, RUNG_F32, 130, 70, 24, .batch = 1, .alpha = 3, .beta = 1, .kernel = "07"},
+    {RUNG_F16, RUNG_F16, 37, 50, 33, PLAIN, .kernel = "07", .c_by_columns = true},
+    {RUNG_F32, RUNG_F32, 128, 128, 32, PLAIN, .kernel = "10"},
+    {RUNG_F32, RUNG_F32, 131, 66, 20, .batch = 1, .alpha = -1, .beta = 2, .kernel = "10"},
+    {RUNG_F64, RUNG_F64, 67, 35, 18, PLAIN, .kernel = "10"},
+    {RUNG_F16, RUNG_F16, 65, 44, 40, PLAIN, .kernel = "10"},
+    {RUNG_BF16, RUNG_F32, 33, 44, 12, PLAIN, .kernel = "10", .a_by_columns = true},
+    {RUNG_I8, RUNG_I32, 70, 36, 28, .batch = 1, .alpha = 3, .beta = -2, .kernel = "10"},
+    {RUNG_I32, RUNG_I32, 20, 36, 7, PLAIN, .kernel = "10"},
+    {RUNG_F32, RUNG_F32, 24, 20, 12, .batch = 4, .alpha = 1, .beta = 1},
+    {RUNG_F32, RUNG_F32, 24, 20, 12, .batch = 4, .alpha = 1, .beta = 1, .scattered = true},
+    {RUNG_F16, RUNG_F32, 24, 20, 12, .batch = 3, .alpha = 1, .beta = 0, .scattered = true, .kernel = "10"},
+    {RUNG_F32, RUNG_F32, 50, 40, 16, .batch = 1, .alpha = 2, .beta = 1, .epilogue = true},
+    {RUNG_F32, RUNG_F32, 50, 40, 16, PLAIN, .epilogue = true, .kernel = "07", .c_by_columns = true},
+    {RUNG_I8, RUNG_I32, 30, 22, 16, .batch = 2, .alpha = 1, .beta = 1, .epilogue = true, .kernel = "10"},
+    {RUNG_F32, RUNG_F32, 30, 26, 200, PLAIN, .splits = 3, .kernel = "10"},
+    {RUNG_F64, RUNG_F64, 30, 26, 200, .batch = 2, .alpha = 2, .beta = 1, .splits = 4, .epilogue = true,
+     .kernel = "08"},
+    {RUNG_F32, RUNG_F32, 17, 17, 17, PLAIN},
+};
+
+static void results_are_right(void **state)
+{
+    static const char *const poses[] = {"86", "60", "130"};
+    (void)state;
+    for (size_t pose = 0; pose < sizeof poses / sizeof *poses; pose++) {
+        rung_context *context = fresh_context("cuda", -1);
+        rung_device *device = open_as(context, poses[pose]);
+        for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+            rung_plan_info info;
+            run_trial(device, &trials[i], &info);
+            assert_true(info.blocks > 0 && info.threads > 0);
+            if (trials[i].splits > 1)
+                assert_true(info.splits > 1);
+            if (trials[i].epilogue) /* no image has one, and there is no compiler here */
+                assert_true(info.workspace > 0);
+        }
+        close_all(context, device);
+    }
+}
+
+static void one_call(void **state)
+{
+    rung_context *context = fresh_context("cuda", -1);
+    float a[6 * 9], b[9 * 5], c[6 * 5];
+    uint64_t seed = 4;
+    (void)state;
+    unit_fill(&seed, a, 54);
+    unit_fill(&seed, b, 45);
+    rung_matrix av = rung_matrix_of(RUNG_F32, 6, 9, a), bv = rung_matrix_of(RUNG_F32, 9, 5, b);
+    rung_matrix cv = rung_matrix_of(RUNG_F32, 6, 5, c);
+    for (int i = 0; i < 3; i++) {
+        memset(c, 0, sizeof c);
+        assert_ok(rung_gemm(context, 1.0, av, bv, 0.0, cv));
+        assert_int_equal(unit_first_wrong(&av, &bv, &cv), -1);
+    }
+    assert_int_equal(rungi_cuda_live(context, RUNGI_CU_MEMORY), 0);
+    assert_int_equal(rungi_cuda_live(context, RUNGI_CU_STREAM), 1);
+    rung_context_destroy(context);
+    assert_nothing_lives();
+}
+
+/* ---- Which code is taken ----------------------------------------------------------------------- */
+
+static void check_code(const char *architecture, const char *kernel, const char *code)
+{
+    const trial trial = {RUNG_F32, RUNG_F32, 128, 128, 17, PLAIN, .kernel = kernel};
+    rung_context *context = fresh_context("cuda", 2);
+    rung_device *device = open_as(context, architecture);
+    rung_plan_info info;
+    char words[128];
+    run_trial(device, &trial, &info);
+    snprintf(words, sizeof words, "took an embedded image, %s, of %s", code, kernel);
+    if (!strstr(logged, words))
+        fail_msg("on %s not \"%s\":\n%s", architecture, words, logged);
+    close_all(context, device);
+}
+
+static void a_cubin_of_its_generation_and_else_ptx(void **state)
+{
+    (void)state;
+    check_code("86", "10_pipeline", "sm_86");
+    check_code("87", "10_pipeline", "sm_86"); /* later of the same generation */
+    check_code("89", "10_pipeline", "sm_89");
+    check_code("75", "10_pipeline", "sm_75");
+    check_code("72", "10_pipeline", "sm_70");
+    check_code("60", "10_pipeline", "sm_60");
+    check_code("103", "10_pipeline", "sm_100");
+    check_code("130", "10_pipeline", "compute_80"); /* of no known generation */
+    check_code("110", "10_pipeline", "compute_80");
+    check_code("86", "04_shared", "compute_60");
+}
+
+static void a_gpu_too_old_is_told(void **state)
+{
+    static trial_memory memory;
+    const trial trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10"};
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_as(context, "52");
+    rung_plan *plan;
+    (void)state;
+    trial_fill(&trial, &memory);
+    assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_UNSUPPORTED, "sm_52");
+    assert_null(plan);
+    close_all(context, device);
+}
+
+/* ---- Shared memory and L1 ------------------------------------------------------------------------ */
+
+static void carveouts(void **state)
+{
+    static trial_memory memory;
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_as(context, "86");
+    trial trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10", .carveout = 60};
+    rung_plan_info info;
+    rung_plan *plan;
+    (void)state;
+    long before = standin.calls("cuFuncSetAttribute");
+    run_trial(device, &trial, &info);
+    assert_int_equal(standin.calls("cuFuncSetAttribute"), before + 1);
+    trial_fill(&trial, &memory);
+    for (int i = 0; i < 2; i++) {
+        trial.carveout = i == 0 ? 101 : -1;
+        assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_INVALID, "carve");
+        assert_null(plan);
+    }
+    close_all(context, device);
+}
+
+/* The driver has the carve-out that the plan asked for, and another plan its own. */
+static void carveouts_arrive(void **state)
+{
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_as(context, "86");
+    rungi_cuda_device *own = rungi_cuda_device_of(device);
+    rung_kernel *kernel;
+    rungi_values values;
+    rungi_cu_function functions[3];
+    (void)state;
+    assert_ok(rung_kernel_find(context, "cuda", "04", &kernel));
+    assert_ok(rungi_kernel_values(kernel, "", 4, &values));
+    rungi_cuda_wish wish = {.kernel = kernel, .values = &values, .path = {.in = RUNG_F32, .out = RUNG_F32}};
+    assert_ok(rungi_cuda_enter(own));
+    for (int i = 0; i < 3; i++) {
+        wish.carveout = 50 * i;
+        assert_ok(rungi_cuda_function_of(own, &wish, &functions[i]));
+    }
+    for (int i = 0; i < 3; i++) {
+        int value = 0;
+        assert_int_equal(own->cu->FuncGetAttribute(&value, RUNGI_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                                   functions[i]), 0);
+        assert_int_equal(value, i == 0 ? -1 : 50 * i);
+    }
+    rungi_cuda_leave(own);
+    close_all(context, device);
+}
+
+/* ---- Events -------------------------------------------------------------------------------------- */
+
+static void events_of_copies(void **state)
+{
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_as(context, "86");
+    static char bytes[1 << 20];
+    rung_queue *queue;
+    rung_buffer *buffer, *too_large;
+    rung_event *sent;
+    int64_t time = -1;
+    (void)state;
+    assert_ok(rung_queue_create(device, &queue));
+    assert_ok(rung_buffer_create(device, sizeof bytes, &buffer));
+    assert_ok(rung_event_create(device, &sent));
+    assert_ok(rung_event_wait(sent)); /* never signalled */
+    assert_ok(rung_event_time(sent, &time));
+    assert_int_equal(time, 0);
+    rung_run_options options = {.signal = sent};
+    for (int i = 0; i < 3; i++) {
+        assert_ok(rung_buffer_write(queue, buffer, 0, sizeof bytes, bytes, &options));
+        assert_ok(rung_event_time(sent, &time));
+        assert_true(time > 0);
+    }
+    assert_non_null(rung_event_native(sent));
+    assert_int_equal(rungi_cuda_live(context, RUNGI_CU_EVENT), 2);
+    assert_fails(rung_buffer_create(device, INT64_C(1) << 50, &too_large), RUNG_NO_MEMORY,
+                 "CUDA_ERROR_OUT_OF_MEMORY");
+    assert_null(too_large);
+    rung_event_destroy(sent);
+    rung_buffer_destroy(buffer);
+    rung_queue_destroy(queue);
+    close_all(context, device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(facts_are_the_card_s, standin_reset),
+        cmocka_unit_test_setup(several_devices_and_none, standin_reset),
+        cmocka_unit_test_setup(results_are_right, standin_reset),
+        cmocka_unit_test_setup(one_call, standin_reset),
+        cmocka_unit_test_setup(a_cubin_of_its_generation_and_else_ptx, standin_reset),
+        cmocka_unit_test_setup(a_gpu_too_old_is_told, standin_reset),
+        cmocka_unit_test_setup(carveouts, standin_reset),
+        cmocka_unit_test_setup(carveouts_arrive, standin_reset),
+        cmocka_unit_test_setup(events_of_copies, standin_reset),
+    };
+    unit_clean_environment();
+    if (!standin_is_here())
+        return UNIT_SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
