@@ -52,12 +52,15 @@ typedef struct rungi_cuda_queue {
     bool            is_ours;
 } rungi_cuda_queue;
 
-/* Two moments of a stream. Events that stand for the same work share one. */
+/* Two moments of a stream. Events that stand for the same work share one, but for the
+ * caller's own, which are recorded themselves and share the first moment alone. */
 typedef struct rungi_cuda_stamp {
-    atomic_int     references;
-    rungi_cu_event first, last;
-    bool           last_is_ours;
-    bool           recorded; /* by us */
+    atomic_int               references;
+    rungi_cu_event           first, last;
+    bool                     last_is_ours;
+    bool                     recorded; /* by us */
+    rungi_cu_stream          stream;   /* in this one */
+    struct rungi_cuda_stamp *begun;    /* whose first moment counts, NULL for its own */
 } rungi_cuda_stamp;
 
 typedef struct rungi_cuda_event {

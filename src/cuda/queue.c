@@ -105,6 +105,7 @@ static void release_stamp(rungi_cuda_device *own, rungi_cuda_stamp *stamp)
         destroy_event(own, stamp->last, entered);
     if (entered)
         rungi_cuda_leave(own);
+    release_stamp(own, stamp->begun); /* one of ours, which has none */
     rungi_release(own->base.context, stamp);
 }
 
@@ -163,6 +164,11 @@ static rungi_cuda_stamp *stamp_of(const rung_event *event)
     return ((const rungi_cuda_event *)event)->stamp;
 }
 
+static rungi_cu_event first_of(const rungi_cuda_stamp *stamp)
+{
+    return stamp->begun ? stamp->begun->first : stamp->first;
+}
+
 rung_status rungi_cuda_event_wait(rung_event *event)
 {
     rungi_cuda_device *own = rungi_cuda_device_of(event->device);
@@ -208,7 +214,7 @@ rung_status rungi_cuda_event_time(rung_event *event, int64_t *nanoseconds)
 {
     rungi_cuda_stamp *stamp = stamp_of(event);
     *nanoseconds = 0;
-    return stamp->recorded ? between(rungi_cuda_device_of(event->device), stamp->first, stamp->last,
+    return stamp->recorded ? between(rungi_cuda_device_of(event->device), first_of(stamp), stamp->last,
                                      nanoseconds)
                            : RUNG_OK;
 }
@@ -221,7 +227,7 @@ rung_status rungi_cuda_event_span(rung_event *event, const rung_event *origin, i
     *start = *end = 0;
     if (!stamp->recorded || !zero->recorded)
         return RUNG_OK;
-    rung_status status = between(own, zero->last, stamp->first, start);
+    rung_status status = between(own, zero->last, first_of(stamp), start);
     return status == RUNG_OK ? between(own, zero->last, stamp->last, end) : status;
 }
 
@@ -232,12 +238,31 @@ static void set_stamp(rungi_cuda_device *own, rungi_cuda_event *event, rungi_cud
     release_stamp(own, before);
 }
 
+/* Takes the work's stamp over. */
+static void begin_with(rungi_cuda_device *own, rungi_cuda_stamp *stamp, rungi_cuda_stamp *work)
+{
+    rungi_cuda_stamp *before = stamp->begun;
+    stamp->begun = work;
+    release_stamp(own, before);
+}
+
 rung_status rungi_cuda_event_copy(const rung_event *from, rung_event *to)
 {
-    rungi_cuda_stamp *stamp = stamp_of(from);
-    atomic_fetch_add(&stamp->references, 1);
-    set_stamp(rungi_cuda_device_of(to->device), (rungi_cuda_event *)to, stamp);
-    return RUNG_OK;
+    rungi_cuda_device *own = rungi_cuda_device_of(to->device);
+    rungi_cuda_stamp *work = stamp_of(from), *stamp = stamp_of(to);
+    atomic_fetch_add(&work->references, 1);
+    if (stamp->last_is_ours) {
+        set_stamp(own, (rungi_cuda_event *)to, work);
+        return RUNG_OK;
+    }
+    begin_with(own, stamp, work);
+    rung_status status = rungi_cuda_enter(own);
+    if (status != RUNG_OK)
+        return status;
+    stamp->recorded = true;
+    status = rungi_cuda_check(own, own->cu->EventRecord(stamp->last, work->stream), "cuEventRecord");
+    rungi_cuda_leave(own);
+    return status;
 }
 
 void rungi_cuda_event_destroy(rung_event *event)
@@ -253,13 +278,15 @@ void *rungi_cuda_event_native(const rung_event *event)
 
 /* ---- Work ----------------------------------------------------------------------------------------- */
 
-/* The stamp to write to: one that another event shares stays as it is. */
+/* The stamp to write to: one that another event shares stays as it is, as far as it is
+ * ours. */
 static rung_status own_stamp(rungi_cuda_device *own, rungi_cuda_event *event)
 {
-    rungi_cuda_stamp *fresh;
-    if (atomic_load(&event->stamp->references) == 1)
+    rungi_cuda_stamp *fresh, *stamp = event->stamp;
+    begin_with(own, stamp, NULL);
+    if (atomic_load(&stamp->references) == 1)
         return RUNG_OK;
-    rung_status status = make_stamp(own, NULL, &fresh);
+    rung_status status = make_stamp(own, stamp->last_is_ours ? NULL : stamp->last, &fresh);
     if (status == RUNG_OK)
         set_stamp(own, event, fresh);
     return status;
@@ -289,6 +316,6 @@ rung_status rungi_cuda_end(rung_queue *queue, const rung_run_options *options)
         return RUNG_OK;
     rungi_cuda_stamp *stamp = stamp_of(options->signal);
     stamp->recorded = true;
-    return rungi_cuda_check(own, own->cu->EventRecord(stamp->last, ((rungi_cuda_queue *)queue)->stream),
-                            "cuEventRecord");
+    stamp->stream = ((rungi_cuda_queue *)queue)->stream;
+    return rungi_cuda_check(own, own->cu->EventRecord(stamp->last, stamp->stream), "cuEventRecord");
 }
