@@ -52,10 +52,27 @@ rung_status rungi_cuda_check(rungi_cuda_device *device, rungi_cu_result error, c
 
 /* ---- What a device tells ------------------------------------------------------------------------ */
 
-static int64_t attribute(rungi_cu *cu, rungi_cu_device id, unsigned int what)
+/* Whom to ask, and the first error of all that was asked: a device that is taken for less
+ * than it is would stay so as long as it is open. */
+typedef struct inquiry {
+    rungi_cu       *cu;
+    rungi_cu_device id;
+    rungi_cu_result error;
+} inquiry;
+
+static int64_t attribute(inquiry *inquiry, unsigned int what)
 {
     int value = 0;
-    return cu->DeviceGetAttribute(&value, what, id) == 0 && value > 0 ? value : 0;
+    rungi_cu_result error = inquiry->cu->DeviceGetAttribute(&value, what, inquiry->id);
+    if (inquiry->error == 0)
+        inquiry->error = error;
+    return error == 0 && value > 0 ? value : 0;
+}
+
+static int architecture_of(inquiry *inquiry)
+{
+    return (int)(10 * attribute(inquiry, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                 attribute(inquiry, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
 static int64_t larger(int64_t x, int64_t y)
@@ -63,39 +80,41 @@ static int64_t larger(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
-static void describe_memory(rungi_cu *cu, rungi_cu_device id, rung_device_info *info)
+static void describe_memory(inquiry *asked, rung_device_info *info)
 {
     size_t bytes = 0;
-    if (cu->DeviceTotalMem(&bytes, id) == 0)
+    if (asked->cu->DeviceTotalMem(&bytes, asked->id) == 0)
         info->memory_bytes = info->max_buffer_bytes = (int64_t)bytes;
-    info->last_cache_bytes = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-    info->memory_clock_khz = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-    info->memory_bus_bits = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+    info->last_cache_bytes = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    info->memory_clock_khz = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    info->memory_bus_bits = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
     /* Two transfers a clock, as NVIDIA counts its memory clocks. */
     info->bandwidth = 2 * info->memory_clock_khz * 1000 * (info->memory_bus_bits / 8);
 }
 
-static void describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *info)
+static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *info)
 {
+    inquiry inquiry = {cu, id, 0}, *asked = &inquiry;
     snprintf(info->name, sizeof info->name, "cuda:%d", id);
     snprintf(info->platform, sizeof info->platform, "NVIDIA CUDA");
     snprintf(info->driver, sizeof info->driver, "CUDA %d.%d", cu->version / 1000, cu->version % 1000 / 10);
     cu->DeviceGetName(info->title, sizeof info->title - 1, id);
-    info->compute_units = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    info->warp_size = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_WARP_SIZE);
-    info->max_threads_unit = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
-    info->max_threads_block = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-    info->registers_block = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
-    info->registers_unit = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+    info->compute_units = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info->warp_size = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+    info->max_threads_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    info->max_threads_block = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    info->registers_block = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+    info->registers_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
     /* What a kernel may opt in to, where there is such a thing: plans do. */
-    info->shared_block = larger(attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-                                attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
-    info->shared_unit = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-    info->clock_khz = attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-    info->peak_f32 = 2 * rungi_simt_lanes(attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-                                          attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)) *
-                     info->compute_units * info->clock_khz * 1000;
-    describe_memory(cu, id, info);
+    info->shared_block = larger(attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+                                attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    info->shared_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    info->clock_khz = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    int architecture = architecture_of(asked);
+    info->peak_f32 = 2 * rungi_simt_lanes(architecture / 10, architecture % 10) * info->compute_units *
+                     info->clock_khz * 1000;
+    describe_memory(asked, info);
+    return inquiry.error == 0 ? RUNG_OK : rungi_cu_fail(cu, inquiry.error, "cuDeviceGetAttribute");
 }
 
 static rung_status list_devices(rung_context *context, void *state, rungi_device_list *list)
@@ -115,7 +134,9 @@ static rung_status list_devices(rung_context *context, void *state, rungi_device
         error = cu->DeviceGet(&id, i);
         if (error != 0)
             return rungi_cu_fail(cu, error, "cuDeviceGet");
-        describe(cu, id, rungi_device_list_add(list, &spare));
+        status = describe(cu, id, rungi_device_list_add(list, &spare));
+        if (status != RUNG_OK)
+            return status;
     }
     return RUNG_OK;
 }
@@ -164,11 +185,29 @@ static const rungi_device_ops ops = {
     .plan_destroy = rungi_cuda_plan_destroy,
 };
 
+static void free_device(rungi_cuda_device *device)
+{
+    pthread_mutex_destroy(&device->lock);
+    rungi_release(device->base.context, device);
+}
+
+/* What decides which code runs and how memory is made. */
+static rung_status fill_device(rungi_cuda_device *device)
+{
+    rungi_cu *cu = device->cu;
+    inquiry asked = {cu, device->id, 0};
+    device->architecture = architecture_of(&asked);
+    device->has_pools = cu->MemAllocAsync && cu->MemFreeAsync &&
+                        attribute(&asked, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
+    if (asked.error != 0)
+        return rungi_cu_fail(cu, asked.error, "cuDeviceGetAttribute");
+    return describe(cu, device->id, &device->base.info);
+}
+
 /* Without a CUcontext yet. */
 static rung_status make_device(rung_context *context, rungi_cuda_state *state, rungi_cu_device id,
                                rungi_cuda_device **device)
 {
-    rungi_cu *cu = &state->cu;
     rungi_cuda_device *made = rungi_new(context, sizeof *made);
     if (!made || pthread_mutex_init(&made->lock, NULL) != 0) {
         rungi_release(context, made);
@@ -176,22 +215,15 @@ static rung_status make_device(rung_context *context, rungi_cuda_state *state, r
     }
     rungi_device_init(&made->base, context, &rungi_cuda_backend, &ops);
     made->state = state;
-    made->cu = cu;
+    made->cu = &state->cu;
     made->id = id;
-    made->architecture =
-        (int)(10 * attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-              attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-    made->has_pools = cu->MemAllocAsync && cu->MemFreeAsync &&
-                      attribute(cu, id, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
-    describe(cu, id, &made->base.info);
+    rung_status status = fill_device(made);
+    if (status != RUNG_OK) {
+        free_device(made);
+        return status;
+    }
     *device = made;
     return RUNG_OK;
-}
-
-static void free_device(rungi_cuda_device *device)
-{
-    pthread_mutex_destroy(&device->lock);
-    rungi_release(device->base.context, device);
 }
 
 /* Index -1 is the driver's first. */
