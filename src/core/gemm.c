@@ -114,33 +114,28 @@ static rung_status run(rung_device *device, rung_queue *queue, const rung_proble
     return status;
 }
 
-enum { OPERANDS = 5 }; /* C is the first */
-
 static rung_status run_there(rung_device *device, rung_queue *queue, const rung_problem *problem)
 {
-    transfer transfers[OPERANDS] = {{0}};
+    transfer transfers[RUNGI_OPERANDS] = {{0}}, *c = &transfers[RUNGI_C];
     rung_problem there = *problem;
-    const rung_matrix *views[OPERANDS] = {&problem->c, &problem->a, &problem->b,
-                                          &problem->epilogue.bias, &problem->epilogue.residual};
-    rung_matrix *places[OPERANDS] = {&there.c, &there.a, &there.b, &there.epilogue.bias,
-                                     &there.epilogue.residual};
     rung_status status = RUNG_OK;
-    for (int i = 0; status == RUNG_OK && i < OPERANDS; i++) {
-        if (rungi_matrix_is_empty(views[i]))
+    for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++) {
+        const rung_matrix *view = rungi_problem_view(problem, i);
+        if (rungi_matrix_is_empty(view))
             continue; /* no memory to bring over */
-        status = prepare(device, views[i], problem->batch, &transfers[i]);
-        *places[i] = transfers[i].dense;
-        if (status == RUNG_OK && (i > 0 || problem->beta != 0.0))
+        status = prepare(device, view, problem->batch, &transfers[i]);
+        *rungi_problem_place(&there, i) = transfers[i].dense;
+        if (status == RUNG_OK && (i != RUNGI_C || problem->beta != 0.0))
             status = send(queue, &transfers[i]);
     }
     if (status == RUNG_OK)
         status = run(device, queue, &there);
-    if (status == RUNG_OK && transfers[0].view)
-        status = fetch(queue, &transfers[0]);
+    if (status == RUNG_OK && c->view)
+        status = fetch(queue, c);
     status = finish(queue, status);
-    if (status == RUNG_OK && transfers[0].stage)
-        copy_items(&transfers[0].staged, &problem->c, transfers[0].items);
-    for (int i = 0; i < OPERANDS; i++)
+    if (status == RUNG_OK && c->stage)
+        copy_items(&c->staged, &problem->c, c->items);
+    for (int i = 0; i < RUNGI_OPERANDS; i++)
         clean_up(device->context, &transfers[i]);
     return status;
 }
@@ -170,10 +165,10 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
         return RUNG_NO_MEMORY;
     if (!problem)
         return rungi_fail(RUNG_INVALID, "the problem is NULL");
-    if (problem->a.buffer || problem->b.buffer || problem->c.buffer || problem->epilogue.bias.buffer ||
-        problem->epilogue.residual.buffer)
-        return rungi_fail(RUNG_INVALID, "rung_gemm and rung_multiply take matrices in memory; for buffers "
-                          "make a plan and run it on a queue");
+    for (int i = 0; i < RUNGI_OPERANDS; i++)
+        if (rungi_problem_view(problem, i)->buffer)
+            return rungi_fail(RUNG_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "
+                              "buffers make a plan and run it on a queue");
     rung_status status = rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
