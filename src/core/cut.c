@@ -75,13 +75,22 @@ static int64_t step_of(const rungi_cut *cut, int64_t moved, int64_t unit, int64_
     return rungi_smaller(step, most);
 }
 
+/* Of a square, so that C's panels have the fewest gaps. */
+static rungi_along direction_of(const rung_problem *problem)
+{
+    const rung_matrix *c = &problem->c;
+    if (problem->batch > 1)
+        return RUNGI_ITEMS;
+    if (c->rows != c->cols)
+        return c->rows > c->cols ? RUNGI_ROWS : RUNGI_COLS;
+    return c->row_stride >= c->col_stride ? RUNGI_ROWS : RUNGI_COLS;
+}
+
 rungi_cut rungi_cut_of(const rung_problem *problem, int64_t threshold)
 {
     const rungi_cut whole = {.along = RUNGI_WHOLE, .extent = 1, .step = 1, .count = 1};
     const rung_matrix *c = &problem->c;
-    rungi_cut cut = {.along = problem->batch > 1       ? RUNGI_ITEMS
-                              : c->rows >= c->cols ? RUNGI_ROWS
-                                                   : RUNGI_COLS,
+    rungi_cut cut = {.along = direction_of(problem),
                      .bytes = rungi_smaller(panel_bytes, threshold / PANELS_IN_THRESHOLD + 1)};
     int64_t all, moved;
     if (threshold == 0 || problem->batch == 0 || rungi_matrix_is_empty(c) ||

@@ -500,6 +500,28 @@ static void all_queues_are_waited_for(void **state)
     }
 }
 
+static cl_int CL_API_CALL fail_finish_too(cl_command_queue on)
+{
+    cl_int error = fault.real.Finish(on);
+    return fault.met > 0 ? CL_OUT_OF_HOST_MEMORY : error;
+}
+
+/* Waiting after a failure may fail as well: what is told is what came first. */
+static void the_first_failure_is_told(void **state)
+{
+    const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, ""};
+    rung_context *fresh = fresh_context();
+    rungi_cl *cl = table_of(fresh);
+    (void)state;
+    fresh->overlap = 1;
+    arm(cl, &failure, 3);
+    cl->Finish = fail_finish_too;
+    assert_int_equal(multiply_rows(fresh, 1.0f, PANEL_ROWS), RUNG_NO_MEMORY);
+    assert_non_null(strstr(rung_error_text(), "clEnqueueNDRangeKernel"));
+    heal(cl);
+    rung_context_destroy(fresh);
+}
+
 /* A copy that could not be flushed is still under way: memory that it reads or
  * writes must not be let go before the queue was waited for. */
 static void a_failed_flush_is_waited_for(void **state)
@@ -712,6 +734,7 @@ int main(void)
         cmocka_unit_test(each_function_may_fail_in_panels),
         cmocka_unit_test(each_function_may_fail_while_spans_are_told),
         cmocka_unit_test(all_queues_are_waited_for),
+        cmocka_unit_test(the_first_failure_is_told),
         cmocka_unit_test(a_failed_flush_is_waited_for),
         cmocka_unit_test(events_that_cannot_be_retained),
     };
