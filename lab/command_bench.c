@@ -644,6 +644,8 @@ static void print_row(lab_json *json, const session *session, const char *device
     lab_json_integer(json, "kernel_ns", row->call.wall_ns > 0 ? row->call.kernel_ns : row->median_ns);
     lab_json_integer(json, "d2h_ns", row->d2h_ns);
     if (row->call.wall_ns > 0) {
+        const char *overlap = getenv("RUNG_OVERLAP");
+        lab_json_string(json, "overlap", overlap && *overlap ? overlap : "default");
         lab_json_integer(json, "call_wall_ns", row->call.wall_ns);
         lab_json_integer(json, "up_ns", row->call.up_ns);
         lab_json_integer(json, "down_ns", row->call.down_ns);
