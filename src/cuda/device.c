@@ -325,7 +325,7 @@ static void list_parts(rungi_part_list *list)
     rungi_part_list_add(list, "compiled kernels", "kernels at their defaults run without a compiler",
                         "build the library with libnvrtc.so.12 (-DRUNG_NVRTC=...)", found);
     *found = '\0';
-    if (rungi_nvrtc_load(&nvrtc, version)) {
+    if (rungi_nvrtc_load(&nvrtc, version, INT32_MAX)) {
         rungi_cuda_where(&nvrtc.version, path, sizeof path);
         snprintf(found, sizeof found, "%d.%d, %s", nvrtc.major, nvrtc.minor, path);
     }
