@@ -143,6 +143,16 @@ static void list_jobs(maker *maker)
 
 /* ---- Making ----------------------------------------------------------------------------------------- */
 
+/* Blanks out hints to the driver's compiler that are newer than that version: which bytes
+ * of a load are used. */
+static void remove_hints(char *ptx)
+{
+    static const char hint[] = ".pragma \"used_bytes_mask";
+    for (char *at = strstr(ptx, hint); at; at = strstr(at, hint))
+        while (*at && *at != '\n')
+            *at++ = ' ';
+}
+
 /* Says the version that is needed and not that of the compiler. */
 static void lower_version(char *ptx)
 {
@@ -153,6 +163,7 @@ static void lower_version(char *ptx)
     if (major > PTX_MAJOR || (major == PTX_MAJOR && minor > PTX_MINOR)) {
         snprintf(text, sizeof text, "%d.%d", PTX_MAJOR, PTX_MINOR);
         memcpy(at + strlen(".version "), text, 3);
+        remove_hints(at);
     }
 }
 
@@ -277,7 +288,7 @@ static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME]
         stop(name);
     rungi_nvrtc_job work = {job->kernel->info.file, source, strchr(name, ' ') + 1, job->architecture,
                             job->to_ptx};
-    const char *key[] = {source, work.defines, compiler, target, "packed"};
+    const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
     code = rungi_cache_read(maker->context, maker->cache, key, 5, bytes);
     if (!code || *bytes <= sizeof *plain) {
         code = make_packed(maker, &work, bytes, plain);
