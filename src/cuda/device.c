@@ -322,7 +322,7 @@ static void list_parts(rungi_part_list *list)
     int version = rungi_cu_load(&cu) == RUNG_OK ? cu.version : ANY_DRIVER;
     rungi_error_restore(&before);
     describe_images(found, sizeof found);
-    rungi_part_list_add(list, "compiled kernels", "kernels at their defaults run without a compiler",
+    rungi_part_list_add(list, "compiled kernels", "kernels at their defaults, without a compiler",
                         "build the library with libnvrtc.so.12 (-DRUNG_NVRTC=...)", found);
     *found = '\0';
     if (rungi_nvrtc_load(&nvrtc, version, INT32_MAX)) {

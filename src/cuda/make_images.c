@@ -128,16 +128,31 @@ static void add_job(maker *maker, const line *line, int product, int architectur
     maker->jobs[maker->count++] = job;
 }
 
+/* NVRTC 12.9 knows all of the list; an older or a newer one makes what it can. */
+static bool is_known(const maker *maker, int architecture)
+{
+    return rungi_nvrtc_architecture(&maker->nvrtc, architecture) == architecture;
+}
+
+static void tell_unknown(const maker *maker)
+{
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
+        if (!is_known(maker, architectures[i]))
+            printf("NVRTC %d.%d does not know sm_%d: no images for it\n", maker->nvrtc.major,
+                   maker->nvrtc.minor, architectures[i]);
+}
+
 static void list_jobs(maker *maker)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
             if (!(lines[i].products & 1u << product))
                 continue;
-            if (lines[i].ptx != CUBINS)
+            if (lines[i].ptx != CUBINS && is_known(maker, lines[i].ptx))
                 add_job(maker, &lines[i], product, lines[i].ptx);
             for (size_t j = 0; lines[i].ptx == CUBINS && j < sizeof architectures / sizeof *architectures; j++)
-                add_job(maker, &lines[i], product, architectures[j]);
+                if (is_known(maker, architectures[j]))
+                    add_job(maker, &lines[i], product, architectures[j]);
         }
 }
 
@@ -364,6 +379,7 @@ int main(int argc, char **argv)
             RUNG_OK)
         stop("reduce.cu");
     list_jobs(&maker);
+    tell_unknown(&maker);
     make_ahead(&maker, argc > 4 ? atoi(argv[4]) : (int)sysconf(_SC_NPROCESSORS_ONLN));
     write_all(&maker, argv[3]);
     rung_kernel_destroy(maker.reduce);
