@@ -14,24 +14,23 @@ target_include_directories(rung_no_images PRIVATE "${PROJECT_SOURCE_DIR}/include
 target_link_libraries(rung_no_images PRIVATE rung_flags)
 set(RUNG_NO_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_no_images>)
 
-# Last of all the one that tools/install-test-tools has brought. 12.9 is the last that
+# First of all the one that tools/install-test-tools has brought. 12.9 is the last that
 # compiles for sm_60, and what it makes loads with every driver of CUDA 12 and later.
 file(GLOB found "${PROJECT_SOURCE_DIR}/build/tools/python/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12")
-find_file(RUNG_NVRTC NAMES libnvrtc.so.12 PATHS ${found} "$ENV{CUDA_HOME}/lib64" /usr/local/cuda/lib64
+list(TRANSFORM found REPLACE "/[^/]*$" "")
+find_file(RUNG_NVRTC NAMES libnvrtc.so.12 HINTS ${found} PATHS "$ENV{CUDA_HOME}/lib64" /usr/local/cuda/lib64
           DOC "libnvrtc.so.12, which compiles the kernels that the library carries")
-if(found AND NOT RUNG_NVRTC)
-    set(RUNG_NVRTC "${found}")
-endif()
 # One for all presets: compiling takes minutes.
 set(RUNG_IMAGE_CACHE "${PROJECT_SOURCE_DIR}/build/images" CACHE PATH "Where compiled kernels are kept")
 
-if(NOT RUNG_NVRTC)
-    message(STATUS "No compiled CUDA kernels in the library: libnvrtc.so.12 was not found (pip install "
-            "nvidia-cuda-nvrtc-cu12==12.9.86, then -DRUNG_NVRTC=...)")
+if(NOT RUNG_NVRTC OR NOT RUNG_IMAGES)
+    if(RUNG_IMAGES)
+        message(STATUS "No compiled CUDA kernels in the library: libnvrtc.so.12 was not found (pip install "
+                "nvidia-cuda-nvrtc-cu12==12.9.86, then -DRUNG_NVRTC=...)")
+    endif()
     set(RUNG_IMAGE_OBJECTS ${RUNG_NO_IMAGE_OBJECTS})
     return()
 endif()
-
 
 add_executable(make_images src/cuda/make_images.c $<TARGET_OBJECTS:rung_objects> ${RUNG_NO_IMAGE_OBJECTS})
 target_include_directories(make_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
@@ -55,5 +54,5 @@ add_library(rung_images OBJECT src/cuda/images.c)
 target_include_directories(rung_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(rung_images PRIVATE rung_flags)
 set(RUNG_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_images>)
-target_compile_definitions(rung_images PRIVATE "RUNG_IMAGES=\"${images}\"")
+target_compile_definitions(rung_images PRIVATE "RUNG_IMAGES_FOLDER=\"${images}\"")
 target_include_directories(rung_images PRIVATE "${images}")

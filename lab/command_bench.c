@@ -4,6 +4,7 @@
  * For each problem every contender is verified exactly, then all take turns, a
  * sample each, until each knows its median well or has spent its time: what disturbs
  * the machine disturbs them alike. A time of a wrong result is never printed. */
+#include "call.h"
 #include "json.h"
 #include "measure.h"
 #include "options.h"
@@ -31,7 +32,9 @@ typedef struct row {
     bool      verified;
     char      why_not[512];
     int64_t   median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
+    rung_compute compute; /* how it formed products: as asked, or more precisely */
     int64_t   batch_wall_ns, calls_wall_ns;
+    lab_call  call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
     double    gflops, percent_of_vendor, over_before, over_first; /* 0: nothing to compare with */
 } row;
 
@@ -49,7 +52,7 @@ typedef struct session {
     const char        *kernel_list;
     unsigned           products;
     rung_compute       compute;
-    int64_t            batch, splits;
+    int64_t            batch, splits, carveout;
     lab_epilogue       epilogue;
     int64_t            budget_ns;
     sizes              problems[PROBLEMS_MAX];
@@ -60,14 +63,29 @@ typedef struct session {
     int                known_count;
     lab_contender     *contenders;
     int                contender_count;
+    lab_call           calls[CONTENDERS_MAX]; /* of those that are rung_gemm */
     row               *rows;
     int                row_count;
     bool               any_wrong, any_right;
+    lab_caller         caller; /* of rung_gemm, where it is among the kernels */
+    lab_json           trace;  /* its file is NULL without --trace */
+    int64_t            traced; /* problems */
 } session;
 
 static int usage(const char *message)
 {
     return lab_usage("bench", message);
+}
+
+/* What a contender is called, and its number; rung_gemm has none. */
+static const char *name_of(const lab_contender *contender)
+{
+    return contender->kernel ? rung_kernel_describe(contender->kernel)->name : "rung_gemm";
+}
+
+static bool is_vendor(const lab_contender *contender)
+{
+    return contender->kernel && rung_kernel_describe(contender->kernel)->number == 0;
 }
 
 /* ---- What to run -------------------------------------------------------------------------------- */
@@ -134,6 +152,9 @@ static int read_options(session *session)
                              session->batch > 1 << 30)) ||
         (options->splits && (!lab_read_integer(options->splits, &session->splits) || session->splits < 0)))
         return usage("--batch is a number from 1 on, --splits a whole number");
+    if (options->carveout && (!lab_read_integer(options->carveout, &session->carveout) ||
+                              session->carveout < 0 || session->carveout > 100))
+        return usage("--carveout is a per cent, 1 to 100, or 0 for the driver's choice");
     if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0)))
         return usage("--budget is a number of seconds a kernel and size");
     session->budget_ns = (int64_t)(budget * 1e9);
@@ -172,14 +193,26 @@ static int find_kernels(session *session)
 
 /* ---- The contenders of one problem -------------------------------------------------------------- */
 
+static void add_contender(session *session, const rung_kernel *kernel, const char *asked)
+{
+    if (session->contender_count == CONTENDERS_MAX)
+        return;
+    lab_contender *added = &session->contenders[session->contender_count++];
+    memset(added, 0, sizeof *added);
+    added->kernel = kernel;
+    snprintf(added->asked, sizeof added->asked, "%s", asked);
+}
+
 static int gather_contenders(session *session, rung_product product)
 {
     static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
     session->contender_count = 0;
     for (int i = 0; i < session->kernel_count; i++) {
         const rung_kernel *kernel = session->kernels[i];
-        if (!kernel)
-            return usage("rung_gemm is no kernel; bench the one it takes");
+        if (!kernel) {
+            add_contender(session, NULL, "");
+            continue;
+        }
         if (!(rung_kernel_describe(kernel)->products & 1u << product))
             continue;
         int count = lab_sweep_parameters(kernel, session->options->params, texts);
@@ -187,12 +220,8 @@ static int gather_contenders(session *session, rung_product product)
             return usage("--params is like TILE=16,32,UNROLL=4, or a preset's name");
         if (count == 0)
             return usage(rung_error_text());
-        for (int j = 0; j < count && session->contender_count < CONTENDERS_MAX; j++) {
-            lab_contender *added = &session->contenders[session->contender_count++];
-            memset(added, 0, sizeof *added);
-            added->kernel = kernel;
-            snprintf(added->asked, sizeof added->asked, "%s", texts[j]);
-        }
+        for (int j = 0; j < count; j++)
+            add_contender(session, kernel, texts[j]);
     }
     return LAB_GOOD;
 }
@@ -250,7 +279,7 @@ static void show_progress(const session *session, const lab_problem *problem, co
         return;
     fprintf(stderr, "\r%-60s\r%lldx%lldx%lld %s: %s %s", "", (long long)problem->m,
             (long long)problem->n, (long long)problem->k, rung_product_name(problem->product), what,
-            contender ? rung_kernel_describe(contender->kernel)->name : "");
+            contender ? name_of(contender) : "");
 }
 
 static void verify_all(session *session, const lab_problem *problem)
@@ -298,29 +327,37 @@ static double ratio(int64_t slow, int64_t fast)
 static void add_rows(session *session, const lab_problem *problem)
 {
     int64_t vendor = 0, before = 0, first = 0;
+    rung_compute vendor_compute = RUNG_STRICT;
     for (int i = 0; i < session->contender_count; i++)
-        if (rung_kernel_describe(session->contenders[i].kernel)->number == 0)
+        if (is_vendor(&session->contenders[i])) {
             vendor = session->contenders[i].median_ns;
+            vendor_compute = session->contenders[i].compute;
+        }
     for (int i = 0; i < session->contender_count && session->row_count < ROWS_MAX; i++) {
         const lab_contender *contender = &session->contenders[i];
-        const rung_kernel_info *kernel = rung_kernel_describe(contender->kernel);
         row *row = &session->rows[session->row_count++];
         *row = (struct row){
             .product = problem->product, .size = {problem->m, problem->n, problem->k},
             .verified = contender->verified, .median_ns = contender->median_ns,
             .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
             .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
+            .compute = contender->compute,
             .batch_wall_ns = contender->batch_wall_ns, .calls_wall_ns = contender->calls_wall_ns,
             .gflops = lab_gflops(problem, contender->median_ns),
         };
-        snprintf(row->kernel, sizeof row->kernel, "%s", kernel->name);
+        snprintf(row->kernel, sizeof row->kernel, "%s", name_of(contender));
         snprintf(row->params, sizeof row->params, "%s", contender->parameters);
         snprintf(row->why_not, sizeof row->why_not, "%s", contender->why_not);
         if (!contender->verified)
             continue;
         session->any_right = true;
-        row->percent_of_vendor = 100 * ratio(vendor, contender->median_ns);
-        if (kernel->number == 0)
+        row->call = session->calls[i];
+        if (!contender->kernel)
+            continue; /* a call's time is no kernel's */
+        /* A per cent across compute types says nothing. */
+        if (contender->compute == vendor_compute)
+            row->percent_of_vendor = 100 * ratio(vendor, contender->median_ns);
+        if (is_vendor(contender))
             continue; /* steps are counted on our own ladder */
         row->over_before = ratio(before, contender->median_ns);
         row->over_first = ratio(first, contender->median_ns);
@@ -335,6 +372,8 @@ static void time_calls(session *session, const lab_problem *problem)
 {
     for (int i = 0; session->options->calls && i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
+        if (!contender->kernel)
+            continue;
         show_progress(session, problem, "timing calls of", contender);
         if (contender->verified && lab_contender_time_calls(problem, contender) != RUNG_OK) {
             contender->verified = false;
@@ -343,11 +382,43 @@ static void time_calls(session *session, const lab_problem *problem)
     }
 }
 
+static void trace_call(session *session, const lab_problem *problem, const lab_call *call)
+{
+    char title[128];
+    if (!session->trace.out)
+        return;
+    snprintf(title, sizeof title, "%s %lld x %lld x %lld", rung_product_name(problem->product),
+             (long long)problem->m, (long long)problem->n, (long long)problem->k);
+    lab_call_trace(&session->trace, ++session->traced, title, call);
+}
+
+/* What the calls of rung_gemm consist of. */
+static void take_apart(session *session, const lab_problem *problem)
+{
+    rung_problem multiply = lab_problem_multiply(problem, false);
+    for (int i = 0; i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[i];
+        lab_call *call = &session->calls[i];
+        if (contender->kernel || !contender->verified)
+            continue;
+        show_progress(session, problem, "taking apart", contender);
+        if (lab_call_run(&session->caller, &multiply, call) == RUNG_OK) {
+            trace_call(session, problem, call);
+        } else {
+            contender->verified = false;
+            snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+        }
+        lab_call_free(call);
+    }
+}
+
 static int run_problem(session *session, sizes size, rung_product product)
 {
-    lab_problem problem = {.device = session->target.device, .queue = session->target.queue,
+    memset(session->calls, 0, sizeof session->calls);
+    lab_problem problem = {.context = session->target.context, .device = session->target.device, .queue = session->target.queue,
                            .product = product, .compute = session->compute, .m = size.m, .n = size.n,
                            .k = size.k, .batch = session->batch, .splits = session->splits,
+                           .carveout = session->carveout,
                            .epilogue = session->epilogue};
     int code = gather_contenders(session, product);
     if (code != LAB_GOOD)
@@ -356,6 +427,7 @@ static int run_problem(session *session, sizes size, rung_product product)
         verify_all(session, &problem);
         sample_all(session, &problem);
         time_calls(session, &problem);
+        take_apart(session, &problem);
     } else {
         for (int i = 0; i < session->contender_count; i++)
             snprintf(session->contenders[i].why_not, sizeof session->contenders[i].why_not, "%s",
@@ -445,6 +517,31 @@ static void print_calls(const session *session, const row *row)
            (long long)session->batch, calls, ratio(row->calls_wall_ns, row->batch_wall_ns));
 }
 
+/* The calls of rung_gemm among these rows, in parts. */
+static void print_parts(const row *rows, int count, lab_table *table)
+{
+    memset(table, 0, sizeof *table);
+    lab_table_add(table, 7, (const char *[]){"a call", "wall ms", "up", "kernel", "down", "packing",
+                                             "hidden"});
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        const lab_call *call = &rows[i].call;
+        char wall[32], up[32], kernel[32], down[32], host[32], hidden[32];
+        if (!rows[i].verified || call->wall_ns == 0)
+            continue;
+        write_time(call->wall_ns, wall, sizeof wall);
+        write_time(call->up_ns, up, sizeof up);
+        write_time(call->kernel_ns, kernel, sizeof kernel);
+        write_time(call->down_ns, down, sizeof down);
+        write_time(call->host_ns, host, sizeof host);
+        snprintf(hidden, sizeof hidden, "%.0f%%", call->hidden_percent);
+        lab_table_add(table, 7, (const char *[]){rows[i].kernel, wall, up, kernel, down, host, hidden});
+        any = true;
+    }
+    if (any)
+        lab_table_print(table, "lrrrrrr", stdout);
+}
+
 static void print_tables(const session *session)
 {
     const rung_device_info *device = rung_device_describe(session->target.device);
@@ -469,6 +566,7 @@ static void print_tables(const session *session)
         lab_table_print(table, "llrrrrrrrl", stdout);
         for (int i = start; i < end; i++)
             print_calls(session, &rows[i]);
+        print_parts(&rows[start], end - start, table);
     }
     free(table);
 }
@@ -542,6 +640,7 @@ static void print_row(lab_json *json, const session *session, const char *device
     lab_json_integer(json, "batch", session->batch);
     lab_json_integer(json, "splits", row->splits);
     lab_json_string(json, "compute", rung_compute_name(session->compute));
+    lab_json_string(json, "computed", rung_compute_name(row->compute));
     lab_json_string(json, "epilogue", epilogue);
     lab_json_true(json, "verified", row->verified);
     lab_json_string(json, "why_not", row->why_not);
@@ -554,8 +653,17 @@ static void print_row(lab_json *json, const session *session, const char *device
     add_ratio(json, "over_first", row->over_first);
     add_ratio(json, "percent_of_vendor", row->percent_of_vendor);
     lab_json_integer(json, "h2d_ns", row->h2d_ns);
-    lab_json_integer(json, "kernel_ns", row->median_ns);
+    lab_json_integer(json, "kernel_ns", row->call.wall_ns > 0 ? row->call.kernel_ns : row->median_ns);
     lab_json_integer(json, "d2h_ns", row->d2h_ns);
+    if (row->call.wall_ns > 0) {
+        const char *overlap = getenv("RUNG_OVERLAP");
+        lab_json_string(json, "overlap", overlap && *overlap ? overlap : "default");
+        lab_json_integer(json, "call_wall_ns", row->call.wall_ns);
+        lab_json_integer(json, "up_ns", row->call.up_ns);
+        lab_json_integer(json, "down_ns", row->call.down_ns);
+        lab_json_integer(json, "host_ns", row->call.host_ns);
+        lab_json_number(json, "hidden_percent", row->call.hidden_percent);
+    }
     if (row->calls_wall_ns > 0) {
         lab_json_integer(json, "batch_wall_ns", row->batch_wall_ns);
         lab_json_integer(json, "calls_wall_ns", row->calls_wall_ns);
@@ -578,6 +686,47 @@ static void print_json(const session *session)
     lab_json_end(&json, '}');
 }
 
+/* What only rung_gemm needs. */
+static int open_caller(session *session)
+{
+    const char *file = session->options->trace;
+    bool called = false;
+    for (int i = 0; i < session->kernel_count; i++)
+        called = called || !session->kernels[i];
+    if (file && !called)
+        return usage("--trace draws calls: say --kernels rung_gemm");
+    if (called && lab_caller_open(rung_device_describe(session->target.device)->name,
+                                  &session->caller) != RUNG_OK) {
+        fprintf(stderr, "rung: %s\n", rung_error_text());
+        return LAB_NOTHING;
+    }
+    if (!file)
+        return LAB_GOOD;
+    session->trace.out = fopen(file, "w");
+    if (!session->trace.out) {
+        fprintf(stderr, "rung: %s cannot be written\n", file);
+        return LAB_USAGE;
+    }
+    lab_json_begin(&session->trace, NULL, '{');
+    lab_json_begin(&session->trace, "traceEvents", '[');
+    return LAB_GOOD;
+}
+
+/* Closes the trace; false if it could not be written. */
+static bool close_trace(session *session)
+{
+    if (!session->trace.out)
+        return true;
+    lab_json_end(&session->trace, ']');
+    lab_json_end(&session->trace, '}');
+    bool good = !ferror(session->trace.out);
+    good = fclose(session->trace.out) == 0 && good;
+    session->trace.out = NULL;
+    if (!good)
+        fprintf(stderr, "rung: %s could not be written\n", session->options->trace);
+    return good;
+}
+
 static int bench(session *session)
 {
     int code = read_options(session);
@@ -586,7 +735,11 @@ static int bench(session *session)
     if (code == LAB_GOOD)
         code = find_kernels(session);
     if (code == LAB_GOOD)
+        code = open_caller(session);
+    if (code == LAB_GOOD)
         code = run_all(session);
+    if (!close_trace(session) && code == LAB_GOOD)
+        code = LAB_USAGE;
     if (code != LAB_GOOD)
         return code;
     if (session->options->json)
@@ -610,6 +763,7 @@ int lab_command_bench(const lab_options *options)
         session->rows = calloc(ROWS_MAX, sizeof *session->rows);
         if (session->contenders && session->rows)
             code = bench(session);
+        lab_caller_close(&session->caller);
         lab_target_close(&session->target);
         free(session->contenders);
         free(session->rows);

@@ -11,17 +11,51 @@
 /* The backends, each once, in the order of the device list. */
 enum { BACKENDS_MAX = 8 };
 
-static int find_backends(char names[BACKENDS_MAX][16])
+typedef struct backends {
+    char names[BACKENDS_MAX][16];
+    int  count;
+} backends;
+
+/* "opencl" and "opencl:1" are of backend opencl; NULL is of all. */
+static bool is_of_backend(const char *device, const char *backend)
+{
+    size_t length = device ? strcspn(device, ":") : 0;
+    return !device || (strlen(backend) == length && strncmp(device, backend, length) == 0);
+}
+
+static backends find_backends(const char *device)
 {
     rung_device_info infos[64];
     int64_t count = 0;
-    int found = 0;
+    backends found = {.count = 0};
     if (rung_device_list(NULL, infos, 64, &count) != RUNG_OK)
-        return 0;
-    for (int64_t i = 0; i < count && i < 64 && found < BACKENDS_MAX; i++)
-        if (found == 0 || strcmp(names[found - 1], infos[i].backend) != 0)
-            strcpy(names[found++], infos[i].backend);
+        return found;
+    for (int64_t i = 0; i < count && i < 64 && found.count < BACKENDS_MAX; i++)
+        if (is_of_backend(device, infos[i].backend) &&
+            (found.count == 0 || strcmp(found.names[found.count - 1], infos[i].backend) != 0))
+            strcpy(found.names[found.count++], infos[i].backend);
     return found;
+}
+
+/* All backends that run the same file, "opencl, cuda"; true if the kernel's own is the first
+ * of them, the one under which it is shown. The vendors' libraries are each their own. */
+static bool write_backends(const backends *backends, const rung_kernel_info *info, char *text,
+                           size_t capacity)
+{
+    size_t used = 0;
+    bool is_first = true;
+    for (int i = 0; i < backends->count; i++) {
+        rung_kernel *kernel;
+        bool own = strcmp(backends->names[i], info->backend) == 0;
+        if (!own && (info->number == 0 ||
+                     rung_kernel_find(NULL, backends->names[i], info->name, &kernel) != RUNG_OK ||
+                     strcmp(rung_kernel_describe(kernel)->source, info->source) != 0))
+            continue;
+        is_first = is_first && (used > 0 || own);
+        used += (size_t)snprintf(text + used, used < capacity ? capacity - used : 0, "%s%s", used ? ", " : "",
+                                 backends->names[i]);
+    }
+    return is_first;
 }
 
 static void write_parameter(const rung_parameter *parameter, char *text, size_t capacity)
@@ -56,9 +90,9 @@ static void write_abilities(const rung_kernel_info *info, char *text, size_t cap
 #undef X
 }
 
-static void add_row(lab_table *table, const rung_kernel_info *info)
+static void add_row(lab_table *table, const rung_kernel_info *info, const char *backends)
 {
-    lab_table_add(table, 4, (const char *[]){info->backend, info->name,
+    lab_table_add(table, 4, (const char *[]){backends, info->name,
                                              *info->defaults ? info->defaults : "-", info->summary});
 }
 
@@ -107,10 +141,10 @@ static void add_json(lab_json *json, const rung_kernel_info *info)
     lab_json_end(json, '}');
 }
 
-static void print_one(const rung_kernel_info *info)
+static void print_one(const rung_kernel_info *info, const char *backends)
 {
     char text[256];
-    printf("%s on %s: %s\n", info->name, info->backend, info->summary);
+    printf("%s on %s: %s\n", info->name, backends, info->summary);
     write_types(info, text, sizeof text);
     printf("  types       %s\n", text);
     printf("  compute     %s\n", rung_compute_name(info->compute));
@@ -130,43 +164,39 @@ static void print_one(const rung_kernel_info *info)
 }
 
 /* Shows the kernels of one backend, or the one that is named. */
-static int64_t show_backend(const char *backend, const lab_options *options, lab_json *json,
-                            lab_table *table)
+static int64_t show_backend(const backends *backends, int index, const lab_options *options,
+                            lab_json *json, lab_table *table)
 {
     rung_kernel *kernel;
+    const char *backend = backends->names[index];
+    char all[64] = "";
     int64_t shown = 0;
     if (options->argument) {
         if (rung_kernel_find(NULL, backend, options->argument, &kernel) != RUNG_OK)
             return 0;
         const rung_kernel_info *info = rung_kernel_describe(kernel);
+        bool is_first = write_backends(backends, info, all, sizeof all);
         if (options->json)
             add_json(json, info);
-        else if (options->source)
+        else if (options->source && is_first)
             fputs(info->source, stdout);
-        else
-            print_one(info);
+        else if (is_first)
+            print_one(info, all);
         return 1;
     }
     for (; rung_kernel_at(NULL, backend, shown, &kernel) == RUNG_OK; shown++) {
+        const rung_kernel_info *info = rung_kernel_describe(kernel);
         if (options->json)
-            add_json(json, rung_kernel_describe(kernel));
-        else
-            add_row(table, rung_kernel_describe(kernel));
+            add_json(json, info);
+        else if (write_backends(backends, info, all, sizeof all))
+            add_row(table, info, all);
     }
     return shown;
 }
 
-/* "opencl" and "opencl:1" are of backend opencl. */
-static bool is_of_backend(const char *device, const char *backend)
-{
-    size_t length = strcspn(device, ":");
-    return strlen(backend) == length && strncmp(device, backend, length) == 0;
-}
-
 int lab_command_kernels(const lab_options *options)
 {
-    char backends[BACKENDS_MAX][16];
-    int count = find_backends(backends);
+    const backends backends = find_backends(options->device);
     int64_t shown = 0;
     lab_json json = {.out = stdout};
     if (options->source && !options->argument) {
@@ -183,9 +213,8 @@ int lab_command_kernels(const lab_options *options)
     } else if (!options->argument) {
         lab_table_add(table, 4, (const char *[]){"backend", "kernel", "parameters", "idea"});
     }
-    for (int i = 0; i < count; i++)
-        if (!options->device || is_of_backend(options->device, backends[i]))
-            shown += show_backend(backends[i], options, &json, table);
+    for (int i = 0; i < backends.count; i++)
+        shown += show_backend(&backends, i, options, &json, table);
     if (options->json) {
         lab_json_end(&json, ']');
         lab_json_end(&json, '}');

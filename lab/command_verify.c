@@ -36,7 +36,7 @@ typedef struct session {
     const char        *kernels; /* the list that was given, NULL if none */
     unsigned           products; /* bits */
     rung_compute       compute;
-    int64_t            batch, splits, repeat; /* 0 where they are not given */
+    int64_t            batch, splits, repeat, carveout; /* 0 where they are not given */
     lab_epilogue       epilogue;
     uint64_t           seed;
     int64_t            every;
@@ -138,6 +138,8 @@ static int read_extras(session *session)
         return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
     if (!read_count(options->batch, &session->batch) || !read_count(options->splits, &session->splits))
         return usage("--batch and --splits are whole numbers");
+    if (!read_count(options->carveout, &session->carveout) || session->carveout > 100)
+        return usage("--carveout is a per cent, 1 to 100, or 0 for the driver's choice");
     if (options->scattered && !options->batch)
         return usage("--scattered is for the items of a --batch");
     if (!read_count(options->repeat, &session->repeat) || (options->repeat && !options->m))
@@ -382,6 +384,7 @@ static int run_contender(session *session, contender *contender)
         .context = session->target.context, .device = session->target.device, .queue = session->target.queue,
         .kernel = contender->kernel, .parameters = contender->parameters,
         .product = contender->product, .compute = session->compute, .seed = session->seed,
+        .carveout = session->carveout,
     };
     lab_case_list list = problems_of(session, contender);
     if (list.out_of_memory) {

@@ -16,6 +16,7 @@ typedef struct lab_subject {
     rung_product       product;
     rung_compute       compute;
     uint64_t           seed;
+    int64_t            carveout; /* see rung_plan_options */
 } lab_subject;
 
 typedef enum lab_outcome_kind { LAB_RIGHT, LAB_WRONG_RESULT, LAB_REFUSED, LAB_FAILED } lab_outcome_kind;

@@ -145,8 +145,7 @@ void lab_problem_destroy(lab_problem *problem)
 
 /* ---- A contender ---------------------------------------------------------------------------------- */
 
-/* The multiply, in memory or in buffers. */
-static rung_problem multiply_of(const lab_problem *problem, bool there)
+rung_problem lab_problem_multiply(const lab_problem *problem, bool there)
 {
     const lab_operand *a = &problem->a, *b = &problem->b, *c = &problem->c;
     rung_problem multiply = there ? rung_problem_of(a->there, b->there, c->there)
@@ -159,10 +158,29 @@ static rung_problem multiply_of(const lab_problem *problem, bool there)
     return multiply;
 }
 
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* rung_gemm, with all that a problem may have. */
+static rung_status run_call(const lab_problem *problem, int64_t *time)
+{
+    rung_problem multiply = lab_problem_multiply(problem, false);
+    int64_t started = now();
+    rung_status status = rung_multiply(problem->context, &multiply);
+    *time = now() - started;
+    return status;
+}
+
 static rung_status run_once(const lab_problem *problem, lab_contender *contender, int64_t *time)
 {
     rung_event *event;
-    rung_problem multiply = multiply_of(problem, true);
+    rung_problem multiply = lab_problem_multiply(problem, true);
+    if (!contender->kernel)
+        return run_call(problem, time);
     rung_status status = rung_event_create(problem->device, &event);
     if (status == RUNG_OK)
         status = rung_plan_run(contender->plan, problem->queue, &multiply,
@@ -180,7 +198,7 @@ static rung_status run_judged(const lab_problem *problem, lab_contender *contend
     rung_status status = send(problem, &problem->c, NULL);
     if (status == RUNG_OK)
         status = run_once(problem, contender, &contender->first_ns);
-    if (status == RUNG_OK)
+    if (status == RUNG_OK && contender->kernel)
         status = fetch_c(problem, NULL);
     if (status == RUNG_OK)
         status = rung_queue_finish(problem->queue);
@@ -190,14 +208,18 @@ static rung_status run_judged(const lab_problem *problem, lab_contender *contend
 /* The plan, and the workspace it wants. */
 static rung_status make_plan(const lab_problem *problem, lab_contender *contender)
 {
-    rung_problem multiply = multiply_of(problem, true);
-    rung_plan_options options = {contender->kernel, contender->asked, problem->splits, LAB_WORKSPACE_MAX, 0};
+    rung_problem multiply = lab_problem_multiply(problem, true);
+    rung_plan_options options = {contender->kernel, contender->asked, problem->splits, LAB_WORKSPACE_MAX,
+                                 problem->carveout};
+    if (!contender->kernel)
+        return RUNG_OK; /* it makes its own */
     rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
     if (status != RUNG_OK)
         return status;
     const rung_plan_info *info = rung_plan_describe(contender->plan);
     snprintf(contender->parameters, sizeof contender->parameters, "%s", info->parameters);
     contender->splits = info->splits;
+    contender->compute = info->compute;
     return info->workspace > 0
                ? rung_buffer_create(problem->device, info->workspace, &contender->workspace)
                : RUNG_OK;
@@ -205,7 +227,7 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
 
 void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
 {
-    rung_problem here = multiply_of(problem, false);
+    rung_problem here = lab_problem_multiply(problem, false);
     int64_t unused;
     rung_status status = make_plan(problem, contender);
     if (status == RUNG_OK)
@@ -234,17 +256,10 @@ rung_status lab_contender_sample(const lab_problem *problem, lab_contender *cont
     return RUNG_OK;
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Every item by a plan for one, all on the same queue. */
 static rung_status run_calls(const lab_problem *problem, rung_plan *plan, int64_t *time)
 {
-    rung_problem all = multiply_of(problem, true), one = all;
+    rung_problem all = lab_problem_multiply(problem, true), one = all;
     int64_t started = now();
     rung_status status = RUNG_OK;
     one.batch = 1;
@@ -261,7 +276,7 @@ static rung_status run_calls(const lab_problem *problem, rung_plan *plan, int64_
 
 static rung_status run_batch(const lab_problem *problem, const lab_contender *contender, int64_t *time)
 {
-    rung_problem all = multiply_of(problem, true);
+    rung_problem all = lab_problem_multiply(problem, true);
     int64_t started = now();
     rung_status status = rung_plan_run(contender->plan, problem->queue, &all,
                                        &(rung_run_options){.workspace = contender->workspace});
@@ -272,9 +287,9 @@ static rung_status run_batch(const lab_problem *problem, const lab_contender *co
 
 rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *contender)
 {
-    rung_problem one = multiply_of(problem, true);
+    rung_problem one = lab_problem_multiply(problem, true);
     rung_plan *plan;
-    rung_plan_options options = {contender->kernel, contender->parameters, 1, 0, 0};
+    rung_plan_options options = {contender->kernel, contender->parameters, 1, 0, problem->carveout};
     int64_t calls[CALLS], batches[CALLS];
     one.batch = 1;
     rung_status status = rung_plan_create(problem->device, &one, &options, &plan);

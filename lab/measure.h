@@ -19,24 +19,27 @@ typedef struct lab_operand {
 /* What is measured. The lab runs C = A B, or a batch of it, with small whole numbers, so
  * that every result can be judged exactly. */
 typedef struct lab_problem {
+    rung_context *context; /* whose device of rung_gemm is `device` too */
     rung_device *device;
     rung_queue  *queue;
     rung_product product;
     rung_compute compute;
-    int64_t      m, n, k, batch, splits;
+    int64_t      m, n, k, batch, splits, carveout;
     lab_epilogue epilogue;
     lab_operand  a, b, c, bias, residual;
     int64_t      h2d_ns, d2h_ns;      /* medians of a few copies */
 } lab_problem;
 
-/* A kernel with parameters on that problem, and what came of it. */
+/* A kernel with parameters on that problem, and what came of it. rung_gemm is one too: its
+ * times are those of whole calls on matrices in memory. */
 typedef struct lab_contender {
-    const rung_kernel *kernel;
+    const rung_kernel *kernel;                      /* NULL: rung_gemm */
     char               asked[LAB_PARAMETERS_TEXT];  /* as given */
     char               parameters[256];             /* all of them, once it ran */
     rung_plan         *plan;
     rung_buffer       *workspace;
     int64_t            splits;       /* of k, once it ran */
+    rung_compute       compute;      /* how it forms products, once it ran */
     bool               verified;
     char               why_not[512]; /* skipped or wrong, if not verified */
     int64_t            first_ns;     /* the run that was verified */
@@ -46,6 +49,9 @@ typedef struct lab_contender {
     int64_t            median_ns, min_ns, ci95_ns; /* ci95: half of the interval's width */
     int64_t            batch_wall_ns, calls_wall_ns; /* if its calls were timed, else 0 */
 } lab_contender;
+
+/* The multiply, in memory or in buffers. */
+rung_problem lab_problem_multiply(const lab_problem *problem, bool there);
 
 /* Makes the matrices, brings them to the device and times that. */
 rung_status lab_problem_create(lab_problem *problem);

@@ -293,7 +293,13 @@ RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 
 /* Multiplies matrices in memory and returns when C is there. It runs on the
  * context's own device (see rung_context_options), copying to it and back where
- * it has memory of its own. The context may be NULL: the default one. */
+ * it has memory of its own. The context may be NULL: the default one.
+ *
+ * Where there is much to copy, C is cut into panels, of rows, of columns or of a batch's
+ * items, so that one is copied while another is computed. The environment's RUNG_OVERLAP,
+ * read when the context is made, says from how many bytes of operands on: 32 MiB unless
+ * it is set, never if it is 0. Small panels may be summed by another kernel than the whole
+ * would have been, within the same bounds. */
 RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b,
                                double beta, rung_matrix c);
 
@@ -311,6 +317,20 @@ typedef void (*rung_release_function)(void *user, void *memory);
 /* Gets one line of the log, without a newline. */
 typedef void (*rung_log_function)(void *user, const char *line);
 
+/* A piece of work of rung_gemm or rung_multiply: "A up" to the device and "C down" from
+ * it, "pack" and "unpack" in this process's memory, or a kernel by its name. */
+typedef struct rung_span {
+    const char *name;       /* until the function returns */
+    int64_t     queue;      /* 0, 1 or 2; -1: this process */
+    int64_t     start, end; /* nanoseconds from the call's start */
+    int64_t     bytes;      /* that were copied, 0 for a kernel */
+} rung_span;
+
+/* Gets one span. It is called for each of a call's, in no order of time, by the thread
+ * that made the call, after the work and before the call returns; a call that failed
+ * tells none. */
+typedef void (*rung_span_function)(void *user, const rung_span *span);
+
 /* All zero is the default. */
 typedef struct rung_context_options {
     const char            *device;   /* for rung_gemm; NULL: $RUNG_DEVICE, else "cpu" */
@@ -320,6 +340,8 @@ typedef struct rung_context_options {
     rung_allocate_function allocate; /* NULL: the C library's; else both */
     rung_release_function  release;
     void                  *memory_user;
+    rung_span_function     span;     /* NULL: nothing is timed for it */
+    void                  *span_user;
 } rung_context_options;
 
 /* A context owns devices, compiled code and the log. NULL stands for the default

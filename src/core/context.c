@@ -79,6 +79,19 @@ static int verbose_level(int asked)
     return *environment >= '0' && *environment <= '9' ? atoi(environment) : 1; /* "yes" is yes */
 }
 
+/* Operands that take less than a few milliseconds to move are not worth cutting. */
+static const int64_t overlap_default = (int64_t)32 << 20;
+
+static int64_t overlap_asked_for(void)
+{
+    const char *environment = getenv("RUNG_OVERLAP");
+    char *end;
+    if (!environment || !*environment)
+        return overlap_default;
+    long long bytes = strtoll(environment, &end, 10);
+    return *end || bytes < 0 ? overlap_default : bytes;
+}
+
 static const char *device_asked_for(const char *asked)
 {
     const char *environment = getenv("RUNG_DEVICE");
@@ -104,6 +117,9 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
         .allocate = options->allocate ? options->allocate : library_allocate,
         .release = options->release ? options->release : library_release,
         .memory_user = options->memory_user,
+        .span = options->span,
+        .span_user = options->span_user,
+        .overlap = overlap_asked_for(),
     };
     const char *device = device_asked_for(options->device);
     if (strlen(device) >= sizeof start.device_name)
@@ -156,12 +172,14 @@ static void destroy_backend(rung_context *context, int index)
 }
 
 static void destroy_queues(rung_queue *queue);
+static void free_staging(rung_device *device, const rungi_staging *staging);
 
 void rungi_context_release(rung_context *context)
 {
     if (atomic_fetch_sub(&context->references, 1) != 1)
         return;
     destroy_queues(context->idle);
+    free_staging(context->device, &context->staging);
     rung_device_close(context->device);
     for (int i = 0; rungi_backends[i]; i++)
         destroy_backend(context, i);
@@ -276,15 +294,19 @@ static void destroy_queues(rung_queue *queue)
 void rungi_context_forget_device(rung_context *context, rung_device *device)
 {
     rung_queue *idle = NULL;
+    rungi_staging staging = {0};
     pthread_mutex_lock(&context->lock);
     bool ours = context->device == device;
     if (ours) {
         context->device = NULL;
         idle = context->idle;
         context->idle = NULL;
+        staging = context->staging;
+        context->staging = (rungi_staging){0};
     }
     pthread_mutex_unlock(&context->lock);
     destroy_queues(idle);
+    free_staging(device, &staging);
     if (ours)
         rung_device_close(device);
 }
@@ -311,4 +333,55 @@ void rungi_context_give_queue(rung_context *context, rung_queue *queue)
     pthread_mutex_unlock(&context->lock);
     if (!ours)
         rung_queue_destroy(queue);
+}
+
+/* ---- Pinned memory of rung_gemm --------------------------------------------------------- */
+
+/* More than this is given back after the call. */
+static const int64_t staging_kept = (int64_t)64 << 20;
+
+static void free_staging(rung_device *device, const rungi_staging *staging)
+{
+    if (staging->memory)
+        device->ops->host_release(device, staging->memory, staging->handle);
+}
+
+bool rungi_context_take_staging(rung_context *context, rung_device *device, int64_t bytes,
+                                rungi_staging *staging)
+{
+    rungi_error before;
+    *staging = (rungi_staging){0};
+    if (!device->ops->host_allocate || bytes == 0)
+        return false;
+    pthread_mutex_lock(&context->lock);
+    if (context->device == device && context->staging.bytes >= bytes) {
+        *staging = context->staging;
+        context->staging = (rungi_staging){0};
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (staging->memory)
+        return true;
+    rungi_error_save(&before);
+    rung_status status = device->ops->host_allocate(device, bytes, &staging->memory, &staging->handle);
+    if (status == RUNG_OK) {
+        staging->bytes = bytes;
+        return true;
+    }
+    rungi_error_restore(&before);
+    *staging = (rungi_staging){0};
+    return false;
+}
+
+void rungi_context_give_staging(rung_context *context, rung_device *device,
+                                const rungi_staging *staging)
+{
+    rungi_staging free_now = *staging;
+    pthread_mutex_lock(&context->lock);
+    if (context->device == device && staging->bytes <= staging_kept &&
+        staging->bytes > context->staging.bytes) {
+        free_now = context->staging;
+        context->staging = *staging;
+    }
+    pthread_mutex_unlock(&context->lock);
+    free_staging(device, &free_now);
 }

@@ -13,6 +13,12 @@
 
 enum { RUNGI_BACKENDS_MAX = 8 };
 
+/* Pinned memory of a device. */
+typedef struct rungi_staging {
+    void   *memory, *handle; /* NULL: none */
+    int64_t bytes;
+} rungi_staging;
+
 struct rung_context {
     atomic_int             references;
     rung_log_function      log;
@@ -21,6 +27,9 @@ struct rung_context {
     rung_allocate_function allocate;
     rung_release_function  release;
     void                  *memory_user;
+    rung_span_function     span;
+    void                  *span_user;
+    int64_t                overlap; /* bytes from which a multiply is cut; 0: never */
     char                   device_name[64]; /* of rung_gemm */
 
     /* Under the lock: made at first use, unmade with the context. */
@@ -34,6 +43,7 @@ struct rung_context {
     } backends[RUNGI_BACKENDS_MAX];
     rung_device *device; /* of rung_gemm; does not hold the context in turn */
     rung_queue  *idle;   /* queues of that device, between calls */
+    rungi_staging staging; /* and its pinned memory, which takes long to get */
 };
 
 /* NULL becomes the default context, made now if need be; NULL if that failed. */
@@ -68,5 +78,12 @@ void        rungi_context_forget_device(rung_context *context, rung_device *devi
 rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
                                      rung_queue **queue);
 void        rungi_context_give_queue(rung_context *context, rung_queue *queue);
+
+/* At least so many bytes of pinned memory of that device for one call, and back. False if
+ * there is none; that is no failure, and the last failure's sentence stays. */
+bool rungi_context_take_staging(rung_context *context, rung_device *device, int64_t bytes,
+                                rungi_staging *staging);
+void rungi_context_give_staging(rung_context *context, rung_device *device,
+                                const rungi_staging *staging);
 
 #endif /* RUNGI_CONTEXT_H */

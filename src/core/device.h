@@ -27,6 +27,10 @@ typedef struct rungi_device_ops {
     rung_status (*event_create)(rung_device *device, void *native, rung_event **event);
     rung_status (*event_wait)(rung_event *event);
     rung_status (*event_time)(rung_event *event, int64_t *nanoseconds);
+    /* When its work started and ended, in nanoseconds from the end of origin's; both are
+     * done. NULL where a device cannot tell. */
+    rung_status (*event_span)(rung_event *event, const rung_event *origin, int64_t *start,
+                              int64_t *end);
     bool (*event_is_done)(rung_event *event);
     /* Both then stand for the same piece of work. */
     rung_status (*event_copy)(const rung_event *from, rung_event *to);
@@ -35,12 +39,20 @@ typedef struct rungi_device_ops {
 
     rung_status (*buffer_create)(rung_device *device, void *native, int64_t offset, int64_t bytes,
                                  rung_buffer **buffer);
+    /* Memory that is taken and freed in that queue's order; it is destroyed after the
+     * queue was finished. NULL where that is no different. */
+    rung_status (*buffer_create_on)(rung_queue *queue, int64_t bytes, rung_buffer **buffer);
     void (*buffer_destroy)(rung_buffer *buffer);
     void *(*buffer_native)(const rung_buffer *buffer);
     rung_status (*buffer_write)(rung_queue *queue, rung_buffer *buffer, int64_t offset,
                                 int64_t bytes, const void *from, const rung_run_options *options);
     rung_status (*buffer_read)(rung_queue *queue, rung_buffer *buffer, int64_t offset,
                                int64_t bytes, void *to, const rung_run_options *options);
+
+    /* Memory of this process that the device copies from and to by itself, while the
+     * processor does something else. NULL where there is none. */
+    rung_status (*host_allocate)(rung_device *device, int64_t bytes, void **memory, void **handle);
+    void (*host_release)(rung_device *device, void *memory, void *handle);
 
     /* Fills plan->info but for kernel, parameters and refused. RUNG_UNSUPPORTED and
      * RUNG_COMPILE pass an open choice on to the next kernel. */
@@ -89,6 +101,10 @@ struct rung_buffer {
 void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
                        const rungi_device_ops *ops);
 rung_device *rungi_device_retain(rung_device *device);
+
+/* A buffer for work on that queue and on those that wait for it, destroyed after all of
+ * them were finished. */
+rung_status rungi_buffer_create_on(rung_queue *queue, int64_t bytes, rung_buffer **buffer);
 
 /* Backs rung_device_open; `hold` is false for the context's own device. */
 rung_status rungi_device_open(rung_context *context, const char *name, bool hold,

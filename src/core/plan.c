@@ -199,11 +199,8 @@ static rung_matrix form_of(rung_matrix matrix)
 static rung_problem problem_form(const rung_problem *problem)
 {
     rung_problem form = rungi_problem_settled(problem);
-    form.a = form_of(form.a);
-    form.b = form_of(form.b);
-    form.c = form_of(form.c);
-    form.epilogue.bias = form_of(form.epilogue.bias);
-    form.epilogue.residual = form_of(form.epilogue.residual);
+    for (int i = 0; i < RUNGI_OPERANDS; i++)
+        *rungi_problem_place(&form, i) = form_of(*rungi_problem_view(&form, i));
     return form;
 }
 
@@ -320,15 +317,9 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     if (!rungi_problem_same_form(&plan->problem, settled))
         return rungi_fail(RUNG_INVALID, "the problem has other types, sizes, strides, items or another "
                           "epilogue than the one the plan was made for");
-    rung_status status = check_view(plan->device, "A", &problem->a);
-    if (status == RUNG_OK)
-        status = check_view(plan->device, "B", &problem->b);
-    if (status == RUNG_OK)
-        status = check_view(plan->device, "C", &problem->c);
-    if (status == RUNG_OK)
-        status = check_view(plan->device, "the bias", &problem->epilogue.bias);
-    if (status == RUNG_OK)
-        status = check_view(plan->device, "the residual", &problem->epilogue.residual);
+    rung_status status = RUNG_OK;
+    for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
+        status = check_view(plan->device, rungi_operand_name(i), rungi_problem_view(problem, i));
     if (status == RUNG_OK)
         status = rung_problem_check(problem);
     if (status != RUNG_OK)

@@ -14,6 +14,30 @@ rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c)
     return (rung_problem){.alpha = 1.0, .a = a, .b = b, .beta = 0.0, .c = c, .batch = 1};
 }
 
+rung_matrix *rungi_problem_place(rung_problem *problem, rungi_operand operand)
+{
+    switch (operand) {
+    case RUNGI_A: return &problem->a;
+    case RUNGI_B: return &problem->b;
+    case RUNGI_C: return &problem->c;
+    case RUNGI_BIAS: return &problem->epilogue.bias;
+    case RUNGI_RESIDUAL: return &problem->epilogue.residual;
+    case RUNGI_OPERANDS: break;
+    }
+    return NULL;
+}
+
+const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand operand)
+{
+    return rungi_problem_place((rung_problem *)(uintptr_t)problem, operand);
+}
+
+const char *rungi_operand_name(rungi_operand operand)
+{
+    static const char *const names[] = {"A", "B", "C", "the bias", "the residual"};
+    return names[operand];
+}
+
 /* ---- Overlap ---------------------------------------------------------------- */
 
 static int64_t greatest_common_divisor(int64_t x, int64_t y)
@@ -434,12 +458,11 @@ static bool same_form(const rung_matrix *x, const rung_matrix *y, int64_t batch)
 
 bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y)
 {
-    int64_t batch = x->batch;
-    return batch == y->batch && x->compute == y->compute && same_form(&x->a, &y->a, batch) &&
-           same_form(&x->b, &y->b, batch) && same_form(&x->c, &y->c, batch) &&
-           x->epilogue.activation == y->epilogue.activation &&
-           same_form(&x->epilogue.bias, &y->epilogue.bias, batch) &&
-           same_form(&x->epilogue.residual, &y->epilogue.residual, batch);
+    for (int i = 0; i < RUNGI_OPERANDS; i++)
+        if (!same_form(rungi_problem_view(x, i), rungi_problem_view(y, i), x->batch))
+            return false;
+    return x->batch == y->batch && x->compute == y->compute &&
+           x->epilogue.activation == y->epilogue.activation;
 }
 
 /* ---- Memory --------------------------------------------------------------------- */
@@ -487,31 +510,25 @@ static rung_status check_place(const char *name, const rung_matrix *matrix, int6
 rung_status rungi_problem_check_memory(const rung_problem *problem)
 {
     const rung_matrix *c = &problem->c;
-    const struct {
-        const char        *name;
-        const rung_matrix *view;
-    } read[] = {{"A", &problem->a}, {"B", &problem->b}, {"the bias", &problem->epilogue.bias},
-                {"the residual", &problem->epilogue.residual}};
-    rung_status status = check_place("C", c, problem->batch, true);
-    for (int i = 0; status == RUNG_OK && i < 4; i++)
-        status = check_place(read[i].name, read[i].view, problem->batch, false);
+    rung_status status = RUNG_OK;
+    for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
+        status = check_place(rungi_operand_name(i), rungi_problem_view(problem, i), problem->batch,
+                             i == RUNGI_C);
     if (status != RUNG_OK)
         return status;
     if (c->batch_offsets && !rungi_matrix_is_empty(c) && scattered_items_meet(c, problem->batch))
         return rungi_fail(RUNG_OVERLAP, "two items of C overlap; give each memory of its own");
-    for (int i = 0; i < 4; i++)
-        if (rungi_batches_overlap(c, read[i].view, problem->batch))
+    for (int i = 0; i < RUNGI_OPERANDS; i++)
+        if (i != RUNGI_C && rungi_batches_overlap(c, rungi_problem_view(problem, i), problem->batch))
             return rungi_fail(RUNG_OVERLAP, "C overlaps %s; multiply into another matrix and copy it",
-                              read[i].name);
+                              rungi_operand_name(i));
     return RUNG_OK;
 }
 
 bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer, int64_t bytes)
 {
-    const rung_matrix *views[] = {&problem->a, &problem->b, &problem->c, &problem->epilogue.bias,
-                                  &problem->epilogue.residual};
-    for (int i = 0; i < 5; i++) {
-        const rung_matrix *view = views[i];
+    for (int i = 0; i < RUNGI_OPERANDS; i++) {
+        const rung_matrix *view = rungi_problem_view(problem, i);
         int64_t span;
         if (rungi_matrix_is_empty(view) || !view->buffer || view->buffer->space != buffer->space ||
             !rungi_matrix_batch_span(view, problem->batch, &span))

@@ -7,6 +7,17 @@
 
 #include "rung/rung.h"
 
+/* The views of a problem, for whoever does the same with each. */
+typedef enum rungi_operand {
+    RUNGI_A, RUNGI_B, RUNGI_C, RUNGI_BIAS, RUNGI_RESIDUAL, RUNGI_OPERANDS
+} rungi_operand;
+
+rung_matrix       *rungi_problem_place(rung_problem *problem, rungi_operand operand);
+const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand operand);
+
+/* "A" or "the bias", for sentences. */
+const char *rungi_operand_name(rungi_operand operand);
+
 /* The form of a problem: types, sizes, strides, batch and epilogue, without its
  * memory. */
 rung_status rungi_problem_check_form(const rung_problem *problem);

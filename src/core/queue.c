@@ -121,8 +121,9 @@ void *rung_event_native(const rung_event *event)
 
 /* ---- Buffers ------------------------------------------------------------------------- */
 
-static rung_status make_buffer(rung_device *device, void *native, int64_t offset, int64_t bytes,
-                               rung_buffer **buffer)
+/* On the queue if one is given, else on the device. */
+static rung_status make_buffer(rung_device *device, rung_queue *queue, void *native, int64_t offset,
+                               int64_t bytes, rung_buffer **buffer)
 {
     int64_t end;
     if (offset < 0 || bytes < 0 || !rungi_add(offset, bytes, &end))
@@ -131,7 +132,9 @@ static rung_status make_buffer(rung_device *device, void *native, int64_t offset
     if ((uint64_t)end > PTRDIFF_MAX)
         return rungi_fail(RUNG_TOO_LARGE, "a buffer of %lld bytes does not fit the address space",
                           (long long)bytes);
-    rung_status status = device->ops->buffer_create(device, native, offset, bytes, buffer);
+    rung_status status = queue && device->ops->buffer_create_on
+                             ? device->ops->buffer_create_on(queue, bytes, buffer)
+                             : device->ops->buffer_create(device, native, offset, bytes, buffer);
     if (status != RUNG_OK)
         return status;
     (*buffer)->device = rungi_device_retain(device);
@@ -146,7 +149,13 @@ rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer *
         *buffer = NULL;
     if (!device || !buffer)
         return rungi_fail(RUNG_INVALID, "rung_buffer_create needs a device and a place for the buffer");
-    return make_buffer(device, NULL, 0, bytes, buffer);
+    return make_buffer(device, NULL, NULL, 0, bytes, buffer);
+}
+
+rung_status rungi_buffer_create_on(rung_queue *queue, int64_t bytes, rung_buffer **buffer)
+{
+    *buffer = NULL;
+    return make_buffer(queue->device, queue, NULL, 0, bytes, buffer);
 }
 
 rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, int64_t bytes,
@@ -157,7 +166,7 @@ rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, 
     if (!device || !native || !buffer)
         return rungi_fail(RUNG_INVALID, "rung_buffer_wrap needs a device, memory to wrap and a place "
                           "for the buffer");
-    return make_buffer(device, native, offset, bytes, buffer);
+    return make_buffer(device, NULL, native, offset, bytes, buffer);
 }
 
 void rung_buffer_destroy(rung_buffer *buffer)

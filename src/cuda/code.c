@@ -119,7 +119,7 @@ static const rungi_nvrtc *compiler_of(rungi_cuda_device *device)
     rungi_cuda_state *state = device->state;
     pthread_mutex_lock(&state->lock);
     if (!state->looked_for_nvrtc)
-        rungi_nvrtc_load(&state->nvrtc, state->cu.version);
+        rungi_nvrtc_load(&state->nvrtc, state->cu.version, device->architecture);
     state->looked_for_nvrtc = true;
     pthread_mutex_unlock(&state->lock);
     return state->nvrtc.library ? &state->nvrtc : NULL;

@@ -171,15 +171,19 @@ static const rungi_device_ops ops = {
     .event_create = rungi_cuda_event_create,
     .event_wait = rungi_cuda_event_wait,
     .event_time = rungi_cuda_event_time,
+    .event_span = rungi_cuda_event_span,
     .event_is_done = rungi_cuda_event_is_done,
     .event_copy = rungi_cuda_event_copy,
     .event_destroy = rungi_cuda_event_destroy,
     .event_native = rungi_cuda_event_native,
     .buffer_create = rungi_cuda_buffer_create,
+    .buffer_create_on = rungi_cuda_buffer_create_on,
     .buffer_destroy = rungi_cuda_buffer_destroy,
     .buffer_native = rungi_cuda_buffer_native,
     .buffer_write = rungi_cuda_buffer_write,
     .buffer_read = rungi_cuda_buffer_read,
+    .host_allocate = rungi_cuda_host_allocate,
+    .host_release = rungi_cuda_host_release,
     .plan_create = rungi_cuda_plan_create,
     .plan_run = rungi_cuda_plan_run,
     .plan_destroy = rungi_cuda_plan_destroy,
@@ -350,10 +354,10 @@ static void list_parts(rungi_part_list *list)
     int version = rungi_cu_load(&cu) == RUNG_OK ? cu.version : ANY_DRIVER;
     rungi_error_restore(&before);
     describe_images(found, sizeof found);
-    rungi_part_list_add(list, "compiled kernels", "kernels at their defaults run without a compiler",
+    rungi_part_list_add(list, "compiled kernels", "kernels at their defaults, without a compiler",
                         "build the library with libnvrtc.so.12 (-DRUNG_NVRTC=...)", found);
     *found = '\0';
-    if (rungi_nvrtc_load(&nvrtc, version)) {
+    if (rungi_nvrtc_load(&nvrtc, version, INT32_MAX)) {
         rungi_cuda_where(&nvrtc.version, path, sizeof path);
         snprintf(found, sizeof found, "%d.%d, %s", nvrtc.major, nvrtc.minor, path);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* images.c - the images themselves, as make_images left them in RUNG_IMAGES, a folder; where
+/* images.c - the images themselves, as make_images left them in a folder; where
  * the build had no NVRTC no_images.c takes its place. */
 #include "cuda/images.h"
 
@@ -10,7 +10,7 @@ __asm__(".pushsection .rodata\n"
         ".hidden rungi_cuda_image_data\n"
         ".type rungi_cuda_image_data, %object\n"
         "rungi_cuda_image_data:\n"
-        ".incbin \"" RUNG_IMAGES "/images.bin\"\n"
+        ".incbin \"" RUNG_IMAGES_FOLDER "/images.bin\"\n"
         ".byte 0\n"
         ".size rungi_cuda_image_data, . - rungi_cuda_image_data\n"
         ".popsection\n");

@@ -128,20 +128,45 @@ static void add_job(maker *maker, const line *line, int product, int architectur
     maker->jobs[maker->count++] = job;
 }
 
+/* NVRTC 12.9 knows all of the list; an older or a newer one makes what it can. */
+static bool is_known(const maker *maker, int architecture)
+{
+    return rungi_nvrtc_architecture(&maker->nvrtc, architecture) == architecture;
+}
+
+static void tell_unknown(const maker *maker)
+{
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
+        if (!is_known(maker, architectures[i]))
+            printf("NVRTC %d.%d does not know sm_%d: no images for it\n", maker->nvrtc.major,
+                   maker->nvrtc.minor, architectures[i]);
+}
+
 static void list_jobs(maker *maker)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
             if (!(lines[i].products & 1u << product))
                 continue;
-            if (lines[i].ptx != CUBINS)
+            if (lines[i].ptx != CUBINS && is_known(maker, lines[i].ptx))
                 add_job(maker, &lines[i], product, lines[i].ptx);
             for (size_t j = 0; lines[i].ptx == CUBINS && j < sizeof architectures / sizeof *architectures; j++)
-                add_job(maker, &lines[i], product, architectures[j]);
+                if (is_known(maker, architectures[j]))
+                    add_job(maker, &lines[i], product, architectures[j]);
         }
 }
 
 /* ---- Making ----------------------------------------------------------------------------------------- */
+
+/* Blanks out hints to the driver's compiler that are newer than that version: which bytes
+ * of a load are used. */
+static void remove_hints(char *ptx)
+{
+    static const char hint[] = ".pragma \"used_bytes_mask";
+    for (char *at = strstr(ptx, hint); at; at = strstr(at, hint))
+        while (*at && *at != '\n')
+            *at++ = ' ';
+}
 
 /* Says the version that is needed and not that of the compiler. */
 static void lower_version(char *ptx)
@@ -153,6 +178,7 @@ static void lower_version(char *ptx)
     if (major > PTX_MAJOR || (major == PTX_MAJOR && minor > PTX_MINOR)) {
         snprintf(text, sizeof text, "%d.%d", PTX_MAJOR, PTX_MINOR);
         memcpy(at + strlen(".version "), text, 3);
+        remove_hints(at);
     }
 }
 
@@ -277,7 +303,7 @@ static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME]
         stop(name);
     rungi_nvrtc_job work = {job->kernel->info.file, source, strchr(name, ' ') + 1, job->architecture,
                             job->to_ptx};
-    const char *key[] = {source, work.defines, compiler, target, "packed"};
+    const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
     code = rungi_cache_read(maker->context, maker->cache, key, 5, bytes);
     if (!code || *bytes <= sizeof *plain) {
         code = make_packed(maker, &work, bytes, plain);
@@ -353,6 +379,7 @@ int main(int argc, char **argv)
             RUNG_OK)
         stop("reduce.cu");
     list_jobs(&maker);
+    tell_unknown(&maker);
     make_ahead(&maker, argc > 4 ? atoi(argv[4]) : (int)sysconf(_SC_NPROCESSORS_ONLN));
     write_all(&maker, argv[3]);
     rung_kernel_destroy(maker.reduce);

@@ -27,14 +27,6 @@ bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library)
     return all;
 }
 
-bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version)
-{
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (libraries[i].major <= driver_version / 1000 &&
-            rungi_nvrtc_load_from(nvrtc, rungi_cuda_open_library(libraries[i].name)))
-            return true;
-    return false;
-}
 
 int rungi_nvrtc_architecture(const rungi_nvrtc *nvrtc, int architecture)
 {
@@ -46,6 +38,22 @@ int rungi_nvrtc_architecture(const rungi_nvrtc *nvrtc, int architecture)
         if (known[i] <= architecture && known[i] > best)
             best = known[i];
     return best;
+}
+
+bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture)
+{
+    rungi_nvrtc found;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        if (libraries[i].major > driver_version / 1000 ||
+            !rungi_nvrtc_load_from(&found, rungi_cuda_open_library(libraries[i].name)))
+            continue;
+        bool is_first = !nvrtc->library, knows = rungi_nvrtc_architecture(&found, architecture) != 0;
+        if (is_first || knows)
+            *nvrtc = found;
+        if (knows)
+            break;
+    }
+    return nvrtc->library != NULL;
 }
 
 /* "-DA=1 -DB=2" as options of their own. */

@@ -33,8 +33,9 @@ typedef struct rungi_nvrtc {
 #undef X
 } rungi_nvrtc;
 
-/* The newest that makes code for a driver of this CUDA version; false if there is none. */
-bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version);
+/* The newest that makes code for a driver of this CUDA version and, if one has it, for this
+ * architecture, which versions from 13 on may be too new for; false if there is none. */
+bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture);
 
 /* The same from one library. */
 bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library);

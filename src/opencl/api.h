@@ -19,6 +19,7 @@
     X(CreateCommandQueue) X(RetainCommandQueue) X(ReleaseCommandQueue) X(GetCommandQueueInfo)     \
     X(CreateBuffer) X(RetainMemObject) X(ReleaseMemObject) X(GetMemObjectInfo)                    \
     X(EnqueueReadBuffer) X(EnqueueWriteBuffer) X(EnqueueMarkerWithWaitList)                       \
+    X(EnqueueMapBuffer) X(EnqueueUnmapMemObject)                                                  \
     X(CreateProgramWithSource) X(BuildProgram) X(GetProgramBuildInfo) X(ReleaseProgram)           \
     X(CreateKernel) X(SetKernelArg) X(GetKernelInfo) X(GetKernelWorkGroupInfo) X(ReleaseKernel)   \
     X(EnqueueNDRangeKernel) X(Flush) X(Finish) X(WaitForEvents)                                   \

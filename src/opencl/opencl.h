@@ -66,6 +66,8 @@ rung_status rungi_opencl_event_create(rung_device *device, void *native, rung_ev
 rung_status rungi_opencl_event_wait(rung_event *event);
 bool        rungi_opencl_event_is_done(rung_event *event);
 rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds);
+rung_status rungi_opencl_event_span(rung_event *event, const rung_event *origin, int64_t *start,
+                                    int64_t *end);
 rung_status rungi_opencl_event_copy(const rung_event *from, rung_event *to);
 void        rungi_opencl_event_destroy(rung_event *event);
 void       *rungi_opencl_event_native(const rung_event *event);
@@ -79,6 +81,10 @@ rung_status rungi_opencl_buffer_write(rung_queue *queue, rung_buffer *buffer, in
                                       const rung_run_options *options);
 rung_status rungi_opencl_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset,
                                      int64_t bytes, void *to, const rung_run_options *options);
+
+rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void **memory,
+                                       void **handle);
+void        rungi_opencl_host_release(rung_device *device, void *memory, void *handle);
 
 rung_status rungi_opencl_plan_create(rung_plan *plan);
 rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,

@@ -122,22 +122,41 @@ bool rungi_opencl_event_is_done(rung_event *event)
     return state <= CL_COMPLETE; /* below it stand errors */
 }
 
+/* By the device's clock; both 0 for an event without work. */
+static rung_status read_times(const rung_event *event, cl_ulong *start, cl_ulong *end)
+{
+    const rungi_opencl_event *own = (const rungi_opencl_event *)event;
+    rungi_cl *cl = cl_of(event->device);
+    *start = *end = 0;
+    if (!own->last || !own->first)
+        return RUNG_OK;
+    cl_int error = cl->GetEventProfilingInfo(own->first, CL_PROFILING_COMMAND_START, sizeof *start,
+                                             start, NULL);
+    if (error == CL_SUCCESS)
+        error = cl->GetEventProfilingInfo(own->last, CL_PROFILING_COMMAND_END, sizeof *end, end, NULL);
+    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clGetEventProfilingInfo");
+}
+
 rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds)
 {
-    rungi_opencl_event *own = (rungi_opencl_event *)event;
-    rungi_cl *cl = cl_of(event->device);
     cl_ulong start, end;
-    if (!own->last || !own->first) {
-        *nanoseconds = 0;
-        return RUNG_OK;
-    }
-    cl_int error = cl->GetEventProfilingInfo(own->first, CL_PROFILING_COMMAND_START, sizeof start,
-                                             &start, NULL);
-    if (error == CL_SUCCESS)
-        error = cl->GetEventProfilingInfo(own->last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clGetEventProfilingInfo");
-    *nanoseconds = end > start ? (int64_t)(end - start) : 0;
+    rung_status status = read_times(event, &start, &end);
+    if (status == RUNG_OK)
+        *nanoseconds = end > start ? (int64_t)(end - start) : 0;
+    return status;
+}
+
+rung_status rungi_opencl_event_span(rung_event *event, const rung_event *origin, int64_t *start,
+                                    int64_t *end)
+{
+    cl_ulong zero_start, zero, event_start, event_end;
+    rung_status status = read_times(origin, &zero_start, &zero);
+    if (status == RUNG_OK)
+        status = read_times(event, &event_start, &event_end);
+    if (status != RUNG_OK)
+        return status;
+    *start = (int64_t)(event_start - zero);
+    *end = (int64_t)(event_end - zero);
     return RUNG_OK;
 }
 
@@ -269,6 +288,64 @@ void rungi_opencl_buffer_destroy(rung_buffer *buffer)
 void *rungi_opencl_buffer_native(const rung_buffer *buffer)
 {
     return ((const rungi_opencl_buffer *)buffer)->memory;
+}
+
+/* ---- Memory of this process -------------------------------------------------------------------------- */
+
+/* What lies behind pinned memory: a buffer that stays mapped as long as it lives, and the
+ * queue that maps and unmaps it. */
+typedef struct pinned {
+    cl_mem           memory;
+    cl_command_queue queue;
+} pinned;
+
+static void release_pinned(rung_device *device, pinned *pinned)
+{
+    rungi_cl_release_buffer(cl_of(device), pinned->memory);
+    rungi_cl_release_queue(cl_of(device), pinned->queue);
+    rungi_release(device->context, pinned);
+}
+
+static rung_status make_pinned(rungi_opencl_device *own, int64_t bytes, pinned *pinned, void **mapped)
+{
+    rungi_cl *cl = own->cl;
+    cl_int error;
+    pinned->queue = cl->CreateCommandQueue(own->context, own->id, 0, &error);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clCreateCommandQueue");
+    rungi_cl_count(cl, RUNGI_CL_QUEUE);
+    pinned->memory = cl->CreateBuffer(own->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                      (size_t)bytes, NULL, &error);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clCreateBuffer");
+    rungi_cl_count(cl, RUNGI_CL_BUFFER);
+    *mapped = cl->EnqueueMapBuffer(pinned->queue, pinned->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                   (size_t)bytes, 0, NULL, NULL, &error);
+    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clEnqueueMapBuffer");
+}
+
+rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void **memory,
+                                       void **handle)
+{
+    pinned *made = rungi_new(device->context, sizeof *made);
+    if (!made)
+        return RUNG_NO_MEMORY;
+    rung_status status = make_pinned(rungi_opencl_device_of(device), bytes, made, memory);
+    if (status != RUNG_OK) {
+        release_pinned(device, made);
+        return status;
+    }
+    *handle = made;
+    return RUNG_OK;
+}
+
+void rungi_opencl_host_release(rung_device *device, void *memory, void *handle)
+{
+    rungi_cl *cl = cl_of(device);
+    pinned *made = handle;
+    if (cl->EnqueueUnmapMemObject(made->queue, made->memory, memory, 0, NULL, NULL) == CL_SUCCESS)
+        cl->Finish(made->queue);
+    release_pinned(device, made);
 }
 
 /* ---- Work ---------------------------------------------------------------------------------------------- */

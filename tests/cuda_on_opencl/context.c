@@ -83,12 +83,11 @@ static int queues_of(CUcontext context, cl_command_queue *queues)
     return count;
 }
 
-CUresult context_finish(call *here, CUcontext context)
+CUresult context_finish(CUcontext context)
 {
     cl_command_queue queues[QUEUES_MAX];
     cl_int error = CL_SUCCESS;
     int count = queues_of(context, queues);
-    (void)here;
     call_unlock();
     for (int i = 0; i < count; i++) {
         cl_int one = cl.Finish(queues[i]);
@@ -177,14 +176,14 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     return call_end(&here, result);
 }
 
-static CUresult release_primary(call *here, CUdevice device)
+static CUresult release_primary(CUdevice device)
 {
     CUcontext context = primary_of(device);
     if (!context || !context->alive)
         return CUDA_ERROR_INVALID_CONTEXT;
     /* Another thread may retain it during the wait. */
     if (context->references == 1)
-        context_finish(here, context);
+        context_finish(context);
     if (context->alive && --context->references == 0)
         context_end(context);
     return CUDA_SUCCESS;
@@ -195,7 +194,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device)
     call here;
     CUresult result = call_begin(&here, "cuDevicePrimaryCtxRelease_v2", NEEDS_INIT);
     if (result == CUDA_SUCCESS)
-        result = is_device(device) ? release_primary(&here, device) : CUDA_ERROR_INVALID_DEVICE;
+        result = is_device(device) ? release_primary(device) : CUDA_ERROR_INVALID_DEVICE;
     return call_end(&here, result);
 }
 
@@ -235,7 +234,7 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context)
     if (result == CUDA_SUCCESS && (!context_is(context) || !context->alive || context->is_primary))
         result = CUDA_ERROR_INVALID_CONTEXT;
     if (result == CUDA_SUCCESS) {
-        context_finish(&here, context);
+        context_finish(context);
         if (context->alive)
             context_end(context);
         if (context_current() == context)
@@ -312,6 +311,6 @@ CUresult CUDAAPI cuCtxSynchronize(void)
     if (capturing)
         result = capture_spoil(capturing);
     if (result == CUDA_SUCCESS)
-        result = context_finish(&here, here.context);
+        result = context_finish(here.context);
     return call_end(&here, result);
 }

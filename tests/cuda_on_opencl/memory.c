@@ -93,7 +93,7 @@ static CUresult free_waiting(call *here, object_kind kind, CUdeviceptr address)
 {
     if (!memory_at(here->context, kind, address))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = context_finish(here, here->context);
+    CUresult result = context_finish(here->context);
     if (!here->context->alive || here->context->sick)
         return result;
     memory *memory = memory_at(here->context, kind, address);

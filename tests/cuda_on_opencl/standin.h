@@ -158,8 +158,8 @@ bool      error_is_sticky(CUresult error);
 void context_note(CUcontext context, CUresult error);
 /* After a wait that gave `error`: what has gone wrong since the last one. */
 CUresult context_settle(CUcontext context, cl_int error);
-/* Waits for all streams of the call's context. */
-CUresult context_finish(call *here, CUcontext context);
+/* Waits for all streams of a context, without the lock. */
+CUresult context_finish(CUcontext context);
 
 /* ---- Streams (stream.c) --------------------------------------------------------------------- */
 

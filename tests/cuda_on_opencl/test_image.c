@@ -111,7 +111,7 @@ static void cut_images_are_refused(void **state)
     free(made.bytes);
 }
 
-/* A thousand bytes are enough for every head; the body is not read. */
+/* One byte at a time, anywhere. */
 static void flip_bits(const char *target, int rounds)
 {
     made_image made = make_image("01_naive.cu", "", target);

@@ -14,13 +14,20 @@ static void ignore_line(void *user, const char *line)
     (void)line;
 }
 
-static int fresh_verbose = -1;
+static void ignore_span(void *user, const rung_span *span)
+{
+    (void)user;
+    (void)span;
+}
+
+static int                fresh_verbose = -1;
+static rung_span_function fresh_span;
 
 static rung_context *fresh_context(void)
 {
     rung_context *fresh;
     rung_context_options options = {.device = "opencl", .verbose = fresh_verbose,
-                                    .log = ignore_line};
+                                    .log = ignore_line, .span = fresh_span};
     assert_int_equal(rung_context_create(&options, &fresh), RUNG_OK);
     return fresh;
 }
@@ -46,21 +53,26 @@ static void objects_are_given_back(void **state)
 }
 
 /* Strided operands, so that every way of staging is walked. */
-static rung_status multiply_strided(rung_context *on, float beta)
+static rung_status multiply_rows(rung_context *on, float beta, int64_t rows)
 {
-    static float data[3][144];
+    static float data[3][64 * 12];
     rung_matrix parents[3];
     for (int i = 0; i < 3; i++)
-        parents[i] = rung_matrix_of(RUNG_F32, 12, 12, data[i]);
+        parents[i] = rung_matrix_of(RUNG_F32, 64, 12, data[i]);
     uint64_t seed = 5;
-    unit_fill(&seed, data[0], 3 * 144);
-    rung_matrix a = rung_matrix_block(parents[0], 1, 2, 6, 7);
+    unit_fill(&seed, data[0], 3 * 64 * 12);
+    rung_matrix a = rung_matrix_block(parents[0], 1, 2, rows, 7);
     rung_matrix b = rung_matrix_transpose(rung_matrix_block(parents[1], 0, 1, 5, 7));
-    rung_matrix c = rung_matrix_block(parents[2], 2, 2, 6, 5);
+    rung_matrix c = rung_matrix_block(parents[2], 2, 2, rows, 5);
     rung_status status = rung_gemm(on, 1.0, a, b, beta, c);
     if (status == RUNG_OK && beta == 0.0f)
         assert_int_equal(unit_first_wrong(&a, &b, &c), -1);
     return status;
+}
+
+static rung_status multiply_strided(rung_context *on, float beta)
+{
+    return multiply_rows(on, beta, 6);
 }
 
 /* Between calls a context keeps its device, its queue and compiled programs. */
@@ -196,6 +208,35 @@ static cl_int CL_API_CALL fail_read(cl_command_queue on, cl_mem from, cl_bool bl
                                                 event);
 }
 
+static void *CL_API_CALL fail_map(cl_command_queue on, cl_mem of, cl_bool blocking, cl_map_flags flags,
+                                  size_t offset, size_t bytes, cl_uint waits, const cl_event *wait,
+                                  cl_event *event, cl_int *error)
+{
+    if (!due())
+        return fault.real.EnqueueMapBuffer(on, of, blocking, flags, offset, bytes, waits, wait, event,
+                                           error);
+    *error = fault.error;
+    return NULL;
+}
+
+static cl_int CL_API_CALL fail_wait(cl_uint count, const cl_event *events)
+{
+    cl_int error = fault.real.WaitForEvents(count, events);
+    return due() ? fault.error : error;
+}
+
+static cl_int CL_API_CALL fail_marker(cl_command_queue on, cl_uint waits, const cl_event *wait,
+                                      cl_event *event)
+{
+    return due() ? fault.error : fault.real.EnqueueMarkerWithWaitList(on, waits, wait, event);
+}
+
+static cl_int CL_API_CALL fail_profiling(cl_event event, cl_profiling_info what, size_t room, void *to,
+                                         size_t *size)
+{
+    return due() ? fault.error : fault.real.GetEventProfilingInfo(event, what, room, to, size);
+}
+
 static cl_int CL_API_CALL fail_flush(cl_command_queue on)
 {
     if (!due())
@@ -237,6 +278,10 @@ static void break_launch(rungi_cl *cl) { cl->EnqueueNDRangeKernel = fail_launch;
 static void break_write(rungi_cl *cl) { cl->EnqueueWriteBuffer = fail_write; }
 static void break_read(rungi_cl *cl) { cl->EnqueueReadBuffer = fail_read; }
 static void break_finish(rungi_cl *cl) { cl->Finish = fail_finish; }
+static void break_map(rungi_cl *cl) { cl->EnqueueMapBuffer = fail_map; }
+static void break_wait(rungi_cl *cl) { cl->WaitForEvents = fail_wait; }
+static void break_marker(rungi_cl *cl) { cl->EnqueueMarkerWithWaitList = fail_marker; }
+static void break_profiling(rungi_cl *cl) { cl->GetEventProfilingInfo = fail_profiling; }
 static void break_flush(rungi_cl *cl)
 {
     cl->Flush = fail_flush;
@@ -346,6 +391,135 @@ static void each_function_may_fail_while_traced(void **state)
         assert_true(nth > 1);
     }
     fresh_verbose = -1;
+}
+
+/* ---- The same in panels ---------------------------------------------------------- */
+
+enum { PANEL_ROWS = 52 }; /* three panels of 16 and one of 4: a lane is used twice */
+
+/* Pinned memory may be missing without harm, and destroying an event may find it failed;
+ * nothing else goes unnoticed. What is alive afterwards is
+ * what a context keeps: three queues, and pinned memory with a queue of its own. */
+static bool survives_in_panels(const failure *failure, int nth)
+{
+    rung_context *fresh = fresh_context();
+    rungi_cl *cl = table_of(fresh);
+    fresh->overlap = 1;
+    arm(cl, failure, nth);
+    rung_status status = multiply_rows(fresh, 1.0f, PANEL_ROWS);
+    bool met = fault.met > 0;
+    if (status != RUNG_OK &&
+        (!met || status != failure->expected || !strstr(rung_error_text(), failure->told)))
+        fail_msg("call %d, error %d gave %s: %s", nth, (int)failure->error, rung_status_name(status),
+                 rung_error_text());
+    assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_BUFFER), fresh->staging.memory != NULL);
+    assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_EVENT), 0);
+    assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_KERNEL), 0);
+    if (met && status == RUNG_OK && failure->break_it != break_create_buffer &&
+        failure->break_it != break_map && failure->break_it != break_create_queue &&
+        (failure->break_it != break_wait || nth == 1))
+        fail_msg("call %d, error %d, %s, went unnoticed", nth, (int)failure->error, failure->told);
+    heal(cl);
+    assert_int_equal(multiply_rows(fresh, 0.0f, PANEL_ROWS), RUNG_OK); /* with checked result */
+    assert_non_null(fresh->staging.memory);
+    const long expected[RUNGI_CL_KINDS] = {[RUNGI_CL_CONTEXT] = 1, [RUNGI_CL_QUEUE] = 3 + 1,
+                                           [RUNGI_CL_BUFFER] = 1,
+                                           [RUNGI_CL_PROGRAM] = rungi_opencl_live(fresh, RUNGI_CL_PROGRAM)};
+    assert_live(fresh, expected);
+    rung_context_destroy(fresh);
+    return met;
+}
+
+/* The n-th calls: the first few each, then ever fewer, since arguments are set a hundred times. */
+static void check_in_panels(const failure *failure)
+{
+    int nth = 1;
+    while (survives_in_panels(failure, nth))
+        nth += 1 + nth / 6;
+    assert_true(nth > 1); /* the function was called at all */
+}
+
+static void each_function_may_fail_in_panels(void **state)
+{
+    const failure some[] = {
+        {break_create_queue, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clCreateCommandQueue"},
+        {break_create_buffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_NO_MEMORY, "clCreateBuffer"},
+        {break_map, CL_MAP_FAILURE, RUNG_DEVICE_LOST, ""},
+        {break_create_kernel, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clCreateKernel"},
+        {break_set_argument, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clSetKernelArg"},
+        {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueNDRangeKernel"},
+        {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_NO_MEMORY, "clEnqueueWriteBuffer"},
+        {break_read, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueReadBuffer"},
+        {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"},
+        {break_finish, CL_OUT_OF_RESOURCES, RUNG_DEVICE_LOST, "clFinish"},
+        {break_wait, CL_OUT_OF_RESOURCES, RUNG_DEVICE_LOST, "clWaitForEvents"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        check_in_panels(&some[i]);
+}
+
+/* With events for the times of everything. */
+static void each_function_may_fail_while_spans_are_told(void **state)
+{
+    const failure told[] = {
+        {break_marker, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueMarkerWithWaitList"},
+        {break_profiling, CL_PROFILING_INFO_NOT_AVAILABLE, RUNG_UNSUPPORTED, "profiling"},
+        {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_NO_MEMORY, "clEnqueueWriteBuffer"},
+        {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueNDRangeKernel"},
+        {break_read, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueReadBuffer"},
+        {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"},
+        {break_finish, CL_OUT_OF_RESOURCES, RUNG_DEVICE_LOST, "clFinish"},
+    };
+    (void)state;
+    fresh_span = ignore_span;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        check_in_panels(&told[i]);
+    fresh_span = NULL;
+}
+
+/* After a failure every queue is waited for, not the failed one alone. */
+static void all_queues_are_waited_for(void **state)
+{
+    const failure failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"};
+    (void)state;
+    for (int nth = 1;; nth++) {
+        rung_context *fresh = fresh_context();
+        rungi_cl *cl = table_of(fresh);
+        fresh->overlap = 1;
+        arm(cl, &failure, nth);
+        multiply_rows(fresh, 1.0f, PANEL_ROWS);
+        bool met = fault.met > 0;
+        int waited = fault.finished_after;
+        heal(cl);
+        rung_context_destroy(fresh);
+        if (!met)
+            return;
+        if (waited < 3)
+            fail_msg("the %d-th flush failed and %d queues were waited for", nth, waited);
+    }
+}
+
+static cl_int CL_API_CALL fail_finish_too(cl_command_queue on)
+{
+    cl_int error = fault.real.Finish(on);
+    return fault.met > 0 ? CL_OUT_OF_HOST_MEMORY : error;
+}
+
+/* Waiting after a failure may fail as well: what is told is what came first. */
+static void the_first_failure_is_told(void **state)
+{
+    const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, ""};
+    rung_context *fresh = fresh_context();
+    rungi_cl *cl = table_of(fresh);
+    (void)state;
+    fresh->overlap = 1;
+    arm(cl, &failure, 3);
+    cl->Finish = fail_finish_too;
+    assert_int_equal(multiply_rows(fresh, 1.0f, PANEL_ROWS), RUNG_NO_MEMORY);
+    assert_non_null(strstr(rung_error_text(), "clEnqueueNDRangeKernel"));
+    heal(cl);
+    rung_context_destroy(fresh);
 }
 
 /* A copy that could not be flushed is still under way: memory that it reads or
@@ -557,6 +731,10 @@ int main(void)
         cmocka_unit_test(a_multiply_leaves_nothing),
         cmocka_unit_test(each_function_may_fail_at_each_call),
         cmocka_unit_test(each_function_may_fail_while_traced),
+        cmocka_unit_test(each_function_may_fail_in_panels),
+        cmocka_unit_test(each_function_may_fail_while_spans_are_told),
+        cmocka_unit_test(all_queues_are_waited_for),
+        cmocka_unit_test(the_first_failure_is_told),
         cmocka_unit_test(a_failed_flush_is_waited_for),
         cmocka_unit_test(events_that_cannot_be_retained),
     };
