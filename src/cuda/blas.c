@@ -157,6 +157,13 @@ static bool as_blas(const rung_matrix *view, int *op, int *ld)
     return (by_rows || by_columns) && stride <= INT32_MAX && stride > 0;
 }
 
+/* Whole numbers are taken by fours: from addresses of four bytes and in steps of them. */
+static bool is_by_fours(const rung_matrix *view, int ld, int64_t batch)
+{
+    return view->type != RUNG_I8 ||
+           (ld % 4 == 0 && view->offset % 4 == 0 && (batch == 1 || view->batch_stride % 4 == 0));
+}
+
 static bool fits_int(const rung_problem *turned)
 {
     return turned->c.rows <= INT32_MAX && turned->c.cols <= INT32_MAX && turned->a.cols <= INT32_MAX &&
@@ -176,6 +183,9 @@ rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out)
         !as_blas(&turned.a, &out->b_op, &out->ldb) || !as_blas(&turned.c, &c_op, &out->ldc) || c_op != OP_N)
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: cuBLAS takes matrices with one stride of one, k above "
                           "zero, and sizes below 2^31");
+    if (!is_by_fours(&turned.b, out->lda, turned.batch) || !is_by_fours(&turned.a, out->ldb, turned.batch))
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: of i8 cuBLAS takes leading dimensions and first elements "
+                          "at multiples of four");
     pthread_mutex_lock(&device->lock);
     rung_status status = handle_of(device, out->blas);
     if (status == RUNG_OK && out->blas->get_version(device->blas, &version) != 0)

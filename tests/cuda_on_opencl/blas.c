@@ -40,6 +40,7 @@ struct cublasContext {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cublasHandle_t  handles; /* those that live */
+static int             last_compute;
 static faults          planted = {.variable = "RUNG_STANDIN_FAULT"};
 
 /* ---- Calls ---------------------------------------------------------------------------------------- */
@@ -77,6 +78,14 @@ long rung_standin_blas_calls(const char *symbol)
             calls = counts[i].calls;
     pthread_mutex_unlock(&lock);
     return calls;
+}
+
+long rung_standin_blas_compute(void)
+{
+    pthread_mutex_lock(&lock);
+    long compute = last_compute;
+    pthread_mutex_unlock(&lock);
+    return compute;
 }
 
 long rung_standin_blas_live(void)
@@ -387,6 +396,7 @@ static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, l
 {
     pthread_mutex_lock(&lock);
     int status = begin_with(symbol, handle);
+    last_compute = gemm.compute;
     if (status == CUBLAS_STATUS_SUCCESS)
         status = batch < 0 ? CUBLAS_STATUS_INVALID_VALUE : check(handle, &gemm);
     if (status == CUBLAS_STATUS_SUCCESS) {

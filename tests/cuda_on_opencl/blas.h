@@ -42,9 +42,11 @@ int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transa, int transb, in
                                void *c, int ctype, int ldc, long long stridec, int batch, int compute,
                                int algorithm);
 
-/* For tests: handles that live, and calls of a symbol. */
+/* For tests: handles that live, calls of a symbol, and the compute type of the last product
+ * that was asked for. */
 long rung_standin_blas_live(void);
 long rung_standin_blas_calls(const char *symbol);
+long rung_standin_blas_compute(void);
 #pragma GCC visibility pop
 
 /* ---- The arithmetic (blas_gemm.c) ------------------------------------------------------------- */

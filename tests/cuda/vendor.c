@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vendor.c - cuBLAS as kernel 00: which of its compute types a problem gets, that the plan says
+ * so, and that operands are swapped rightly in every storage order. */
+#include "cuda_unit.h"
+
+static long (*last_compute)(void);
+static long (*handles)(void);
+
+static void check(rung_device *device, const trial *trial, int compute, rung_compute told)
+{
+    rung_plan_info info;
+    run_trial(device, trial, &info);
+    assert_int_equal(last_compute(), compute);
+    assert_int_equal(info.compute, told);
+}
+
+static rung_device *open_it(rung_context *context)
+{
+    rung_device *device;
+    assert_ok(rung_device_open(context, "cuda", &device));
+    return device;
+}
+
+static void close_it(rung_context *context, rung_device *device)
+{
+    rung_device_close(device);
+    assert_none_held(context);
+    rung_context_destroy(context);
+    assert_int_equal(handles(), 0);
+    assert_nothing_lives();
+}
+
+/* The numbers of cublas_api.h. */
+enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, FAST_16BF = 75, FAST_TF32 = 77, EMULATED = 78 };
+
+static void each_mode_has_its_compute_type(void **state)
+{
+    static const struct {
+        rung_compute asked;
+        int          compute;
+        rung_compute told;
+    } modes[] = {
+        {RUNG_STRICT, COMPUTE_32F, RUNG_STRICT},
+        {RUNG_TF32, FAST_TF32, RUNG_TF32},
+        {RUNG_BF16X1, FAST_16BF, RUNG_BF16X1},
+        {RUNG_BF16X3, EMULATED, RUNG_BF16X3},
+    };
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_it(context);
+    trial trial = {RUNG_F32, RUNG_F32, 12, 16, 20, .batch = 1, .alpha = 2, .beta = 1, .kernel = "00"};
+    (void)state;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        trial.compute = modes[i].asked;
+        check(device, &trial, modes[i].compute, modes[i].told);
+    }
+    trial.compute = RUNG_TF32; /* of other types there is no such mode */
+    trial.in = trial.out = RUNG_F64;
+    check(device, &trial, COMPUTE_64F, RUNG_STRICT);
+    trial.in = trial.out = RUNG_F16;
+    check(device, &trial, COMPUTE_32F, RUNG_STRICT);
+    trial.in = RUNG_I8;
+    trial.out = RUNG_I32;
+    check(device, &trial, COMPUTE_32I, RUNG_STRICT);
+    close_it(context, device);
+}
+
+/* Both orders of A and of C, one product and a batch, sizes that are all different. */
+static void every_storage_order(void **state)
+{
+    static const rung_type types[][2] = {{RUNG_F32, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_F16, RUNG_F16},
+                                         {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32}};
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_it(context);
+    rung_plan_info info;
+    (void)state;
+    for (int i = 0; i < 5 * 8; i++) {
+        const trial trial = {types[i / 8][0], types[i / 8][1], 12, 20, 28, .batch = i & 1 ? 3 : 1, .alpha = -1,
+                             .beta = 2, .kernel = "00", .a_by_columns = (i & 2) != 0,
+                             .c_by_columns = (i & 4) != 0};
+        run_trial(device, &trial, &info);
+        assert_string_equal(info.kernel, "00_vendor");
+    }
+    close_it(context, device);
+}
+
+/* What it would not do rightly is refused, at the plan where that can be known. */
+static void what_it_does_not_take(void **state)
+{
+    static trial_memory memory;
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_it(context);
+    trial trial = {RUNG_F32, RUNG_F32, 12, 16, 20, .batch = 1, .alpha = 1, .beta = 0, .kernel = "00"};
+    rung_queue *queue;
+    rung_plan *plan;
+    (void)state;
+    trial_fill(&trial, &memory);
+    rung_problem problem = memory.problem;
+    problem.a.row_stride = 40;
+    problem.a.col_stride = 2;
+    assert_fails(trial_plan(device, &trial, &problem, &plan), RUNG_UNSUPPORTED, "one stride of one");
+    assert_ok(rung_queue_create(device, &queue));
+    trial_send(device, queue, &memory);
+    problem = trial_there(&memory);
+    assert_ok(trial_plan(device, &trial, &problem, &plan));
+    problem.alpha = 0;
+    assert_fails(rung_plan_run(plan, queue, &problem, NULL), RUNG_UNSUPPORTED, "alpha is 0");
+    rung_plan_destroy(plan);
+    for (int i = 0; i < TRIAL_OPERANDS; i++)
+        rung_buffer_destroy(memory.buffers[i]);
+    rung_queue_destroy(queue);
+    trial.m = 13; /* whole numbers want leading dimensions that are multiples of four */
+    trial.k = 21;
+    trial.in = RUNG_I8;
+    trial.out = RUNG_I32;
+    trial_fill(&trial, &memory);
+    assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_UNSUPPORTED, "multiples of four");
+    assert_null(plan);
+    close_it(context, device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(each_mode_has_its_compute_type, standin_reset),
+        cmocka_unit_test_setup(every_storage_order, standin_reset),
+        cmocka_unit_test_setup(what_it_does_not_take, standin_reset),
+    };
+    unit_clean_environment();
+    void *blas = dlopen("libcublas.so.12", RTLD_NOW | RTLD_LOCAL);
+    if (!standin_is_here() || !blas || !standin_find(blas, "rung_standin_blas_compute", &last_compute) ||
+        !standin_find(blas, "rung_standin_blas_live", &handles))
+        return UNIT_SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
