@@ -14,14 +14,20 @@ target_include_directories(rung_no_images PRIVATE "${PROJECT_SOURCE_DIR}/include
 target_link_libraries(rung_no_images PRIVATE rung_flags)
 set(RUNG_NO_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_no_images>)
 
-# First of all the one that tools/install-test-tools has brought. 12.9 is the last that
-# compiles for sm_60, and what it makes loads with every driver of CUDA 12 and later.
-file(GLOB found "${PROJECT_SOURCE_DIR}/build/tools/python/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12")
-list(TRANSFORM found REPLACE "/[^/]*$" "")
+# First of all the one that tools/install-test-tools has brought, then where pip puts it. 12.9
+# is the last that compiles for sm_60, and what it makes loads with every driver of CUDA 12
+# and later.
+set(found "")
+foreach(packages "${PROJECT_SOURCE_DIR}/build/tools/python/lib/python3*/site-packages"
+        "$ENV{VIRTUAL_ENV}/lib/python3*/site-packages" "$ENV{HOME}/.local/lib/python3*/site-packages"
+        "/usr/local/lib/python3*/dist-packages" "/usr/local/lib/python3*/site-packages")
+    file(GLOB folders "${packages}/nvidia/cuda_nvrtc/lib")
+    list(APPEND found ${folders})
+endforeach()
 find_file(RUNG_NVRTC NAMES libnvrtc.so.12 HINTS ${found} PATHS "$ENV{CUDA_HOME}/lib64" /usr/local/cuda/lib64
           DOC "libnvrtc.so.12, which compiles the kernels that the library carries")
-# One for all presets: compiling takes minutes.
-set(RUNG_IMAGE_CACHE "${PROJECT_SOURCE_DIR}/build/images" CACHE PATH "Where compiled kernels are kept")
+# Compiling takes minutes: the presets share one.
+set(RUNG_IMAGE_CACHE "${PROJECT_BINARY_DIR}/image-cache" CACHE PATH "Where compiled kernels are kept")
 
 if(NOT RUNG_NVRTC OR NOT RUNG_IMAGES)
     if(RUNG_IMAGES)

@@ -245,10 +245,24 @@ void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
         snprintf(contender->why_not, sizeof contender->why_not, "WRONG: %s", why);
 }
 
+/* On an idle device a short piece of work waits for the processor to hand it over, and that
+ * would be timed too: another run in front of it keeps the device busy meanwhile. */
+static rung_status run_ahead(const lab_problem *problem, const lab_contender *contender)
+{
+    enum { SHORT_NS = 2000000 };
+    rung_problem multiply = lab_problem_multiply(problem, true);
+    if (!contender->plan || contender->first_ns > SHORT_NS)
+        return RUNG_OK;
+    return rung_plan_run(contender->plan, problem->queue, &multiply,
+                         &(rung_run_options){.workspace = contender->workspace});
+}
+
 rung_status lab_contender_sample(const lab_problem *problem, lab_contender *contender)
 {
     int64_t time;
-    rung_status status = run_once(problem, contender, &time);
+    rung_status status = run_ahead(problem, contender);
+    if (status == RUNG_OK)
+        status = run_once(problem, contender, &time);
     if (status != RUNG_OK || contender->samples == LAB_SAMPLES_MAX)
         return status;
     contender->times[contender->samples++] = time;

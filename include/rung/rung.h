@@ -434,7 +434,8 @@ RUNG_API rung_status rung_event_wait(rung_event *event);
 RUNG_API void        rung_event_destroy(rung_event *event);
 
 /* How long the device worked on it, in nanoseconds, after waiting for it; copying
- * and computing are timed alike, waiting in the queue is not counted. */
+ * and computing are timed alike, waiting in the queue is not counted. On CUDA it counts
+ * from where the queue came to it: if the queue was idle, handing the work over counts too. */
 RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
 
 /* What any piece of work may be given; NULL stands for all zero. */
@@ -451,7 +452,7 @@ typedef struct rung_run_options {
 RUNG_API rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer);
 RUNG_API void        rung_buffer_destroy(rung_buffer *buffer);
 
-/* Copies between memory and a buffer, beginning `offset` bytes into it. They
+/* Copies between memory and a buffer, beginning `offset` bytes into it. They may
  * return at once: the memory must stay as it is until the queue has come past. */
 RUNG_API rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset,
                                        int64_t bytes, const void *from,
@@ -470,9 +471,15 @@ RUNG_API rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, in
  *   cuda      CUcontext, NULL              CUstream          CUevent   CUdeviceptr
  *
  * A wrapped cl_command_queue must be an in-order one, and tells times only if it was made
- * with profiling. A wrapped CUevent is recorded when it is signalled. Every call leaves the
- * CUcontext current that was, and running a plan on a CUstream that is being captured adds
- * it to the graph. A wrapped buffer begins `offset` bytes into the caller's. */
+ * with profiling. A wrapped buffer begins `offset` bytes into the caller's.
+ *
+ * CUDA: every call leaves the CUcontext current that was. A cudaStream_t is a CUstream; for
+ * stream 0 give CU_STREAM_LEGACY, (CUstream)0x1, and do not give CU_STREAM_PER_THREAD, which
+ * is another stream in every thread. Queues of rung_queue_create do not wait for stream 0. A
+ * wrapped CUevent is recorded when it is signalled, and tells times unless it was made with
+ * CU_EVENT_DISABLE_TIMING. Running a plan on a CUstream that is being captured adds it to the
+ * graph and is not logged; make the plan before, destroy no queue or event during the capture,
+ * and keep the plan, its device, the workspace and batch_offsets as long as the graph. */
 RUNG_API rung_status rung_device_wrap(rung_context *context, const char *backend,
                                       void *native_context, void *native_device,
                                       rung_device **device);
@@ -544,7 +551,7 @@ typedef struct rung_kernel_info {
     const char            *name;        /* "04_shared", or the file's name */
     int                    number;      /* 4; 0 for the vendor's library, which is taken only
                                          * when it is named; -1 for a kernel of the caller's */
-    const char            *backend;     /* "cpu", "opencl" */
+    const char            *backend;     /* "cpu", "opencl", "cuda" */
     const char            *summary;     /* the rest of its first comment line */
     const char            *file;        /* "04_shared.cu" */
     const char            *source;      /* the whole text */
@@ -621,7 +628,8 @@ typedef struct rung_plan_options {
 /* Where C has few tiles and k is long, k is cut into shares that are summed side by
  * side, into a workspace, and added up in a fixed order: the same bits every run. There may
  * be fewer shares than were asked for, since each is of whole steps along k. On devices
- * with memory of their own a batch by offsets needs a workspace too, offered or not. */
+ * with memory of their own a batch by offsets needs a workspace too, offered or not; so
+ * does an epilogue on a CUDA device where NVRTC is not found (rung_part_list). */
 
 typedef struct rung_plan_info {
     const char *kernel;     /* "04_shared" */

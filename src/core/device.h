@@ -23,6 +23,9 @@ typedef struct rungi_device_ops {
     rung_status (*queue_finish)(rung_queue *queue);
     void (*queue_destroy)(rung_queue *queue);
     void *(*queue_native)(const rung_queue *queue);
+    /* Whether work is only written down for later, and has no time of its own; NULL where
+     * there is no such thing. */
+    bool (*queue_is_captured)(const rung_queue *queue);
 
     rung_status (*event_create)(rung_device *device, void *native, rung_event **event);
     rung_status (*event_wait)(rung_event *event);
@@ -86,15 +89,16 @@ struct rung_event {
     rung_device *device;
 };
 
-/* The last two say where the first byte stands, for telling overlap: at an address in
- * this process's memory, with `space` NULL, or so far into the memory that `space`
- * names. The backend sets them; the rest is the core's. */
+/* `space` and `place` say where the first byte stands, for telling overlap: at an address in
+ * this process's memory, with `space` NULL, or so far into the memory that `space` names.
+ * The backend sets them and `start`; the rest is the core's. */
 struct rung_buffer {
     rung_device *device;
     int64_t      offset; /* bytes into the caller's memory, 0 if it is ours */
     int64_t      bytes;
     const void  *space;
     uintptr_t    place;
+    int64_t      start; /* bytes from what a kernel gets for it to its first byte */
 };
 
 /* For backends: the parts that every object has in common. */

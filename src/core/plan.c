@@ -351,7 +351,8 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
         return status;
     rungi_sizes sizes = {problem->c.rows, problem->c.cols,
                          settled.alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
-    if (plan->device->context->verbose > 0)
+    const rungi_device_ops *ops = plan->device->ops;
+    if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
         return rungi_trace_run(plan, queue, problem, &settled, sizes, options);
-    return plan->device->ops->plan_run(plan, queue, &settled, sizes, options);
+    return ops->plan_run(plan, queue, &settled, sizes, options);
 }

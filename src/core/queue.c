@@ -30,8 +30,8 @@ rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queu
     if (queue)
         *queue = NULL;
     if (!device || !native || !queue)
-        return rungi_fail(RUNG_INVALID, "rung_queue_wrap needs a device, a queue to wrap and a place "
-                          "for the result");
+        return rungi_fail(RUNG_INVALID, "rung_queue_wrap needs a device, a queue to wrap (for CUDA's "
+                          "stream 0: CU_STREAM_LEGACY) and a place for the result");
     return make_queue(device, native, queue);
 }
 

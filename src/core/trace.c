@@ -159,7 +159,10 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
         status = plan->device->ops->plan_run(plan, queue, settled, sizes, &traced);
     }
     if (status != RUNG_OK) {
+        rungi_error why;
+        rungi_error_save(&why);
         rung_event_destroy(line->event);
+        rungi_error_restore(&why);
         rungi_release(context, line);
         return status;
     }

@@ -22,6 +22,7 @@ enum {
     COMPUTE_32F_FAST_TF32 = 77, COMPUTE_32F_EMULATED_16BFX9 = 78,
     EMULATED_SINCE = 120900, /* version of cuBLAS */
     ALGORITHM_DEFAULT = -1,
+    DISALLOW_REDUCED_PRECISION_REDUCTION = 16,
     NOT_SUPPORTED = 15
 };
 
@@ -83,7 +84,9 @@ static rung_status handle_of(rungi_cuda_device *device, const rungi_blas *blas)
         device->blas = NULL;
         return fail(device, error, "cublasCreate");
     }
-    return RUNG_OK;
+    /* Parts of sums are not to be rounded to a 16-bit C before they are added up. */
+    error = blas->set_math_mode(device->blas, DISALLOW_REDUCED_PRECISION_REDUCTION);
+    return error == 0 ? RUNG_OK : fail(device, error, "cublasSetMathMode");
 }
 
 void rungi_cuda_blas_close(rungi_cuda_device *device)
@@ -111,9 +114,11 @@ static int type_of(rung_type type)
 }
 
 /* The one that computes as the problem asks, or more precisely: a comparison across compute
- * types says nothing. */
-static int compute_of(const rung_problem *problem, int version)
+ * types says nothing. Where the GPU has no such thing cuBLAS would silently compute in FP32. */
+static int compute_of(const rung_problem *problem, int version, int architecture)
 {
+    bool has_matrix = architecture >= 80, emulates = architecture / 10 == 10 && version >= EMULATED_SINCE;
+
     if (problem->a.type == RUNG_F64)
         return COMPUTE_64F;
     if (problem->a.type == RUNG_I8)
@@ -121,9 +126,9 @@ static int compute_of(const rung_problem *problem, int version)
     if (problem->a.type != RUNG_F32)
         return COMPUTE_32F;
     switch (problem->compute) {
-    case RUNG_BF16X3: return version >= EMULATED_SINCE ? COMPUTE_32F_EMULATED_16BFX9 : COMPUTE_32F;
-    case RUNG_TF32: return COMPUTE_32F_FAST_TF32;
-    case RUNG_BF16X1: return COMPUTE_32F_FAST_16BF;
+    case RUNG_BF16X3: return emulates ? COMPUTE_32F_EMULATED_16BFX9 : COMPUTE_32F;
+    case RUNG_TF32: return has_matrix ? COMPUTE_32F_FAST_TF32 : COMPUTE_32F;
+    case RUNG_BF16X1: return has_matrix ? COMPUTE_32F_FAST_16BF : COMPUTE_32F;
     case RUNG_STRICT:
     case RUNG_COMPUTE_COUNT: break;
     }
@@ -188,7 +193,7 @@ rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out)
     pthread_mutex_unlock(&device->lock);
     out->in_type = type_of(turned.a.type);
     out->out_type = type_of(turned.c.type);
-    out->compute = compute_of(&turned, version);
+    out->compute = compute_of(&turned, version, device->architecture);
     plan->info.compute = compute_name(out->compute);
     return status;
 }

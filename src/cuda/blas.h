@@ -14,6 +14,7 @@ typedef struct cublasContext rungi_blas_handle;
     X(create, "cublasCreate_v2", (rungi_blas_handle **))                                          \
     X(destroy, "cublasDestroy_v2", (rungi_blas_handle *))                                         \
     X(set_stream, "cublasSetStream_v2", (rungi_blas_handle *, rungi_cu_stream))                   \
+    X(set_math_mode, "cublasSetMathMode", (rungi_blas_handle *, int mode))                        \
     X(get_version, "cublasGetVersion_v2", (rungi_blas_handle *, int *version))                    \
     X(gemm, "cublasGemmStridedBatchedEx", (rungi_blas_handle *, int a_op, int b_op, int m, int n, \
       int k, const void *alpha, const void *a, int a_type, int lda, long long a_stride,           \

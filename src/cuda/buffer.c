@@ -15,19 +15,40 @@ static rungi_cu_pointer pointer_of(const rung_buffer *buffer)
 
 /* ---- Making ---------------------------------------------------------------------------------------- */
 
-/* The caller's memory must be of our context and long enough. */
-static rung_status check_wrapped(rungi_cuda_device *own, rungi_cu_pointer pointer, int64_t end)
+/* How many bytes the driver knows from there on. Memory that was mapped piece by piece is
+ * known piece by piece. */
+static rung_status known_bytes(rungi_cuda_device *own, rungi_cu_pointer pointer, int64_t wanted,
+                               int64_t *known)
 {
-    rungi_cu_pointer base = 0;
-    size_t size = 0;
-    rung_status status = rungi_cuda_check(own, own->cu->MemGetAddressRange(&base, &size, pointer),
-                                          "cuMemGetAddressRange");
-    if (status != RUNG_OK)
-        return rungi_fail_in(status, "the wrapped CUdeviceptr is no memory of this CUcontext");
-    if ((uint64_t)end > size - (pointer - base))
-        return rungi_fail(RUNG_INVALID, "the wrapped CUdeviceptr has %zu bytes behind it; the buffer would end "
-                          "at %lld", size - (size_t)(pointer - base), (long long)end);
+    enum { NOT_FOUND = 500 };
+    *known = 0;
+    do {
+        rungi_cu_pointer base = 0, at = pointer + (rungi_cu_pointer)*known;
+        size_t size = 0;
+        rungi_cu_result error = own->cu->MemGetAddressRange(&base, &size, at);
+        if ((error == NOT_FOUND || error == 1) && *known > 0)
+            return RUNG_OK;
+        if (error == NOT_FOUND || error == 1)
+            return rungi_fail(RUNG_INVALID, "the wrapped CUdeviceptr is no memory of this CUcontext");
+        if (error != 0)
+            return rungi_cuda_check(own, error, "cuMemGetAddressRange");
+        if (size <= at - base)
+            return RUNG_OK;
+        *known += (int64_t)(size - (size_t)(at - base));
+    } while (*known < wanted);
     return RUNG_OK;
+}
+
+static rung_status wrap(rungi_cuda_device *own, rungi_cu_pointer native, int64_t offset, int64_t bytes,
+                        rungi_cuda_buffer *buffer)
+{
+    int64_t known;
+    rung_status status = known_bytes(own, native, offset + bytes, &known);
+    if (status == RUNG_OK && offset + bytes > known)
+        return rungi_fail(RUNG_INVALID, "the wrapped CUdeviceptr has %lld bytes behind it; the buffer would end "
+                          "at %lld", (long long)known, (long long)(offset + bytes));
+    buffer->pointer = native + (rungi_cu_pointer)offset;
+    return status;
 }
 
 static rung_status allocate(rungi_cuda_device *own, rung_queue *queue, int64_t bytes,
@@ -55,11 +76,10 @@ static rung_status make_buffer(rung_device *device, rung_queue *queue, void *nat
     rungi_cuda_buffer *made = rungi_new(device->context, sizeof *made);
     if (!made)
         return RUNG_NO_MEMORY;
-    made->pointer = (rungi_cu_pointer)(uintptr_t)native;
     rung_status status = rungi_cuda_enter(own);
     if (status == RUNG_OK) {
         if (native)
-            status = check_wrapped(own, made->pointer, offset + bytes);
+            status = wrap(own, (rungi_cu_pointer)(uintptr_t)native, offset, bytes, made);
         else if (bytes > 0)
             status = allocate(own, queue, bytes, made);
         rungi_cuda_leave(own);
@@ -70,7 +90,7 @@ static rung_status make_buffer(rung_device *device, rung_queue *queue, void *nat
     }
     /* Addresses of one context are all of one space. */
     made->base.space = made->pointer ? (void *)own->context : (void *)made;
-    made->base.place = (uintptr_t)made->pointer + (uintptr_t)offset;
+    made->base.place = (uintptr_t)made->pointer;
     *buffer = &made->base;
     return RUNG_OK;
 }
@@ -107,7 +127,7 @@ void rungi_cuda_buffer_destroy(rung_buffer *buffer)
 
 void *rungi_cuda_buffer_native(const rung_buffer *buffer)
 {
-    return (void *)(uintptr_t)pointer_of(buffer);
+    return (void *)(uintptr_t)(pointer_of(buffer) - (rungi_cu_pointer)buffer->offset);
 }
 
 /* ---- Pinned memory ----------------------------------------------------------------------------------- */
@@ -143,7 +163,7 @@ void rungi_cuda_host_release(rung_device *device, void *memory, void *handle)
 
 static rungi_cu_pointer address_of(const rung_buffer *buffer, int64_t offset)
 {
-    return pointer_of(buffer) + (rungi_cu_pointer)(buffer->offset + offset);
+    return pointer_of(buffer) + (rungi_cu_pointer)offset;
 }
 
 rung_status rungi_cuda_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,

@@ -116,13 +116,12 @@ static rung_status load_image(rungi_cuda_device *device, const rungi_cuda_wish *
 /* The compiler, looked for once. */
 static const rungi_nvrtc *compiler_of(rungi_cuda_device *device)
 {
-    rungi_cuda_state *state = device->state;
-    pthread_mutex_lock(&state->lock);
-    if (!state->looked_for_nvrtc)
-        rungi_nvrtc_load(&state->nvrtc, state->cu.version, device->architecture);
-    state->looked_for_nvrtc = true;
-    pthread_mutex_unlock(&state->lock);
-    return state->nvrtc.library ? &state->nvrtc : NULL;
+    pthread_mutex_lock(&device->lock);
+    if (!device->looked_for_nvrtc)
+        rungi_nvrtc_load(&device->nvrtc, device->cu->version, device->architecture);
+    device->looked_for_nvrtc = true;
+    pthread_mutex_unlock(&device->lock);
+    return device->nvrtc.library ? &device->nvrtc : NULL;
 }
 
 /* Compiled now, or by an earlier process. */
@@ -209,6 +208,9 @@ static rung_status make_module(rungi_cuda_device *device, const rungi_cuda_wish 
     rungi_error_save(&why);
     write_name(&general, general_name);
     status = is_general(wish) ? load_image(device, &general, general_name, module) : RUNG_NOT_FOUND;
+    if (status == RUNG_OK && compiled != RUNG_NOT_FOUND)
+        rungi_log(device->base.context, 1, "rung: %s takes a slower, general kernel, since: %s",
+                  device->base.info.name, why.text);
     if (status == RUNG_OK || compiled == RUNG_NOT_FOUND)
         return status != RUNG_NOT_FOUND ? status
                    : rungi_fail(RUNG_UNSUPPORTED, "the library carries no code of %s for sm_%d, and "

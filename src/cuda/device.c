@@ -168,6 +168,7 @@ static const rungi_device_ops ops = {
     .queue_finish = rungi_cuda_queue_finish,
     .queue_destroy = rungi_cuda_queue_destroy,
     .queue_native = rungi_cuda_queue_native,
+    .queue_is_captured = rungi_cuda_queue_is_captured,
     .event_create = rungi_cuda_event_create,
     .event_wait = rungi_cuda_event_wait,
     .event_time = rungi_cuda_event_time,
@@ -332,13 +333,16 @@ static void unload(rung_context *context, void *user)
 static void describe_images(char *text, size_t capacity)
 {
     int count = 0, oldest = 0, newest = 0;
+    bool has_ptx = false;
     for (const rungi_cuda_image *image = rungi_cuda_images; image->name; image++, count++) {
+        has_ptx = has_ptx || image->is_ptx;
         oldest = count == 0 || image->architecture < oldest ? image->architecture : oldest;
         newest = image->architecture > newest ? image->architecture : newest;
     }
     *text = '\0';
     if (count > 0)
-        snprintf(text, capacity, "%d images, sm_%d to sm_%d, PTX for later ones", count, oldest, newest);
+        snprintf(text, capacity, "%d images, sm_%d to sm_%d%s", count, oldest, newest,
+                 has_ptx ? ", PTX for later ones" : "");
 }
 
 /* Without a driver, those that the newest could use. */

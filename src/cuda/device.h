@@ -18,9 +18,8 @@ extern const rungi_backend rungi_cuda_backend;
 typedef struct rungi_cuda_state {
     rungi_cu        cu;
     pid_t           pid;  /* that started the driver; it does not outlive a fork */
-    pthread_mutex_t lock; /* of the rest, which is looked for when first needed */
-    bool            looked_for_nvrtc, looked_for_blas;
-    rungi_nvrtc     nvrtc;
+    pthread_mutex_t lock; /* of cuBLAS, which is looked for when first needed */
+    bool            looked_for_blas;
     rungi_blas      blas;
 } rungi_cuda_state;
 
@@ -41,8 +40,10 @@ typedef struct rungi_cuda_device {
     bool               has_pools;  /* memory in a stream's order */
     int                architecture; /* 86 */
     atomic_uint        lost; /* the error that cost us the device, 0 for none */
-    pthread_mutex_t    lock; /* of the modules and of cuBLAS */
+    pthread_mutex_t    lock; /* of all below */
     rungi_cuda_module *modules;
+    bool               looked_for_nvrtc;
+    rungi_nvrtc        nvrtc; /* which version depends on the architecture */
     rungi_blas_handle *blas;
 } rungi_cuda_device;
 
@@ -70,7 +71,7 @@ typedef struct rungi_cuda_event {
 
 typedef struct rungi_cuda_buffer {
     rung_buffer       base;
-    rungi_cu_pointer  pointer; /* 0 for 0 bytes */
+    rungi_cu_pointer  pointer; /* to its first byte; 0 for 0 bytes */
     bool              is_ours;
     rungi_cuda_queue *ordered_on; /* whose order it is freed in, or NULL */
 } rungi_cuda_buffer;
@@ -99,6 +100,7 @@ rung_status rungi_cuda_queue_create(rung_device *device, void *native, rung_queu
 rung_status rungi_cuda_queue_finish(rung_queue *queue);
 void        rungi_cuda_queue_destroy(rung_queue *queue);
 void       *rungi_cuda_queue_native(const rung_queue *queue);
+bool        rungi_cuda_queue_is_captured(const rung_queue *queue);
 
 rung_status rungi_cuda_event_create(rung_device *device, void *native, rung_event **event);
 rung_status rungi_cuda_event_wait(rung_event *event);

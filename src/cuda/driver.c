@@ -70,8 +70,8 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
                  "the process again"
 #define NEWER    "install a newer driver (" RUNGI_CU_OLDEST_DRIVER " or later)"
 
-/* The codes a caller may meet: number, status, and what to do. What is not listed is taken
- * for a device that failed. */
+/* The codes a caller may meet: number, status, and what to do. After those of DEVICE_LOST a
+ * context is of no more use. */
 #define RUNGI_CU_ERROR_LIST(X)                                                                     \
     X(1, INVALID, "an argument is out of range")                                                   \
     X(2, NO_MEMORY, USE_LESS)                                                                      \
@@ -86,13 +86,27 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
     X(200, COMPILE, "the code is damaged")                                                         \
     X(201, INVALID, "the CUcontext is not one, or was destroyed")                                  \
     X(209, COMPILE, "the code is for another architecture")                                        \
+    X(214, DEVICE_LOST, REOPEN)                                                                    \
     X(218, COMPILE, "the driver's compiler does not take the PTX")                                 \
+    X(220, DEVICE_LOST, REOPEN)                                                                    \
     X(221, COMPILE, "the driver's PTX compiler (libnvidia-ptxjitcompiler) is missing")             \
     X(222, COMPILE, "the PTX is newer than the driver; " NEWER)                                    \
     X(223, COMPILE, "compiling PTX is turned off; unset CUDA_DISABLE_PTX_JIT")                     \
+    X(226, DEVICE_LOST, REOPEN)                                                                    \
     X(400, INVALID, "not a stream, event or memory of this CUcontext")                             \
     X(500, COMPILE, "the code has no kernel of that name")                                         \
+    X(600, INVALID, "the work is not done yet")                                                    \
+    X(700, DEVICE_LOST, REOPEN)                                                                    \
     X(701, UNSUPPORTED, "the kernel needs more registers or shared memory than a block can have")  \
+    X(702, DEVICE_LOST, REOPEN)                                                                    \
+    X(709, DEVICE_LOST, REOPEN)                                                                    \
+    X(710, DEVICE_LOST, REOPEN)                                                                    \
+    X(714, DEVICE_LOST, REOPEN)                                                                    \
+    X(715, DEVICE_LOST, REOPEN)                                                                    \
+    X(716, DEVICE_LOST, REOPEN)                                                                    \
+    X(717, DEVICE_LOST, REOPEN)                                                                    \
+    X(718, DEVICE_LOST, REOPEN)                                                                    \
+    X(719, DEVICE_LOST, REOPEN)                                                                    \
     X(800, UNSUPPORTED, "it is not permitted here")                                                \
     X(801, UNSUPPORTED, "the GPU or its driver cannot do it")                                      \
     X(802, NO_DEVICE, "the system's drivers are still starting")                                   \
@@ -100,38 +114,39 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
     X(804, NO_DEVICE, NEWER)                                                                       \
     X(900, UNSUPPORTED, "it cannot be captured in a graph")                                        \
     X(901, UNSUPPORTED, "the capture of a graph failed before")                                    \
+    X(902, UNSUPPORTED, "it would join two captures of graphs")                                    \
     X(905, UNSUPPORTED, "an event of a captured stream was used outside the capture")              \
     X(906, UNSUPPORTED, "the default stream cannot be used while a graph is captured")             \
-    X(907, UNSUPPORTED, "the event was captured in a graph and cannot be waited for")
+    X(907, UNSUPPORTED, "the event was captured in a graph and cannot be waited for")              \
+    X(999, DEVICE_LOST, REOPEN)
+
+/* RUNG_OK for a code that is not listed. */
+static rung_status status_of(rungi_cu_result error)
+{
+    switch (error) {
+#define X(code, status, advice) case code: return RUNG_##status;
+        RUNGI_CU_ERROR_LIST(X)
+#undef X
+    }
+    return RUNG_OK;
+}
 
 bool rungi_cu_is_sticky(rungi_cu_result error)
 {
-    switch (error) {
-    case 0:
-    case 600: /* not ready */
-    case 704: case 705: case 708: case 712: case 713: /* states of peers and pinned memory */
-        return false;
-#define X(code, status, advice) case code:
-        RUNGI_CU_ERROR_LIST(X)
-#undef X
-        return false;
-    }
-    return true;
+    return status_of(error) == RUNG_DEVICE_LOST;
 }
 
 rung_status rungi_cu_fail(rungi_cu *cu, rungi_cu_result error, const char *function)
 {
-    const char *name = NULL, *words = NULL, *advice = REOPEN;
-    rung_status status = RUNG_DEVICE_LOST;
+    const char *name = NULL, *words = NULL, *advice = "the CUDA driver API's manual says more of it";
+    rung_status status = status_of(error);
     switch (error) {
-#define X(code, its_status, its_advice)   \
-    case code:                            \
-        status = RUNG_##its_status;       \
-        advice = its_advice;              \
-        break;
+#define X(code, its_status, its_advice) case code: advice = its_advice; break;
         RUNGI_CU_ERROR_LIST(X)
 #undef X
     }
+    if (status == RUNG_OK)
+        status = RUNG_UNSUPPORTED;
     if (cu->GetErrorName(error, &name) != 0 || !name)
         name = "an error that the driver has no name for";
     if (cu->GetErrorString(error, &words) != 0 || !words)

@@ -47,6 +47,7 @@ typedef struct CUfunc_st   *rungi_cu_function;
     X(StreamDestroy, cuStreamDestroy_v2, 0, (rungi_cu_stream))                                    \
     X(StreamGetCtx, cuStreamGetCtx, 0, (rungi_cu_stream, rungi_cu_context *))                     \
     X(StreamSynchronize, cuStreamSynchronize, 0, (rungi_cu_stream))                               \
+    X(StreamIsCapturing, cuStreamIsCapturing, 0, (rungi_cu_stream, unsigned int *status))         \
     X(StreamWaitEvent, cuStreamWaitEvent, 0, (rungi_cu_stream, rungi_cu_event, unsigned int flags)) \
     X(EventCreate, cuEventCreate, 0, (rungi_cu_event *, unsigned int flags))                      \
     X(EventDestroy, cuEventDestroy_v2, 0, (rungi_cu_event))                                       \

@@ -128,7 +128,7 @@ static void add_job(maker *maker, const line *line, int product, int architectur
     maker->jobs[maker->count++] = job;
 }
 
-/* NVRTC 12.9 knows all of the list; an older or a newer one makes what it can. */
+/* NVRTC 12.9 knows all of the list; an older one makes what it can. */
 static bool is_known(const maker *maker, int architecture)
 {
     return rungi_nvrtc_architecture(&maker->nvrtc, architecture) == architecture;
@@ -373,6 +373,11 @@ int main(int argc, char **argv)
     }
     if (!rungi_nvrtc_load_from(&maker.nvrtc, rungi_cuda_open_library(argv[1])))
         stop(argv[1]);
+    if (maker.nvrtc.major != 12) {
+        fprintf(stderr, "make_images: %s is NVRTC %d; only what NVRTC 12 makes loads with all drivers from "
+                "CUDA 12 on\n", argv[1], maker.nvrtc.major);
+        return 1;
+    }
     maker.cache = argv[2];
     if (rung_context_create(NULL, &maker.context) != RUNG_OK ||
         rung_kernel_from_source(maker.context, "cuda", "reduce.cu", rungi_source_reduce, &maker.reduce) !=

@@ -156,7 +156,7 @@ static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int6
                         const void *from)
 {
     run *run = user;
-    rungi_cu_pointer to = handle_of(workspace) + (rungi_cu_pointer)(workspace->offset + offset);
+    rungi_cu_pointer to = handle_of(workspace) + (rungi_cu_pointer)offset;
     return rungi_cuda_check(run->device,
                             run->device->cu->MemcpyHtoDAsync(to, from, (size_t)bytes, run->stream),
                             "cuMemcpyHtoDAsync");

@@ -84,6 +84,17 @@ void *rungi_cuda_queue_native(const rung_queue *queue)
     return ((const rungi_cuda_queue *)queue)->stream;
 }
 
+bool rungi_cuda_queue_is_captured(const rung_queue *queue)
+{
+    rungi_cuda_device *own = device_of(queue);
+    unsigned int status = 0;
+    if (!rungi_cuda_enter_to_release(own)) /* what is wrong is told where work is given */
+        return false;
+    bool known = own->cu->StreamIsCapturing(((const rungi_cuda_queue *)queue)->stream, &status) == 0;
+    rungi_cuda_leave(own);
+    return known && status != 0;
+}
+
 /* ---- Events -------------------------------------------------------------------------------------- */
 
 static void destroy_event(rungi_cuda_device *own, rungi_cu_event event, bool entered)
@@ -195,6 +206,8 @@ bool rungi_cuda_event_is_done(rung_event *event)
     return done;
 }
 
+enum { INVALID_HANDLE = 400 };
+
 /* Nanoseconds from one moment to another, 0 where they stand in the other order. */
 static rung_status between(rungi_cuda_device *own, rungi_cu_event start, rungi_cu_event end,
                            int64_t *nanoseconds)
@@ -203,9 +216,12 @@ static rung_status between(rungi_cuda_device *own, rungi_cu_event start, rungi_c
     rung_status status = rungi_cuda_enter(own);
     if (status != RUNG_OK)
         return status;
-    status = rungi_cuda_check(own, own->cu->EventElapsedTime(&milliseconds, start, end),
-                              "cuEventElapsedTime");
+    rungi_cu_result error = own->cu->EventElapsedTime(&milliseconds, start, end);
     rungi_cuda_leave(own);
+    if (error == INVALID_HANDLE)
+        return rungi_fail(RUNG_UNSUPPORTED, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE: the event tells no "
+                          "time; a wrapped one must be made without CU_EVENT_DISABLE_TIMING");
+    status = rungi_cuda_check(own, error, "cuEventElapsedTime");
     *nanoseconds = milliseconds > 0 ? (int64_t)((double)milliseconds * 1e6) : 0;
     return status;
 }

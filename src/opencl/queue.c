@@ -224,6 +224,7 @@ static void set_place(rungi_cl *cl, rungi_opencl_buffer *buffer, int64_t offset)
     size_t origin = 0;
     buffer->base.space = buffer->memory ? (void *)buffer->memory : (void *)buffer;
     buffer->base.place = (uintptr_t)offset;
+    buffer->base.start = offset;
     if (buffer->memory &&
         cl->GetMemObjectInfo(buffer->memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) ==
             CL_SUCCESS && parent &&

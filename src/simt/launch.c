@@ -162,7 +162,7 @@ static rungi_simt_extra extra_of(const rungi_simt_run *run, part part, bool redu
 {
     const rung_problem *problem = &run->problem;
     const rungi_simt_split *split = &run->work->split;
-    int64_t start = run->workspace ? run->workspace->offset : 0;
+    int64_t start = run->workspace ? run->workspace->start : 0;
     return (rungi_simt_extra){
         .batch = problem->batch,
         .first_item = part.item,

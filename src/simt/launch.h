@@ -65,7 +65,7 @@ rung_status rungi_simt_launch_all(rungi_simt_run *run);
  * anywhere in the caller's memory, but not inside an element. */
 static inline int64_t rungi_simt_offset(const rung_matrix *view)
 {
-    int64_t start = view->buffer ? view->buffer->offset / rung_type_size(view->type) : 0;
+    int64_t start = view->buffer ? view->buffer->start / rung_type_size(view->type) : 0;
     return start + view->offset;
 }
 

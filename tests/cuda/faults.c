@@ -75,7 +75,7 @@ static const failure failures[] = {
     {"cuLaunchKernel", 1, 719, RUNG_DEVICE_LOST, "CUDA_ERROR_LAUNCH_FAILED", "10"},
     {"cuLaunchKernel", 2, 214, RUNG_DEVICE_LOST, "CUDA_ERROR_ECC_UNCORRECTABLE", "10"},
     {"cuEventSynchronize", 1, 719, RUNG_DEVICE_LOST, "cuEventSynchronize: CUDA_ERROR_LAUNCH_FAILED", "10"},
-    {"cuEventElapsedTime", 1, 400, RUNG_INVALID, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE", "10"},
+    {"cuEventElapsedTime", 1, 400, RUNG_UNSUPPORTED, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE", "10"},
     {"cuStreamSynchronize", 1, 702, RUNG_DEVICE_LOST, "CUDA_ERROR_LAUNCH_TIMEOUT", "10"},
     {"cublasCreate_v2", 1, 3, RUNG_NO_MEMORY, "cublasCreate: out of memory", "00"},
     {"cublasCreate_v2", 1, 1, RUNG_UNSUPPORTED, "cublasCreate gives error 1", "00"},
