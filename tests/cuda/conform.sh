@@ -14,10 +14,10 @@ export LD_LIBRARY_PATH=$path RUNG_STANDIN_ARCH=86 RUNG_STANDIN_DRIVER=12040
     .[0].title == "NVIDIA GeForce RTX 3090" and .[0].driver == "CUDA 12.4"' > "$work/out" ||
     wrong "the device is not the stand-in's"
 # What is carried needs no compiler, and the rest is compiled.
-RUNG_VERBOSE=2 "$RUNG" verify --device cuda --kernels 04 --params TILE=8 --m 9 > "$work/out" 2>&1
+RUNG_VERBOSE=2 "$RUNG" verify --device cuda --kernels 04 --params TILE=8 --m 9 --json > "$work/out" 2>&1
 if [ "$code" = embedded ]; then
-    grep -q "libnvrtc was not found" "$work/out" || wrong "there is a compiler on the path"
+    grep -q "libnvrtc was not found" "$work/out" || { cat "$work/out"; wrong "there is a compiler on the path"; }
 else
-    grep -q "compiled 04_shared.cu" "$work/out" || wrong "there is no compiler on the path"
+    grep -q "compiled 04_shared.cu" "$work/out" || { cat "$work/out"; wrong "there is no compiler on the path"; }
 fi
 bash "$RUNG_SOURCE/tests/conform/verify.sh" cuda "$@"

@@ -7,7 +7,7 @@ nvrtc=$(ls -d "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/cuda_n
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 unset CUDA_HOME CUDA_PATH VIRTUAL_ENV CONDA_PREFIX XDG_CACHE_HOME RUNG_DEVICE RUNG_VERBOSE
 unset RUNG_STANDIN_ARCH RUNG_STANDIN_DRIVER RUNG_STANDIN_DEVICES RUNG_STANDIN_POOLS
-export HOME=/nonexistent LC_ALL=C
+export HOME=$work LC_ALL=C # without a compiler, and what is compiled is not kept
 
 needs_nvrtc() {
     [ -n "$nvrtc" ] || { echo "NVRTC 12.9 is not here; see tools/install-test-tools"; exit 77; }

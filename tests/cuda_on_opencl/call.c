@@ -106,6 +106,8 @@ CUresult call_begin(call *here, const char *symbol, call_need need)
     CUresult fault = result == CUDA_SUCCESS ? (CUresult)faults_next(&now, symbol) : CUDA_SUCCESS;
     if (fault == CUDA_SUCCESS)
         return result;
+    if (error_is_sticky(fault))
+        context_finish_all();
     context_note(here->context, fault);
     return fault;
 }

@@ -98,6 +98,13 @@ CUresult context_finish(CUcontext context)
     return context_settle(context, error);
 }
 
+void context_finish_all(void)
+{
+    for (CUcontext at = contexts; at; at = at->next)
+        if (at->alive)
+            context_finish(at);
+}
+
 /* ---- Making and ending ----------------------------------------------------------------------- */
 
 static CUcontext context_new(CUdevice device)

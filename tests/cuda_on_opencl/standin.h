@@ -160,6 +160,8 @@ void context_note(CUcontext context, CUresult error);
 CUresult context_settle(CUcontext context, cl_int error);
 /* Waits for all streams of a context, without the lock. */
 CUresult context_finish(CUcontext context);
+/* For all of them: where a context is lost no work goes on, whose memory a caller may free. */
+void context_finish_all(void);
 
 /* ---- Streams (stream.c) --------------------------------------------------------------------- */
 
