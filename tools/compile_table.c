@@ -229,7 +229,8 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_t
                            architecture) && good;
     const char *small = preset_of(info, "small");
     for (int i = 0; small && i < RUNG_PRODUCT_COUNT; i++)
-        good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
+        if (strcmp(small, parameters_of(info, i)) != 0) /* else it is there already */
+            good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
     for (int i = 1; small && is_top && i < PATHS; i++)
         good = compile(nvrtc, info, small, &products[0], &paths[i], architecture) && good;
     return good;
