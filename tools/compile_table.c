@@ -5,8 +5,8 @@
  *
  * Compiles every kernel of the ladder for each architecture: what a plan takes by
  * default in each type and on each path (see tile.h), with an epilogue, cut along k, and
- * told both at run time (see finish.h), and its presets in f32; of preset small also what
- * the library carries compiled. Prints a line each: kernel, parameters, type,
+ * told both at run time (see finish.h), and its presets in f32; of preset small also the
+ * path for run time and, of the top of the ladder, the wide ones. Prints a line each: kernel, parameters, type,
  * path, architecture, registers a thread, shared bytes a block, spilled bytes. Exits with
  * 1 if one does not compile or spills. Architectures and kernels are all there are, unless
  * some are named.
@@ -207,7 +207,7 @@ static const path *epilogue_of(int product)
     return products[product].name[0] == 'i' ? &whole_epilogue : &epilogue;
 }
 
-static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, const char *architecture)
+static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_top, const char *architecture)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
@@ -230,7 +230,7 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, const cha
     const char *small = preset_of(info, "small");
     for (int i = 0; small && i < RUNG_PRODUCT_COUNT; i++)
         good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
-    for (int i = 1; small && i < PATHS; i++)
+    for (int i = 1; small && is_top && i < PATHS; i++)
         good = compile(nvrtc, info, small, &products[0], &paths[i], architecture) && good;
     return good;
 }
@@ -289,7 +289,7 @@ static bool is_wanted(const wish *wish, const char *kernel)
 
 int main(int argc, char **argv)
 {
-    rung_kernel *kernel;
+    rung_kernel *kernel, *next;
     bool good = true;
     if (argc < 3) {
         fprintf(stderr, "usage: compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...] [07 ...]\n");
@@ -302,7 +302,8 @@ int main(int argc, char **argv)
     for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
         for (int j = 0; info->number > 0 && is_wanted(&wish, info->name) && j < wish.architecture_count; j++)
-            good = compile_all(&nvrtc, kernel, wish.architectures[j]) && good;
+            good = compile_all(&nvrtc, kernel, rung_kernel_at(NULL, "opencl", i + 1, &next) != RUNG_OK,
+                               wish.architectures[j]) && good;
     }
     for (int j = 0; is_wanted(&wish, "reduce") && j < wish.architecture_count; j++)
         good = compile_reduce(&nvrtc, argv[2], wish.architectures[j]) && good;

@@ -25,6 +25,8 @@ typedef struct caller {
 
 enum { MEMORY = 4096 };
 
+static int caller_verbose = -1;
+
 static void open_caller(caller *caller)
 {
     memset(caller, 0, sizeof *caller);
@@ -46,7 +48,7 @@ static void open_caller(caller *caller)
         assert_int_equal(caller->cu.CtxPopCurrent(&popped), 0);
     }
     assert_null(current_context());
-    caller->rung = fresh_context("cuda", -1);
+    caller->rung = fresh_context("cuda", caller_verbose);
     assert_ok(rung_device_wrap(caller->rung, "cuda", caller->context, NULL, &caller->device));
     assert_ok(rung_queue_wrap(caller->device, caller->stream, &caller->queue));
 }
@@ -516,6 +518,111 @@ static void a_cut_plan_in_a_graph(void **state)
     close_caller(&caller);
 }
 
+/* Asking for the events of a captured run would end the capture: it is not logged. */
+static void logged_plans_in_a_graph(void **state)
+{
+    caller caller;
+    product product;
+    rung_plan *plan;
+    void *graph = NULL;
+    (void)state;
+    caller_verbose = 1;
+    open_caller(&caller);
+    caller_verbose = -1;
+    make_product(&caller, &product);
+    assert_ok(rung_plan_create(caller.device, &product.problem, NULL, &plan));
+    assert_int_equal(standin.set_current(caller.context), 0);
+    assert_int_equal(caller.begin_capture(caller.stream, 0), 0);
+    for (int i = 0; i < 3; i++)
+        assert_ok(rung_plan_run(plan, caller.queue, &product.problem, NULL));
+    assert_int_equal(caller.end_capture(caller.stream, &graph), 0);
+    assert_int_equal(caller.destroy_graph(graph), 0);
+    assert_int_equal(standin.set_current(NULL), 0);
+    send_product(&caller, &product); /* and one outside is */
+    assert_ok(rung_plan_run(plan, caller.queue, &product.problem, NULL));
+    check_product(&caller, &product);
+    rung_plan_destroy(plan);
+    destroy_product(&product);
+    close_caller(&caller);
+}
+
+/* ---- What is no multiple of an element -------------------------------------------------------------------- */
+
+/* Neither the caller's address nor the offset is, but both together. */
+static void addresses_between_elements(void **state)
+{
+    caller caller;
+    product product;
+    rung_plan *plan;
+    (void)state;
+    open_caller(&caller);
+    make_product(&caller, &product);
+    for (int i = 0; i < 3; i++) {
+        void *native = rung_buffer_native(product.buffers[i]);
+        rung_buffer_destroy(product.buffers[i]);
+        assert_ok(rung_buffer_wrap(caller.device, (char *)native + 2, 14, 512, &product.buffers[i]));
+        assert_ptr_equal(rung_buffer_native(product.buffers[i]), (char *)native + 2);
+    }
+    product.problem.a.buffer = product.buffers[0];
+    product.problem.b.buffer = product.buffers[1];
+    product.problem.c.buffer = product.buffers[2];
+    send_product(&caller, &product);
+    assert_ok(rung_plan_create(caller.device, &product.problem, NULL, &plan));
+    assert_ok(rung_plan_run(plan, caller.queue, &product.problem, NULL));
+    check_product(&caller, &product);
+    rung_plan_destroy(plan);
+    destroy_product(&product);
+    close_caller(&caller);
+}
+
+/* An error that costs nothing but the call: the device is not lost for it. */
+static void mistakes_do_not_cost_the_device(void **state)
+{
+    caller caller;
+    rung_event *event;
+    (void)state;
+    open_caller(&caller);
+    assert_ok(rung_event_create(caller.device, &event));
+    rung_run_options waits = {.wait = &event, .wait_count = 1};
+    static const char *const codes[] = {"902", "903", "904", "908", "909", "910", "302"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        char fault[64];
+        rung_buffer *buffer;
+        snprintf(fault, sizeof fault, "cuStreamWaitEvent:1:%s", codes[i]);
+        assert_ok(rung_buffer_create(caller.device, 64, &buffer));
+        setenv("RUNG_STANDIN_FAULT", fault, 1);
+        assert_fails(rung_buffer_write(caller.queue, buffer, 0, 4, codes, &waits), RUNG_UNSUPPORTED,
+                     "cuStreamWaitEvent");
+        unsetenv("RUNG_STANDIN_FAULT");
+        assert_ok(rung_buffer_write(caller.queue, buffer, 0, 4, codes, &waits));
+        rung_buffer_destroy(buffer);
+    }
+    rung_event_destroy(event);
+    close_caller(&caller);
+}
+
+/* ---- Streams and events of a special kind ------------------------------------------------------------------- */
+
+static void stream_0_by_its_other_name(void **state)
+{
+    caller caller;
+    rung_queue *queue;
+    int number = 3, back = 0;
+    rung_buffer *buffer;
+    (void)state;
+    open_caller(&caller);
+    assert_fails(rung_queue_wrap(caller.device, NULL, &queue), RUNG_INVALID, "CU_STREAM_LEGACY");
+    assert_ok(rung_queue_wrap(caller.device, (void *)1, &queue));
+    assert_ok(rung_buffer_create(caller.device, 4, &buffer));
+    assert_ok(rung_buffer_write(queue, buffer, 0, 4, &number, NULL));
+    assert_ok(rung_buffer_read(queue, buffer, 0, 4, &back, NULL));
+    assert_ok(rung_queue_finish(queue));
+    assert_int_equal(back, number);
+    rung_queue_destroy(queue);
+    rung_buffer_destroy(buffer);
+    close_caller(&caller);
+}
+
 /* ---- Two devices ------------------------------------------------------------------------------------------ */
 
 static void two_devices_side_by_side(void **state)
@@ -561,6 +668,10 @@ int main(void)
         cmocka_unit_test_setup(the_current_context_stays, standin_reset),
         cmocka_unit_test_setup(a_plan_in_a_graph, standin_reset),
         cmocka_unit_test_setup(a_cut_plan_in_a_graph, standin_reset),
+        cmocka_unit_test_setup(logged_plans_in_a_graph, standin_reset),
+        cmocka_unit_test_setup(addresses_between_elements, standin_reset),
+        cmocka_unit_test_setup(mistakes_do_not_cost_the_device, standin_reset),
+        cmocka_unit_test_setup(stream_0_by_its_other_name, standin_reset),
         cmocka_unit_test_setup(two_devices_side_by_side, standin_reset),
     };
     unit_clean_environment();

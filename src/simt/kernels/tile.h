@@ -35,13 +35,14 @@
 /* A thread's pieces of a tile, or single elements of it, and the steps of k within one.
  * With guards, and pieces on the general path, they are taken one after the other: side by
  * side, each with an address or a condition of its own, they need more registers than
- * CUDA's compilers give. So do many 16-bit numbers with their conversions. */
+ * CUDA's compilers give. So do many 16-bit numbers with their conversions, and sums that go
+ * one of two ways. */
 #if WIDE
 #define EACH_PIECE _Pragma("unroll")
 #else
 #define EACH_PIECE _Pragma("unroll 1")
 #endif
-#if WIDE || IN_BYTES != 2
+#if (WIDE || IN_BYTES != 2) && !RUN_TIME
 #define EACH_ELEMENT _Pragma("unroll")
 #else
 #define EACH_ELEMENT _Pragma("unroll 1")
