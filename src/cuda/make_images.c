@@ -78,7 +78,7 @@ typedef struct maker {
     int          count;
 } maker;
 
-static void stop(const char *what)
+static _Noreturn void stop(const char *what)
 {
     fprintf(stderr, "make_images: %s: %s\n", what, rung_error_text());
     exit(1);

@@ -130,12 +130,14 @@ static int every_call_says_so(void)
     STEP(17, is_lost(rung_buffer_wrap(parent.device, rung_buffer_native(parent.buffer), 0, 64, &buffer)) && !buffer);
     STEP(18, rung_device_list(parent.context, infos, 8, &count) == RUNG_OK);
     STEP(19, rungi_cuda_event_is_done(parent.event)); /* so that nobody waits for it */
+    STEP(20, standin.calls("forked") == 0); /* the driver was not even asked */
     return 0;
 }
 
 static int all_is_destroyed(void)
 {
     destroy_all();
+    STEP(1, standin.calls("forked") == 0);
     return 0;
 }
 

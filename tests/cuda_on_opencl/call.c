@@ -12,6 +12,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_long     started_in; /* the process that called cuInit, or 0 */
+static atomic_long     forked_calls;
 static faults          now = {.variable = "RUNG_STANDIN_FAULT"};
 static faults          late = {.variable = "RUNG_STANDIN_FAULT_LATE"};
 
@@ -57,6 +58,8 @@ static void count_call(const char *symbol)
 
 long rung_standin_calls(const char *symbol)
 {
+    if (strcmp(symbol, "forked") == 0)
+        return atomic_load(&forked_calls);
     call_lock();
     long calls = *count_of(symbol);
     call_unlock();
@@ -96,8 +99,10 @@ static CUresult check_need(call *here, call_need need)
 CUresult call_begin(call *here, const char *symbol, call_need need)
 {
     *here = (call){.symbol = symbol};
-    if (is_forked())
+    if (is_forked()) {
+        atomic_fetch_add(&forked_calls, 1);
         return CUDA_ERROR_NOT_INITIALIZED;
+    }
     call_lock();
     here->locked = true;
     here->context = context_current();

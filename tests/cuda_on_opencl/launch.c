@@ -45,6 +45,9 @@ static CUresult check_launch(CUfunction function, const unsigned grid[3], const 
         return CUDA_ERROR_INVALID_VALUE;
     if ((size_t)function->image->shared + shared > shared_allowed(function))
         return CUDA_ERROR_INVALID_VALUE;
+    /* OpenCL has what the source declares; a GPU has what the launch gives. */
+    if (function->max_dynamic > SHARED_USUAL && shared < (unsigned)function->max_dynamic)
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (registers_of(function->image, threads) > REGISTERS_BLOCK)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     return CUDA_SUCCESS;

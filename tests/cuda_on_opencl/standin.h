@@ -28,7 +28,8 @@
 #include <cuda.h>
 
 /* For tests: how many objects of a kind live ("contexts", "streams", "events", "memory",
- * "host_memory", "modules", "graphs"), and how often a symbol was called. */
+ * "host_memory", "modules", "graphs"), and how often a symbol was called; "forked" are all calls
+ * in a child of fork, where a real driver may hang. */
 long rung_standin_live(const char *kind);
 long rung_standin_calls(const char *symbol);
 #pragma GCC visibility pop
