@@ -44,14 +44,16 @@ target_include_directories(make_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "
 target_link_libraries(make_images PRIVATE rung_flags Threads::Threads ${CMAKE_DL_LIBS} m)
 
 set(images "${PROJECT_BINARY_DIR}/images")
+cmake_path(GET RUNG_NVRTC PARENT_PATH nvrtc_folder)
 file(MAKE_DIRECTORY "${images}")
 cmake_path(GET RUNG_IMAGE_CACHE PARENT_PATH image_cache_parent)
 file(MAKE_DIRECTORY "${image_cache_parent}")
 add_custom_command(
     OUTPUT "${images}/images.bin" "${images}/images.inc"
-    # The compiler keeps what it allocated until it ends.
-    COMMAND "${CMAKE_COMMAND}" -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:make_images>
-            "${RUNG_NVRTC}" "${RUNG_IMAGE_CACHE}" "${images}"
+    # The compiler keeps what it allocated until it ends, and a sanitizer in between hides the
+    # folder it came from, where the rest of it is.
+    COMMAND "${CMAKE_COMMAND}" -E env ASAN_OPTIONS=detect_leaks=0 "LD_LIBRARY_PATH=${nvrtc_folder}"
+            $<TARGET_FILE:make_images> "${RUNG_NVRTC}" "${RUNG_IMAGE_CACHE}" "${images}"
     DEPENDS make_images ${RUNG_SIMT_KERNEL_FILES} src/cuda/images.def
     COMMENT "Compiling CUDA kernels (minutes the first time)" VERBATIM)
 set_source_files_properties(src/cuda/images.c PROPERTIES
