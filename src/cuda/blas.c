@@ -149,12 +149,12 @@ static rung_compute compute_name(int compute)
 /* A view as cuBLAS has it: by columns, which a view by rows is when it is transposed. */
 static bool as_blas(const rung_matrix *view, int *op, int *ld)
 {
-    bool by_rows = view->col_stride == 1 && view->row_stride >= view->cols;
-    bool by_columns = view->row_stride == 1 && view->col_stride >= view->rows;
-    int64_t stride = by_rows ? view->row_stride : view->col_stride;
+    bool by_rows;
+    int64_t stride;
+    bool can = rungi_simt_as_blas(view, &by_rows, &stride);
     *op = by_rows ? OP_N : OP_T;
     *ld = (int)stride;
-    return (by_rows || by_columns) && stride <= INT32_MAX && stride > 0;
+    return can && stride <= INT32_MAX && stride > 0;
 }
 
 /* Whole numbers are taken by fours: from addresses of four bytes and in steps of them. */

@@ -3,20 +3,17 @@
 #include "cuda/driver.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 #include "core/error.h"
+#include "cuda/libraries.h"
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
 static rung_status find_function(rungi_cu *cu, const char *name, int since, void *slot, size_t size)
 {
-    void *address = dlsym(cu->library, name);
-    if (!address && since == 0)
+    if (!rungi_cuda_find_function(cu->library, name, slot, size) && since == 0)
         return rungi_fail(RUNG_NO_DEVICE, "libcuda.so.1 has no %s: it is no NVIDIA driver, or one older "
                           "than " RUNGI_CU_OLDEST_DRIVER "; install a newer one", name);
-    /* POSIX lets a data pointer hold a function's address; C does not, so it is copied. */
-    memcpy(slot, &address, size);
     return RUNG_OK;
 }
 

@@ -27,15 +27,14 @@ void rungi_opencl_vendor_where(char *text, size_t capacity)
     snprintf(text, capacity, "%s", find_function("CLBlastSgemm", &sgemm) ? "libclblast.so.1" : "");
 }
 
-/* A view as BLAS has it: stored by rows, perhaps transposed, and a leading dimension
- * at least as long as a row. */
 static bool as_blas(const rung_matrix *view, int *transpose, size_t *ld)
 {
-    bool plain = view->col_stride == 1 && view->row_stride >= view->cols;
-    bool turned = view->row_stride == 1 && view->col_stride >= view->rows;
-    *transpose = plain ? NOT_TRANSPOSED : TRANSPOSED;
-    *ld = (size_t)(plain ? view->row_stride : view->col_stride);
-    return plain || turned;
+    bool by_rows;
+    int64_t stride;
+    bool can = rungi_simt_as_blas(view, &by_rows, &stride);
+    *transpose = by_rows ? NOT_TRANSPOSED : TRANSPOSED;
+    *ld = (size_t)stride;
+    return can;
 }
 
 rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *vendor)

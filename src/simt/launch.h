@@ -69,4 +69,13 @@ static inline int64_t rungi_simt_offset(const rung_matrix *view)
     return start + view->offset;
 }
 
+/* A view as the vendors' libraries take it: by rows or by columns, with a leading dimension
+ * at least as long as one. False if it is neither. */
+static inline bool rungi_simt_as_blas(const rung_matrix *view, bool *by_rows, int64_t *ld)
+{
+    *by_rows = view->col_stride == 1 && view->row_stride >= view->cols;
+    *ld = *by_rows ? view->row_stride : view->col_stride;
+    return *by_rows || (view->row_stride == 1 && view->col_stride >= view->rows);
+}
+
 #endif /* RUNGI_SIMT_LAUNCH_H */
