@@ -30,7 +30,7 @@ lab_form lab_form_of(lab_layout layout, int64_t rows, int64_t cols)
     case LAB_LAYOUT_block: return (lab_form){wide + 6, 1, 2 * (wide + 6) + 3, 0};
     case LAB_LAYOUT_transposed_block: return (lab_form){1, tall + 9, 3 * (tall + 9) + 1, 0};
     case LAB_LAYOUT_spread: return (lab_form){3 * wide + 2, 3, 5, 0};
-    case LAB_LAYOUT_aligned_block: return (lab_form){(wide + 11) / 4 * 4, 1, 8, 0};
+    case LAB_LAYOUT_aligned_block: return (lab_form){(wide + 31) / 16 * 16, 1, 16, 0};
     case LAB_LAYOUT_repeated_rows: return (lab_form){0, 1, 0, 0};
     case LAB_LAYOUT_repeated_columns: return (lab_form){1, 0, 0, 0};
     case LAB_LAYOUT_repeated: return (lab_form){0, 0, 0, 0};
@@ -127,7 +127,7 @@ static void add_layouts(lab_case_list *list, sizes size)
 }
 
 /* Every path of a kernel that has several: operands aligned and dense in either
- * direction, sizes that are whole tiles and sizes that are whole pieces of four. */
+ * direction, sizes that are whole tiles, whole pieces of four and whole chunks of 16. */
 static void add_paths(lab_case_list *list, sizes tile)
 {
     static const lab_layout layouts[] = {LAB_LAYOUT_rows, LAB_LAYOUT_columns,
@@ -136,6 +136,7 @@ static void add_paths(lab_case_list *list, sizes tile)
         {tile.m, tile.n, 2 * tile.k}, {2 * tile.m, tile.n, tile.k},
         {(tile.m + 7) / 4 * 4, (tile.n + 11) / 4 * 4, (tile.k + 7) / 4 * 4},
         {(tile.m + 1) / 8 * 4, 4, (2 * tile.k + 11) / 4 * 4},
+        {(tile.m + 16) / 16 * 16, (tile.n + 16) / 16 * 16, (2 * tile.k + 16) / 16 * 16},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int a = 0; a < 3; a++)
@@ -299,6 +300,10 @@ static void add_tile(lab_case_list *list, sizes tile)
     add_any(list, (sizes){2 * tile.m, tile.n, 2 * tile.k});
     add(list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1, LAB_REALS);
     add(list, tile, LAB_LAYOUT_columns, LAB_LAYOUT_columns, LAB_LAYOUT_rows, 3, 0, LAB_REALS);
+    add(list, (sizes){tile.m + 16, tile.n + 16, tile.k + 16}, LAB_LAYOUT_aligned_block,
+        LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, 0, 3, LAB_REALS);
+    add(list, (sizes){tile.m + 3, tile.n + 5, tile.k + 7}, LAB_LAYOUT_aligned_block,
+        LAB_LAYOUT_aligned_block, LAB_LAYOUT_aligned_block, 3, 1, LAB_REALS);
     add(list, fours, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 0, LAB_REALS);
     add(list, fours, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3,
         LAB_INTEGERS);

@@ -17,7 +17,7 @@
     X(block)             /* inside a larger matrix, at an odd offset */                 \
     X(transposed_block)                                                                 \
     X(spread)            /* neither stride is one */                                    \
-    X(aligned_block)     /* rows of stride one that begin at multiples of four */       \
+    X(aligned_block)     /* rows of stride one that begin at multiples of 16 */         \
     X(repeated_rows)     /* row stride zero: one row stands for all */                  \
     X(repeated_columns)                                                                 \
     X(repeated)          /* one element stands for all */

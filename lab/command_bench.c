@@ -32,7 +32,7 @@ typedef struct row {
     bool      verified;
     char      why_not[512];
     int64_t   median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
-    rung_compute compute; /* how it formed products: as asked, or more precisely */
+    rung_compute asked, compute; /* how it was to form products, and how it did, or better */
     int64_t   batch_wall_ns, calls_wall_ns;
     lab_call  call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
     double    gflops, percent_of_vendor, over_before, over_first; /* 0: nothing to compare with */
@@ -50,8 +50,8 @@ typedef struct session {
     const lab_options *options;
     lab_target         target;
     const char        *kernel_list;
-    unsigned           products;
-    rung_compute       compute;
+    lab_dtype          dtypes[LAB_DTYPES_MAX];
+    int                dtype_count;
     int64_t            batch, splits, carveout;
     lab_epilogue       epilogue;
     int64_t            budget_ns;
@@ -142,10 +142,12 @@ static int read_options(session *session)
     double budget = 2;
     bool good;
     session->batch = 1;
-    if (!lab_read_products(options->dtype, &session->products))
-        return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16");
-    if (!lab_read_compute(options->compute, &session->compute))
+    rung_compute compute;
+    if (!lab_read_compute(options->compute, &compute))
         return usage("--compute is strict, bf16x3, tf32 or bf16x1");
+    session->dtype_count = lab_read_dtypes(options->dtype, compute, session->dtypes);
+    if (session->dtype_count == 0)
+        return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16, or tf32");
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
         return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
     if ((options->batch && (!lab_read_integer(options->batch, &session->batch) || session->batch < 1 ||
@@ -203,7 +205,13 @@ static void add_contender(session *session, const rung_kernel *kernel, const cha
     snprintf(added->asked, sizeof added->asked, "%s", asked);
 }
 
-static int gather_contenders(session *session, rung_product product)
+/* In software a matrix engine's kernel has no speed to speak of. */
+static bool is_emulated(const rung_kernel *kernel)
+{
+    return rung_kernel_describe(kernel)->engine == RUNG_ENGINE_EMULATED;
+}
+
+static int gather_contenders(session *session, const lab_dtype *dtype)
 {
     static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
     session->contender_count = 0;
@@ -213,7 +221,10 @@ static int gather_contenders(session *session, rung_product product)
             add_contender(session, NULL, "");
             continue;
         }
-        if (!(rung_kernel_describe(kernel)->products & 1u << product))
+        if (is_emulated(kernel) && session->kernel_list)
+            return usage("a kernel for matrix engines multiplies in software on this device, which would say "
+                         "nothing of its speed; rung verify runs it");
+        if (is_emulated(kernel) || !lab_takes(kernel, dtype))
             continue;
         int count = lab_sweep_parameters(kernel, session->options->params, texts);
         if (count < 0)
@@ -341,7 +352,7 @@ static void add_rows(session *session, const lab_problem *problem)
             .verified = contender->verified, .median_ns = contender->median_ns,
             .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
             .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
-            .compute = contender->compute,
+            .asked = problem->compute, .compute = contender->compute,
             .batch_wall_ns = contender->batch_wall_ns, .calls_wall_ns = contender->calls_wall_ns,
             .gflops = lab_gflops(problem, contender->median_ns),
         };
@@ -412,15 +423,15 @@ static void take_apart(session *session, const lab_problem *problem)
     }
 }
 
-static int run_problem(session *session, sizes size, rung_product product)
+static int run_problem(session *session, sizes size, const lab_dtype *dtype)
 {
     memset(session->calls, 0, sizeof session->calls);
     lab_problem problem = {.context = session->target.context, .device = session->target.device, .queue = session->target.queue,
-                           .product = product, .compute = session->compute, .m = size.m, .n = size.n,
+                           .product = dtype->product, .compute = dtype->compute, .m = size.m, .n = size.n,
                            .k = size.k, .batch = session->batch, .splits = session->splits,
                            .carveout = session->carveout,
                            .epilogue = session->epilogue};
-    int code = gather_contenders(session, product);
+    int code = gather_contenders(session, dtype);
     if (code != LAB_GOOD)
         return code;
     if (lab_problem_create(&problem) == RUNG_OK) {
@@ -442,9 +453,9 @@ static int run_problem(session *session, sizes size, rung_product product)
 
 static int run_all(session *session)
 {
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
-        for (int i = 0; session->products & 1u << product && i < session->problem_count; i++) {
-            int code = run_problem(session, session->problems[i], (rung_product)product);
+    for (int type = 0; type < session->dtype_count; type++)
+        for (int i = 0; i < session->problem_count; i++) {
+            int code = run_problem(session, session->problems[i], &session->dtypes[type]);
             if (code != LAB_GOOD)
                 return code;
         }
@@ -491,19 +502,18 @@ static void add_table_row(lab_table *table, const row *row)
 
 static bool same_problem(const row *x, const row *y)
 {
-    return x->product == y->product && memcmp(&x->size, &y->size, sizeof x->size) == 0;
+    return x->product == y->product && x->asked == y->asked && memcmp(&x->size, &y->size, sizeof x->size) == 0;
 }
 
 /* What was asked for beyond sizes and types, for the table's head. */
-static void write_extras(const session *session, char *text, size_t capacity)
+static void write_extras(const session *session, rung_compute asked, char *text, size_t capacity)
 {
     char epilogue[64], batch[48] = "";
     lab_write_epilogue(session->epilogue, epilogue, sizeof epilogue);
     if (session->batch > 1)
         snprintf(batch, sizeof batch, ", batch of %lld", (long long)session->batch);
     snprintf(text, capacity, "%s%s%s%s%s", batch, *epilogue ? ", " : "", epilogue,
-             session->compute == RUNG_STRICT ? "" : ", ",
-             session->compute == RUNG_STRICT ? "" : rung_compute_name(session->compute));
+             asked == RUNG_STRICT ? "" : ", ", asked == RUNG_STRICT ? "" : rung_compute_name(asked));
 }
 
 static void print_calls(const session *session, const row *row)
@@ -547,7 +557,6 @@ static void print_tables(const session *session)
     const rung_device_info *device = rung_device_describe(session->target.device);
     lab_table *table = malloc(sizeof *table);
     char extras[128];
-    write_extras(session, extras, sizeof extras);
     printf("%s: %s (%s)\n", device->name, device->title, device->platform);
     for (int start = 0, end; table && start < session->row_count; start = end) {
         const row *rows = session->rows;
@@ -558,6 +567,7 @@ static void print_tables(const session *session)
                                                   "samples"});
         for (end = start; end < session->row_count && same_problem(&rows[start], &rows[end]); end++)
             add_table_row(table, &rows[end]);
+        write_extras(session, rows[start].asked, extras, sizeof extras);
         write_time(rows[start].h2d_ns, to_device, sizeof to_device);
         write_time(rows[start].d2h_ns, back, sizeof back);
         printf("\n%s %lld x %lld x %lld%s; A and B to the device %s ms, C back %s ms\n",
@@ -583,7 +593,7 @@ static void print_csv(const session *session)
                rung_device_describe(session->target.device)->name, row->kernel, row->params,
                rung_product_name(row->product), (long long)row->size.m, (long long)row->size.n,
                (long long)row->size.k, (long long)session->batch, (long long)row->splits,
-               rung_compute_name(session->compute), epilogue, row->verified, (long long)row->median_ns, (long long)row->min_ns,
+               rung_compute_name(row->asked), epilogue, row->verified, (long long)row->median_ns, (long long)row->min_ns,
                (long long)row->ci95_ns, (long long)row->samples, row->gflops, row->percent_of_vendor,
                (long long)row->h2d_ns, (long long)row->median_ns, (long long)row->d2h_ns);
     }
@@ -639,7 +649,7 @@ static void print_row(lab_json *json, const session *session, const char *device
     lab_json_integer(json, "k", row->size.k);
     lab_json_integer(json, "batch", session->batch);
     lab_json_integer(json, "splits", row->splits);
-    lab_json_string(json, "compute", rung_compute_name(session->compute));
+    lab_json_string(json, "compute", rung_compute_name(row->asked));
     lab_json_string(json, "computed", rung_compute_name(row->compute));
     lab_json_string(json, "epilogue", epilogue);
     lab_json_true(json, "verified", row->verified);

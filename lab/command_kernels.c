@@ -68,14 +68,30 @@ static void write_parameter(const rung_parameter *parameter, char *text, size_t 
                                  i == parameter->choice_count - 1 ? ")" : "");
 }
 
-static void write_types(const rung_kernel_info *info, char *text, size_t capacity)
+/* The products that need the same architecture, -1: all of them. */
+static size_t write_types(const rung_kernel_info *info, int from_sm, char *text, size_t capacity)
 {
     size_t used = 0;
     *text = '\0';
     for (int i = 0; i < RUNG_PRODUCT_COUNT && used < capacity; i++)
-        if (info->products & 1u << i)
+        if (info->products & 1u << i && (from_sm < 0 || info->from_sm[i] == from_sm))
             used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? "," : "",
                                      rung_product_name((rung_product)i));
+    return used;
+}
+
+/* "f16,i8 from sm_75; bf16 from sm_80", or nothing. */
+static void write_architectures(const rung_kernel_info *info, char *text, size_t capacity)
+{
+    enum { NEWEST = 999 };
+    size_t used = 0;
+    *text = '\0';
+    for (int from_sm = 1; from_sm < NEWEST; from_sm++) {
+        char types[128];
+        if (write_types(info, from_sm, types, sizeof types) > 0 && used < capacity)
+            used += (size_t)snprintf(text + used, capacity - used, "%s%s from sm_%d", used ? "; " : "", types,
+                                     from_sm);
+    }
 }
 
 /* What it is able to do beyond a multiply and a batch by strides. */
@@ -98,8 +114,9 @@ static void add_row(lab_table *table, const rung_kernel_info *info, const char *
 
 static void add_json(lab_json *json, const rung_kernel_info *info)
 {
-    char types[128], abilities[128];
-    write_types(info, types, sizeof types);
+    char types[128], architectures[256], abilities[128];
+    write_types(info, -1, types, sizeof types);
+    write_architectures(info, architectures, sizeof architectures);
     write_abilities(info, abilities, sizeof abilities);
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "kernel", info->name);
@@ -108,7 +125,9 @@ static void add_json(lab_json *json, const rung_kernel_info *info)
     lab_json_string(json, "summary", info->summary);
     lab_json_string(json, "file", info->file);
     lab_json_string(json, "dtypes", types);
+    lab_json_string(json, "architectures", architectures);
     lab_json_string(json, "compute", rung_compute_name(info->compute));
+    lab_json_string(json, "engine", rung_engine_name(info->engine));
     lab_json_string(json, "abilities", abilities);
     lab_json_begin(json, "params", '[');
     for (int64_t i = 0; i < info->parameter_count; i++) {
@@ -145,9 +164,12 @@ static void print_one(const rung_kernel_info *info, const char *backends)
 {
     char text[256];
     printf("%s on %s: %s\n", info->name, backends, info->summary);
-    write_types(info, text, sizeof text);
+    write_types(info, -1, text, sizeof text);
     printf("  types       %s\n", text);
     printf("  compute     %s\n", rung_compute_name(info->compute));
+    write_architectures(info, text, sizeof text);
+    if (info->engine != RUNG_NO_ENGINE)
+        printf("  engine      %s; elsewhere in software\n", text);
     write_abilities(info, text, sizeof text);
     printf("  also        %s\n", *text ? text : "-");
     for (int64_t i = 0; i < info->parameter_count; i++) {

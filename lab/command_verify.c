@@ -17,7 +17,7 @@ enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128 };
 /* A kernel with one set of parameters, and how it fared. */
 typedef struct contender {
     const rung_kernel *kernel; /* NULL: rung_gemm */
-    rung_product       product;
+    lab_dtype          dtype;
     char               parameters[PARAMETERS_TEXT];
     lab_suite          suite;
     int64_t            cases, wrong, skipped;
@@ -34,8 +34,9 @@ typedef struct session {
     const lab_options *options;
     lab_target         target;
     const char        *kernels; /* the list that was given, NULL if none */
-    unsigned           products; /* bits */
-    rung_compute       compute;
+    lab_dtype          dtypes[LAB_DTYPES_MAX];
+    int                dtype_count;
+    rung_compute       compute; /* of those that say none */
     int64_t            batch, splits, repeat, carveout; /* 0 where they are not given */
     lab_epilogue       epilogue;
     uint64_t           seed;
@@ -134,6 +135,9 @@ static int read_extras(session *session)
     const lab_options *options = session->options;
     if (!lab_read_compute(options->compute, &session->compute))
         return usage("--compute is strict, bf16x3, tf32 or bf16x1");
+    session->dtype_count = lab_read_dtypes(options->dtype, session->compute, session->dtypes);
+    if (session->dtype_count == 0)
+        return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16, or tf32");
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
         return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
     if (!read_count(options->batch, &session->batch) || !read_count(options->splits, &session->splits))
@@ -152,8 +156,6 @@ static int read_options(session *session)
     const lab_options *options = session->options;
     int64_t seed = 1;
     session->every = 1;
-    if (!lab_read_products(options->dtype, &session->products))
-        return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16");
     if (!read_suite(options->suite, &session->suite))
         return usage("--suite is full, types, quick, edges, tile, extras or scattered");
     int code = read_extras(session);
@@ -169,27 +171,24 @@ static int read_options(session *session)
                          options->c_strides || options->alpha || options->beta)
         return usage("one problem is given by --m, and then --n, --k, strides like --a-strides 64,1, "
                      "--alpha and --beta");
-    for (int i = 0; options->m && i < RUNG_PRODUCT_COUNT; i++)
-        if (session->products & 1u << i && !lab_oracle_takes_k((rung_product)i, session->single.k))
+    for (int i = 0; options->m && i < session->dtype_count; i++)
+        if (!lab_oracle_takes_k(session->dtypes[i].product, session->single.k))
             return usage("k is so large that rounding can explain any result");
     return LAB_GOOD;
 }
 
 /* ---- The contenders -------------------------------------------------------------------------------- */
 
-/* One for each of the products. */
 static void add_contender(session *session, const rung_kernel *kernel, const char *parameters,
-                          lab_suite suite, unsigned products)
+                          lab_suite suite, const lab_dtype *dtype)
 {
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
-        if (!(products & 1u << i) || session->contender_count == CONTENDERS_MAX)
-            continue;
-        contender *added = &session->contenders[session->contender_count++];
-        added->kernel = kernel;
-        added->product = (rung_product)i;
-        added->suite = suite;
-        snprintf(added->parameters, sizeof added->parameters, "%s", parameters ? parameters : "");
-    }
+    if (session->contender_count == CONTENDERS_MAX)
+        return;
+    contender *added = &session->contenders[session->contender_count++];
+    added->kernel = kernel;
+    added->dtype = *dtype;
+    added->suite = suite;
+    snprintf(added->parameters, sizeof added->parameters, "%s", parameters ? parameters : "");
 }
 
 static bool has_preset(const rung_kernel_info *info, const char *name)
@@ -200,12 +199,12 @@ static bool has_preset(const rung_kernel_info *info, const char *name)
     return false;
 }
 
-/* Its presets and each other choice of each parameter, at the edges of its tiles. */
-static void add_variants(session *session, const rung_kernel *kernel, unsigned product)
+/* Its presets and each other choice of each parameter, on a suite of few problems. */
+static void add_variants(session *session, const rung_kernel *kernel, lab_suite suite, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     for (int64_t i = 0; i < info->preset_count; i++)
-        add_contender(session, kernel, info->presets[i].name, LAB_SUITE_edges, product);
+        add_contender(session, kernel, info->presets[i].name, suite, dtype);
     for (int64_t i = 0; i < info->parameter_count; i++)
         for (int64_t j = 0; j < info->parameters[i].choice_count; j++) {
             char parameters[PARAMETERS_TEXT];
@@ -213,46 +212,62 @@ static void add_variants(session *session, const rung_kernel *kernel, unsigned p
                      (long long)info->parameters[i].choices[j]);
             if (info->parameters[i].choices[j] != info->parameters[i].value &&
                 rung_kernel_check(kernel, parameters) == RUNG_OK)
-                add_contender(session, kernel, parameters, LAB_SUITE_edges, product);
+                add_contender(session, kernel, parameters, suite, dtype);
         }
 }
 
-/* What the full suite is for a product that is not the first: everything a type can get
+/* What the full suite is for a type that is not the first: everything a type can get
  * wrong on small tiles, and a few problems on those that are taken by default. Each path
  * of a kernel is compiled anew for each type, which takes longer the larger its tiles. */
-static void add_type(session *session, const rung_kernel *kernel, rung_product product)
+static void add_type(session *session, const rung_kernel *kernel, lab_suite suite, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    const char *sum = rung_type_name(rung_product_sum(product));
-    add_contender(session, kernel, has_preset(info, "tiny") ? "tiny" : NULL, LAB_SUITE_types, 1u << product);
-    add_contender(session, kernel, has_preset(info, sum) ? sum : info->defaults, LAB_SUITE_tile,
-                  1u << product);
+    const char *sum = rung_type_name(rung_product_sum(dtype->product));
+    add_contender(session, kernel, has_preset(info, "tiny") ? "tiny" : NULL, suite, dtype);
+    add_contender(session, kernel, has_preset(info, sum) ? sum : info->defaults, LAB_SUITE_tile, dtype);
 }
 
-/* The kernel as asked for; if nothing was, all that may be compiled of it. Its defaults
- * are named, since a plan may prefer a preset. */
-static void add_kernel(session *session, const rung_kernel *kernel)
+/* The first type: all that may be compiled of a kernel. Its defaults are named, since a plan
+ * may prefer a preset. Where a matrix engine is emulated only small tiles are fast enough for
+ * many problems. */
+static void add_all(session *session, const rung_kernel *kernel, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    unsigned first = session->products & (~session->products + 1);
-    if (session->options->params || session->suite != LAB_SUITE_full || session->options->m) {
-        add_contender(session, kernel, session->options->params, session->suite, session->products);
-        return;
+    bool is_slow = info->engine == RUNG_ENGINE_EMULATED;
+    if (is_slow)
+        add_type(session, kernel, LAB_SUITE_full, dtype);
+    else
+        add_contender(session, kernel, info->defaults, LAB_SUITE_full, dtype);
+    add_variants(session, kernel, is_slow ? LAB_SUITE_tile : LAB_SUITE_edges, dtype);
+}
+
+/* The kernel as asked for; if nothing was, all of it. What a kernel does not multiply is
+ * told of only if it was named. */
+static void add_kernel(session *session, const rung_kernel *kernel)
+{
+    const lab_options *options = session->options;
+    bool as_asked = options->params || session->suite != LAB_SUITE_full || options->m, is_first = true;
+    for (int i = 0; i < session->dtype_count; i++) {
+        const lab_dtype *dtype = &session->dtypes[i];
+        if (!session->kernels && !lab_takes(kernel, dtype))
+            continue;
+        if (as_asked)
+            add_contender(session, kernel, options->params, session->suite, dtype);
+        else if (is_first)
+            add_all(session, kernel, dtype);
+        else
+            add_type(session, kernel, LAB_SUITE_types, dtype);
+        is_first = false;
     }
-    add_contender(session, kernel, info->defaults, LAB_SUITE_full, first);
-    add_variants(session, kernel, first);
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
-        if (session->products & ~first & 1u << i)
-            add_type(session, kernel, (rung_product)i);
 }
 
 /* rung_gemm itself, which chooses kernel and parameters. */
 static void add_call(session *session)
 {
-    unsigned first = session->products & (~session->products + 1);
     bool full = session->suite == LAB_SUITE_full && !session->options->m;
-    add_contender(session, NULL, NULL, session->suite, first);
-    add_contender(session, NULL, NULL, full ? LAB_SUITE_tile : session->suite, session->products & ~first);
+    for (int i = 0; i < session->dtype_count; i++)
+        add_contender(session, NULL, NULL, full && i > 0 ? LAB_SUITE_tile : session->suite,
+                      &session->dtypes[i]);
 }
 
 static int add_contenders(session *session)
@@ -272,7 +287,7 @@ static int add_contenders(session *session)
         add_call(session);
     for (int i = 0; i < session->contender_count; i++) {
         contender *contender = &session->contenders[i];
-        bool usual = rung_type_size(lab_product_in(contender->product)) == 4; /* others, the plan checks */
+        bool usual = rung_type_size(lab_product_in(contender->dtype.product)) == 4; /* others, the plan checks */
         if (contender->kernel && usual &&
             rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
             return usage(rung_error_text());
@@ -312,7 +327,8 @@ static int64_t tile(const contender *contender, const char *name, int64_t otherw
 {
     int64_t size;
     if (!contender->kernel ||
-        rung_kernel_evaluate(contender->kernel, contender->parameters, name, &size) != RUNG_OK ||
+        rung_kernel_evaluate(contender->kernel, contender->parameters,
+                             lab_product_in(contender->dtype.product), name, &size) != RUNG_OK ||
         size < 1 || size > 4096)
         return otherwise;
     return size;
@@ -323,7 +339,7 @@ static lab_traits traits_of(const contender *contender)
 {
     return (lab_traits){
         .bm = tile(contender, "BM", 16), .bn = tile(contender, "BN", 16), .bk = tile(contender, "BK", 8),
-        .whole = lab_is_whole(lab_product_in(contender->product)),
+        .whole = lab_is_whole(lab_product_in(contender->dtype.product)),
         .abilities = contender->kernel ? rung_kernel_describe(contender->kernel)->abilities
                                        : RUNG_SCATTERED | RUNG_EPILOGUE,
     };
@@ -383,7 +399,8 @@ static int run_contender(session *session, contender *contender)
     lab_subject subject = {
         .context = session->target.context, .device = session->target.device, .queue = session->target.queue,
         .kernel = contender->kernel, .parameters = contender->parameters,
-        .product = contender->product, .compute = session->compute, .seed = session->seed,
+        .product = contender->dtype.product, .compute = contender->dtype.compute, .seed = session->seed,
+        .rigour = lab_may_use_engine(&session->target, contender->kernel) ? LAB_ON_ENGINE : LAB_BOUNDED,
         .carveout = session->carveout,
     };
     lab_case_list list = problems_of(session, contender);
@@ -441,7 +458,7 @@ static void print_json(const session *session)
         lab_json_begin(&json, NULL, '{');
         lab_json_string(&json, "kernel", name_of(contender));
         lab_json_string(&json, "params", contender->parameters);
-        lab_json_string(&json, "dtype", rung_product_name(contender->product));
+        lab_json_string(&json, "dtype", contender->dtype.name);
         lab_json_integer(&json, "cases", contender->cases);
         lab_json_integer(&json, "wrong", contender->wrong);
         lab_json_integer(&json, "skipped", contender->skipped);
@@ -484,7 +501,7 @@ static void print_table(const session *session)
                                              ""});
     for (int i = 0; i < session->contender_count; i++)
         add_row(table, name_of(&session->contenders[i]),
-                rung_product_name(session->contenders[i].product), session->contenders[i].parameters, &session->contenders[i]);
+                session->contenders[i].dtype.name, session->contenders[i].parameters, &session->contenders[i]);
     add_row(table, "all", "", "", &total);
     lab_table_print(table, "lllrrrl", stdout);
     free(table);

@@ -392,7 +392,8 @@ static void judge(const lab_subject *subject, const lab_case *problem, const set
                   lab_outcome *outcome)
 {
     rung_problem run = problem_of(subject, problem, setting);
-    lab_verdict verdict = lab_oracle_judge(&run, &setting->before.view, is_exact(subject, problem));
+    lab_verdict verdict = lab_oracle_judge(&run, &setting->before.view,
+                                           is_exact(subject, problem) ? LAB_EXACT : subject->rigour);
     int64_t gap = first_changed_gap(setting, problem->batch);
     if (!verdict.right) {
         char item[48] = "";

@@ -5,6 +5,7 @@
 #define LAB_CONFORM_H
 
 #include "cases.h"
+#include "oracle.h"
 #include "rung/rung.h"
 
 typedef struct lab_subject {
@@ -15,6 +16,7 @@ typedef struct lab_subject {
     const char        *parameters; /* NULL: the kernel's defaults */
     rung_product       product;
     rung_compute       compute;
+    lab_rigour         rigour; /* of what is not exact: LAB_BOUNDED or LAB_ON_ENGINE */
     uint64_t           seed;
     int64_t            carveout; /* see rung_plan_options */
 } lab_subject;

@@ -113,7 +113,7 @@ static bool judge_by_bound(const rung_problem *item, uint64_t seed, char *why, s
             part.epilogue.bias = rung_matrix_block(item->epilogue.bias, row, 0, 1, c->cols);
         if (item->epilogue.residual.rows > 0)
             part.epilogue.residual = rung_matrix_block(item->epilogue.residual, row, 0, 1, c->cols);
-        lab_verdict verdict = lab_oracle_judge(&part, &part.c, false);
+        lab_verdict verdict = lab_oracle_judge(&part, &part.c, LAB_BOUNDED);
         if (!verdict.right) {
             snprintf(why, capacity, "element (%lld, %lld) is %.9g, expected %.9g within %.3g",
                      (long long)row, (long long)verdict.col, verdict.got, verdict.expected, verdict.bound);

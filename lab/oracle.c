@@ -222,12 +222,15 @@ static double scalar_of(rung_type sum, double scalar)
 
 /* alpha A B + beta C0 + bias. */
 static reference refer_sum(const rung_problem *problem, const rung_matrix *views, rounding sum_rounding,
-                           int64_t row, int64_t col)
+                           int64_t row, int64_t col, lab_rigour rigour)
 {
     rung_type type = sum_type(problem);
     double alpha = scalar_of(type, problem->alpha), beta = scalar_of(type, problem->beta);
     double steps = (double)problem->a.cols, size = 0, lost = 0;
     bool rounds = problem->a.type == RUNG_F32 && problem->compute != RUNG_STRICT;
+    bool is_short = problem->a.type == RUNG_F16 || problem->a.type == RUNG_BF16;
+    if (rigour == LAB_ON_ENGINE && (is_short || rounds))
+        steps *= 3;
     reference result = {{0, 0}, 0, false};
     if (alpha != 0) {
         sums sums = sum_up(problem, &views[0], &views[1], row, col);
@@ -268,11 +271,12 @@ static void activate(rung_activation activation, rounding sum_rounding, referenc
 }
 
 /* views: A, B, C0, bias, residual of one item. */
-static reference refer(const rung_problem *problem, const rung_matrix *views, int64_t row, int64_t col)
+static reference refer(const rung_problem *problem, const rung_matrix *views, int64_t row, int64_t col,
+                       lab_rigour rigour)
 {
     rounding sum = rounding_of(sum_type(problem));
     rounding out = rounding_of(problem->c.type);
-    reference result = refer_sum(problem, views, sum, row, col);
+    reference result = refer_sum(problem, views, sum, row, col, rigour);
     activate(problem->epilogue.activation, sum, &result);
     if (problem->epilogue.residual.rows > 0) {
         double residual = lab_element(&views[4], row, col);
@@ -327,21 +331,21 @@ static bool is_right(const rung_problem *problem, double got, reference expected
 }
 
 static lab_verdict judge_element(const rung_problem *problem, const rung_matrix *views,
-                                 const rung_matrix *c, int64_t row, int64_t col, bool exact)
+                                 const rung_matrix *c, int64_t row, int64_t col, lab_rigour rigour)
 {
     double got = lab_element(c, row, col);
     if (lab_is_whole(problem->c.type)) {
         double expected = (int32_t)refer_whole(problem, views, row, col);
         return (lab_verdict){got == expected, 0, row, col, got, expected, 0};
     }
-    reference expected = refer(problem, views, row, col);
-    if (exact)
+    reference expected = refer(problem, views, row, col, rigour);
+    if (rigour == LAB_EXACT)
         expected.bound = 0;
     return (lab_verdict){is_right(problem, got, expected), 0, row, col, got, expected.value.high,
                          expected.bound};
 }
 
-lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0, bool exact)
+lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0, lab_rigour rigour)
 {
     for (int64_t item = 0; item < problem->batch; item++) {
         rung_matrix c = lab_item(&problem->c, item);
@@ -350,7 +354,7 @@ lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0,
                                lab_item(&problem->epilogue.residual, item)};
         for (int64_t row = 0; row < c.rows; row++)
             for (int64_t col = 0; col < c.cols; col++) {
-                lab_verdict verdict = judge_element(problem, views, &c, row, col, exact);
+                lab_verdict verdict = judge_element(problem, views, &c, row, col, rigour);
                 verdict.item = item;
                 if (!verdict.right)
                     return verdict;

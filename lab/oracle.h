@@ -10,6 +10,7 @@
  * denormal. To that come, each where it applies:
  *
  *   a compute mode  what it leaves out of the products, as rung.h lists it
+ *   an engine       3 k for k, where it sums 16-bit inputs or tf32
  *   bias            one more step, and its size among the others
  *   relu            nothing: it brings no two numbers further apart
  *   gelu            1.13 times what came before, its steepest slope, and 24 u |v| for
@@ -59,8 +60,11 @@ rung_type lab_product_out(rung_product product);
  * anything. */
 bool lab_oracle_takes_k(rung_product product, int64_t k);
 
-/* Judges problem->c, the result, against A, B and C0, the C of before; all with
- * data. `exact` asks for every bit. */
-lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0, bool exact);
+/* How strictly: to the last bit, or, where a GPU's matrix engine may have summed, with what
+ * it cuts off (see RUNG_COMPUTE_LIST). */
+typedef enum lab_rigour { LAB_BOUNDED, LAB_EXACT, LAB_ON_ENGINE } lab_rigour;
+
+/* Judges problem->c, the result, against A, B and C0, the C of before; all with data. */
+lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0, lab_rigour rigour);
 
 #endif /* LAB_ORACLE_H */

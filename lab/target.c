@@ -11,23 +11,50 @@ int lab_usage(const char *command, const char *message)
     return LAB_USAGE;
 }
 
-bool lab_read_products(const char *text, unsigned *products)
+static bool is_word(const char *text, size_t length, const char *word)
 {
-    *products = text ? 0 : 1u << RUNG_F32_TO_F32;
+    return strlen(word) == length && strncmp(word, text, length) == 0;
+}
+
+/* Sets what a word stands for. */
+static bool mark_word(const char *text, size_t length, bool products[RUNG_PRODUCT_COUNT],
+                      bool modes[RUNG_COMPUTE_COUNT])
+{
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
+        if (is_word(text, length, rung_product_name((rung_product)i)))
+            return products[i] = true;
+    for (int i = RUNG_STRICT + 1; i < RUNG_COMPUTE_COUNT; i++)
+        if (is_word(text, length, rung_compute_name((rung_compute)i)))
+            return modes[i] = true;
+    return false;
+}
+
+int lab_read_dtypes(const char *text, rung_compute compute, lab_dtype dtypes[LAB_DTYPES_MAX])
+{
+    bool products[RUNG_PRODUCT_COUNT] = {false}, modes[RUNG_COMPUTE_COUNT] = {false};
+    int count = 0;
+    products[RUNG_F32_TO_F32] = !text;
     while (text && *text) {
         size_t length = strcspn(text, ",");
-        int product = 0;
-        for (; product < RUNG_PRODUCT_COUNT; product++) {
-            const char *name = rung_product_name((rung_product)product);
-            if (strlen(name) == length && strncmp(name, text, length) == 0)
-                break;
-        }
-        if (product == RUNG_PRODUCT_COUNT)
-            return false;
-        *products |= 1u << product;
+        if (!mark_word(text, length, products, modes))
+            return 0;
         text += length + (text[length] == ',');
     }
-    return *products != 0;
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
+        if (products[i])
+            dtypes[count++] = (lab_dtype){(rung_product)i, compute, rung_product_name((rung_product)i)};
+    for (int i = 0; i < RUNG_COMPUTE_COUNT; i++)
+        if (modes[i])
+            dtypes[count++] = (lab_dtype){RUNG_F32_TO_F32, (rung_compute)i,
+                                          rung_compute_name((rung_compute)i)};
+    return count;
+}
+
+bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
+{
+    const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
+    bool is_f32 = dtype->product <= RUNG_F32_TO_BF16;
+    return !info || (info->products & 1u << dtype->product && (!is_f32 || info->compute <= dtype->compute));
 }
 
 bool lab_read_compute(const char *text, rung_compute *compute)
@@ -195,4 +222,17 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
         list += length + (list[length] == ',');
     }
     return code;
+}
+
+/* The vendor's library, and the library itself, use it where our kernels do. */
+bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel)
+{
+    const char *backend = rung_device_describe(target->device)->backend;
+    rung_kernel *step;
+    if (kernel && rung_kernel_describe(kernel)->number != 0)
+        return rung_kernel_describe(kernel)->engine == RUNG_ENGINE;
+    for (int64_t i = 0; rung_kernel_at(target->context, backend, i, &step) == RUNG_OK; i++)
+        if (rung_kernel_describe(step)->engine == RUNG_ENGINE)
+            return true;
+    return false;
 }

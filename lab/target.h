@@ -27,8 +27,24 @@ void lab_target_close(lab_target *target);
 int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels,
                        int *count);
 
-/* "f32,f16:f32" as bits of rung_product; f32 if NULL. False if a word is none. */
-bool lab_read_products(const char *text, unsigned *products);
+/* What is to be multiplied, and how precisely. */
+typedef struct lab_dtype {
+    rung_product product;
+    rung_compute compute;
+    const char  *name; /* as it was asked for */
+} lab_dtype;
+
+enum { LAB_DTYPES_MAX = RUNG_PRODUCT_COUNT + RUNG_COMPUTE_COUNT };
+
+/* "f32,f16:f32", each in the given mode, once, in the order of RUNG_PRODUCT_LIST; and behind
+ * them modes: "tf32" is f32 in that. f32 if NULL. Returns how many, 0 if a word is none. */
+int lab_read_dtypes(const char *text, rung_compute compute, lab_dtype dtypes[LAB_DTYPES_MAX]);
+
+/* Whether a matrix engine may have computed what a kernel, or with NULL the library, gives. */
+bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel);
+
+/* Whether a kernel multiplies that; NULL, rung_gemm, finds one that does. */
+bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype);
 
 /* "tf32"; strict if NULL. False if it is no compute mode. */
 bool lab_read_compute(const char *text, rung_compute *compute);

@@ -149,7 +149,9 @@ RUNG_API uint16_t rung_bf16_from_f32(float value);
 /* How precisely products are formed, from most to least. A problem asks for one of
  * these and gets it or one before it, never one behind: a kernel that computes in less
  * is refused. u is the roundoff of sums, |A||B| the product of the absolute values, and
- * gamma(n) = n u / (1 - n u); alpha, beta and C's rounding come on top in all of them.
+ * gamma(n) = n u / (1 - n u); alpha, beta and C's rounding come on top in all of them. A GPU's
+ * matrix engine adds several products at a time and cuts off what does not fit, instead of
+ * rounding: where it sums 16-bit inputs or tf32, read gamma(3 k) for gamma(k).
  *
  *   strict  inputs as they are:                                       gamma(k) |A||B|
  *   bf16x3  F32 inputs as sums of three BF16 each, the six
@@ -510,9 +512,10 @@ RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
  *     KERNEL(TILE * TILE)                     the threads of a block
  *     my_kernel(...)                          and its name
  *
- * A file of the caller's goes the same way as ours (rung_kernel_from_source). Two lines
- * say what it is not for: `// takes: f32,f16:f32` lists its products, all of them
- * without it, and `// computes: tf32` says that it is not strict. */
+ * A file of the caller's goes the same way as ours (rung_kernel_from_source). Lines like
+ * these say what it is not for: `// takes: f32,f16:f32` lists its products, all of them
+ * without it; `// takes: bf16 from sm_80` some that an older NVIDIA GPU does not multiply;
+ * and `// computes: tf32` says that F32 inputs are not multiplied strictly. */
 typedef struct rung_parameter {
     const char    *name;
     int64_t        value;        /* the default */
@@ -527,9 +530,10 @@ typedef struct rung_constraint {
 
 /* Parameters that are known by a name: a line `// preset small: BM=64,BN=64`. One
  * called "cpu" takes the defaults' place on OpenCL devices that are processors, one
- * called "f64" where sums are F64 ("i32" alike), "cpu_f64" where both are so. One called
- * "small", on processors "cpu_small", is taken where it leaves less than half as much of
- * its tiles unused. */
+ * called "f64" where sums are F64 ("i32" alike), "cpu_f64" where both are so, one called
+ * "sm_75" on NVIDIA GPUs of that architecture. One called "small", on processors
+ * "cpu_small", on such GPUs "sm_75_small" before it, is taken where it leaves less than half
+ * as much of its tiles unused. */
 typedef struct rung_preset {
     const char *name;
     const char *parameters;
@@ -547,6 +551,23 @@ enum {
 #undef X
 };
 
+/* Whether a kernel multiplies by a matrix engine's instructions. In software, which stands
+ * for them on other devices, it is there to be verified: it is very slow, and taken only
+ * when it is named. */
+#define RUNG_ENGINE_LIST(X)                                                     \
+    X(NO_ENGINE,       "none")                                                  \
+    X(ENGINE,          "hardware")                                              \
+    X(ENGINE_EMULATED, "software")
+
+typedef enum rung_engine {
+#define X(name, word) RUNG_##name,
+    RUNG_ENGINE_LIST(X)
+#undef X
+    RUNG_ENGINE_COUNT
+} rung_engine;
+
+RUNG_API const char *rung_engine_name(rung_engine engine);
+
 typedef struct rung_kernel_info {
     const char            *name;        /* "04_shared", or the file's name */
     int                    number;      /* 4; 0 for the vendor's library, which is taken only
@@ -556,7 +577,9 @@ typedef struct rung_kernel_info {
     const char            *file;        /* "04_shared.cu" */
     const char            *source;      /* the whole text */
     unsigned               products;    /* bit (1 << RUNG_F16_TO_F32) is set if it takes that */
-    rung_compute           compute;     /* how it forms products */
+    int                    from_sm[RUNG_PRODUCT_COUNT]; /* 80: on NVIDIA GPUs from sm_80 on */
+    rung_compute           compute;     /* how it forms products of F32 inputs */
+    rung_engine            engine;
     unsigned               abilities;   /* of RUNG_ABILITY_LIST */
     const char            *defaults;    /* all parameters at their defaults, "TILE=32" */
     const rung_parameter  *parameters;
@@ -592,9 +615,9 @@ RUNG_API const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel)
 RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters);
 
 /* What an expression over the kernel's parameters and macros, "BM" or "BM * BN",
- * comes to with these parameters. */
+ * comes to with these parameters, where A and B are of this type. */
 RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters,
-                                          const char *expression, int64_t *value);
+                                          rung_type in, const char *expression, int64_t *value);
 
 /* ---- Plans --------------------------------------------------------------------------- */
 
@@ -602,8 +625,8 @@ RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char 
  * every problem of the same form: the same types, sizes, strides, batch, compute mode
  * and epilogue; data, offsets, alpha and beta may differ. When it is made, the views
  * need neither data nor buffer. One that was made for views that begin at multiples of
- * four elements, where each item of a batch does so too, may refuse others; views
- * without memory count as such.
+ * four elements or of 16 bytes, where each item of a batch does so too, may refuse others;
+ * views without memory count as such.
  *
  *     rung_device_open(NULL, "opencl", &device);
  *     rung_queue_create(device, &queue);

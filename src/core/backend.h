@@ -44,8 +44,11 @@ typedef struct rungi_backend {
     int64_t                  ladder_count;
     unsigned                 vendor_products; /* what its vendor's library takes */
     unsigned                 source_products; /* what a caller's own file takes; 0: none is taken */
-    /* Optional: what a file is able to do, from what it says. */
+    /* Optional: what a file is able to do, and whether it needs a matrix engine, from what it
+     * says. */
     unsigned (*abilities)(const rung_kernel *kernel);
+    bool (*needs_engine)(const rung_kernel *kernel);
+    bool has_engine; /* its devices have one, or refuse such kernels themselves */
 
     /* Libraries and symbols, once a context; a failure is remembered and told. */
     rung_status (*load)(rung_context *context, void **state);

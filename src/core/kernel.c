@@ -69,6 +69,8 @@ static void set_abilities(rung_kernel *kernel, unsigned products, unsigned abili
     kernel->info.abilities = abilities;
     if (kernel->backend->abilities)
         kernel->info.abilities |= kernel->backend->abilities(kernel);
+    if (kernel->backend->needs_engine && kernel->backend->needs_engine(kernel))
+        kernel->info.engine = kernel->backend->has_engine ? RUNG_ENGINE : RUNG_ENGINE_EMULATED;
 }
 
 rung_status rung_kernel_from_source(rung_context *context, const char *backend_name,
@@ -356,15 +358,15 @@ rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)
                   : rungi_fail(RUNG_INVALID, "the kernel is NULL");
 }
 
-rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters,
+rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters, rung_type in,
                                  const char *expression, int64_t *value)
 {
     rungi_values values;
-    if (!kernel || !expression || !value)
-        return rungi_fail(RUNG_INVALID, "rung_kernel_evaluate needs a kernel, an expression and a "
+    if (!kernel || !expression || !value || rung_type_size(in) == 0)
+        return rungi_fail(RUNG_INVALID, "rung_kernel_evaluate needs a kernel, a type, an expression and a "
                           "place for the value");
     *value = 0;
-    rung_status status = rungi_kernel_values(kernel, parameters, RUNGI_USUAL_BYTES, &values);
+    rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(in), &values);
     if (status != RUNG_OK)
         return status;
     return rungi_kernel_number(kernel, &values, rungi_slice_of(expression, strlen(expression)), value);

@@ -11,7 +11,7 @@
  *     #define NAME expression                                     a macro
  *     #include "name"                                             a header of ours
  *     // preset NAME: NAME=number,...                             a preset
- *     // takes: PRODUCT,...                                       all it multiplies
+ *     // takes: PRODUCT,... [from sm_80]                           all it multiplies
  *     // computes: MODE                                           if not strictly
  *     KERNEL(expression) name(                                    the function
  */
@@ -281,19 +281,44 @@ static void read_preset(rung_kernel *kernel, rungi_slice note, char **room)
     preset->parameters = keep(rest, room);
 }
 
-/* "takes: f32,f16:f32" */
+/* Cuts " from sm_80" off a list and returns the number, 0 if there is none, -1 if what
+ * stands there is no architecture. */
+static int take_architecture(rungi_slice *list)
+{
+    static const char words[] = " from sm_";
+    for (size_t i = 0; i + strlen(words) <= list->length; i++) {
+        if (memcmp(list->text + i, words, strlen(words)) != 0)
+            continue;
+        rungi_slice number = {list->text + i + strlen(words), list->length - i - strlen(words)};
+        list->length = i;
+        return is_number(number) ? (int)strtol(number.text, NULL, 10) : -1;
+    }
+    return 0;
+}
+
+/* Cuts the first word off a list that is separated by commas. */
+static rungi_slice take_word(rungi_slice *list)
+{
+    rungi_slice word = *list;
+    const char *comma = memchr(list->text, ',', list->length);
+    word.length = comma ? (size_t)(comma - list->text) : list->length;
+    list->text += word.length + (comma != NULL);
+    list->length -= word.length + (comma != NULL);
+    return trimmed(word);
+}
+
+/* "takes: f32,f16:f32" or "takes: bf16 from sm_80"; such lines add up. */
 static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
 {
+    int architecture = take_architecture(&list);
+    if (architecture < 0)
+        return rungi_fail(RUNG_INVALID, "%s: an architecture is written \"from sm_80\", behind what it takes",
+                          kernel->info.file);
     if (list.length == 0)
         return rungi_fail(RUNG_INVALID, "%s takes nothing; list the products behind \"takes:\"",
                           kernel->info.file);
     while (list.length > 0) {
-        rungi_slice word = list;
-        const char *comma = memchr(list.text, ',', list.length);
-        word.length = comma ? (size_t)(comma - list.text) : list.length;
-        list.text += word.length + (comma != NULL);
-        list.length -= word.length + (comma != NULL);
-        word = trimmed(word);
+        rungi_slice word = take_word(&list);
         int product = 0;
         while (product < RUNG_PRODUCT_COUNT && !is(word, rung_product_name((rung_product)product)))
             product++;
@@ -301,6 +326,7 @@ static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
             return rungi_fail(RUNG_INVALID, "%s takes \"%.*s\", which is none of RUNG_PRODUCT_LIST",
                               kernel->info.file, (int)word.length, word.text);
         kernel->info.products |= 1u << product;
+        kernel->info.from_sm[product] = architecture;
     }
     return RUNG_OK;
 }

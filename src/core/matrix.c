@@ -80,6 +80,16 @@ const char *rung_compute_name(rung_compute compute)
     return word_of(words, RUNG_COMPUTE_COUNT, (int)compute);
 }
 
+const char *rung_engine_name(rung_engine engine)
+{
+    static const char *const words[] = {
+#define X(name, word) word,
+        RUNG_ENGINE_LIST(X)
+#undef X
+    };
+    return word_of(words, RUNG_ENGINE_COUNT, (int)engine);
+}
+
 const char *rung_activation_name(rung_activation activation)
 {
     static const char *const words[] = {

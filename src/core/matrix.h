@@ -45,9 +45,9 @@ bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *
 /* The address of element (0, 0) of a view with data. */
 void *rungi_matrix_first(const rung_matrix *matrix);
 
-/* Whether element (0, 0) of every item stands at a multiple of four elements; a view of
+/* Whether element (0, 0) of every item stands at a multiple of so many elements; a view of
  * nothing, or of no memory yet, by its offset alone. */
-bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch);
+bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch, int64_t elements);
 
 /* The same matrix stored with no gaps, in the order in which it already stands
  * and with its repeated rows or columns kept once: what is worth copying to a

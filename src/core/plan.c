@@ -28,7 +28,7 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
 {
     const rung_problem *problem = &plan->problem;
     const rung_kernel_info *info = &kernel->info;
-    if (info->compute > problem->compute)
+    if (problem->a.type == RUNG_F32 && info->compute > problem->compute)
         return rungi_fail(RUNG_UNSUPPORTED, "%s computes in %s, which is less than %s", info->name,
                           rung_compute_name(info->compute), rung_compute_name(problem->compute));
     unsigned needed = 0;
@@ -63,16 +63,26 @@ static double padded_size(const rung_plan *plan, const rung_kernel *kernel, cons
 
 enum { PRESET_NAME = 32 };
 
-/* The parameters to take where none are given: the preset for this kind of device and
- * type of sums, or a smaller one beside it that leaves less than half as much unused. ""
- * stands for the defaults. */
-static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[PRESET_NAME])
+/* The preset "WHAT" or, where there is one, "FOR_WHAT"; false if the kernel has neither. */
+static bool find_preset(const rung_kernel *kernel, const char *for_whom, const char *what,
+                        char name[PRESET_NAME])
 {
-    const char *kind = plan->device->preset;
+    snprintf(name, PRESET_NAME, "%s_%s", for_whom ? for_whom : "", what);
+    if (!for_whom || !rungi_kernel_has_preset(kernel, name))
+        snprintf(name, PRESET_NAME, "%s", what);
+    return rungi_kernel_has_preset(kernel, name);
+}
+
+/* The one for this kind of device and type of sums, or for either; "" stands for the
+ * defaults. */
+static void usual_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[PRESET_NAME])
+{
+    const char *kind = plan->device->preset, *architecture = plan->device->architecture;
     rung_type sum = rungi_problem_sum_type(&plan->problem);
     const char *type = sum == RUNG_F32 ? NULL : rung_type_name(sum);
-    char small[PRESET_NAME];
     *name = '\0';
+    if (architecture)
+        snprintf(name, PRESET_NAME, "%s", architecture);
     if (kind && type)
         snprintf(name, PRESET_NAME, "%s_%s", kind, type);
     if (kind && !rungi_kernel_has_preset(kernel, name))
@@ -81,9 +91,20 @@ static void default_parameters(const rung_plan *plan, const rung_kernel *kernel,
         snprintf(name, PRESET_NAME, "%s", type);
     if (!rungi_kernel_has_preset(kernel, name))
         *name = '\0';
-    double usual = padded_size(plan, kernel, name);
-    snprintf(small, sizeof small, "%s%ssmall", kind ? kind : "", kind ? "_" : "");
-    double less = rungi_kernel_has_preset(kernel, small) ? padded_size(plan, kernel, small) : 0;
+}
+
+/* The parameters to take where none are given: the usual ones, or smaller ones beside them
+ * that leave less than half as much unused. What is for processors has small ones of its
+ * own. */
+static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[PRESET_NAME])
+{
+    const char *kind = plan->device->preset;
+    char small[PRESET_NAME];
+    usual_parameters(plan, kernel, name);
+    bool has_small = find_preset(kernel, kind ? kind : plan->device->architecture, "small", small);
+    if (!has_small || (kind && strcmp(small, "small") == 0))
+        return;
+    double usual = padded_size(plan, kernel, name), less = padded_size(plan, kernel, small);
     if (less > 0 && 2 * less < usual)
         snprintf(name, PRESET_NAME, "%s", small);
 }
@@ -95,7 +116,7 @@ static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const 
     plan->kernel = kernel;
     plan->info.workspace = 0;
     plan->info.splits = 1;
-    plan->info.compute = kernel->info.compute;
+    plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_STRICT;
     rung_status status = check_types(kernel, &plan->problem);
     if (status == RUNG_OK)
         status = check_abilities(plan, kernel);
@@ -138,13 +159,23 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
     return status;
 }
 
+/* Whether a kernel may be taken unasked. */
+static rung_status check_choice(const rung_kernel *kernel)
+{
+    if (kernel->step->is_vendor)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s is taken only when it is named", kernel->info.name);
+    if (kernel->info.engine == RUNG_ENGINE_EMULATED)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s multiplies in software here, and is taken only when it is "
+                          "named", kernel->info.name);
+    return RUNG_OK;
+}
+
 /* One kernel of an open choice. A refusal is kept for the log, in one sentence. */
 static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
 {
-    rung_status status = kernel->step->is_vendor
-                             ? rungi_fail(RUNG_UNSUPPORTED, "%s is taken only when it is named",
-                                          kernel->info.name)
-                             : try_choices(plan, kernel);
+    rung_status status = check_choice(kernel);
+    if (status == RUNG_OK)
+        status = try_choices(plan, kernel);
     if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
         return status;
     size_t used = strlen(plan->refused);
@@ -204,11 +235,18 @@ static rung_problem problem_form(const rung_problem *problem)
     return form;
 }
 
-static bool is_aligned(const rung_problem *problem)
+static bool begins_at(const rung_problem *problem, rungi_operand operand, int64_t elements)
 {
-    return rungi_matrix_is_aligned(&problem->a, problem->batch) &&
-           rungi_matrix_is_aligned(&problem->b, problem->batch) &&
-           rungi_matrix_is_aligned(&problem->c, problem->batch);
+    return rungi_matrix_is_aligned(rungi_problem_view(problem, operand), problem->batch, elements);
+}
+
+static unsigned alignment_of(const rung_problem *problem)
+{
+    int64_t chunk = 16 / rung_type_size(problem->a.type);
+    bool at_fours = begins_at(problem, RUNGI_A, 4) && begins_at(problem, RUNGI_B, 4) &&
+                    begins_at(problem, RUNGI_C, 4);
+    bool at_16_bytes = begins_at(problem, RUNGI_A, chunk) && begins_at(problem, RUNGI_B, chunk);
+    return (at_fours ? RUNGI_AT_FOURS : 0u) | (at_16_bytes ? RUNGI_AT_16_BYTES : 0u);
 }
 
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
@@ -261,7 +299,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
         return RUNG_NO_MEMORY;
     plan->device = device;
     plan->problem = problem_form(problem);
-    plan->aligned = is_aligned(problem);
+    plan->aligned = alignment_of(problem);
     plan->splits_asked = options ? options->splits : 0;
     plan->workspace_offered = options ? options->workspace : 0;
     plan->carveout = options ? options->carveout : 0;
@@ -324,10 +362,10 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
         status = rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
-    if (plan->needs_aligned && !is_aligned(problem))
+    if (plan->needs_aligned & ~alignment_of(problem))
         return rungi_fail(RUNG_INVALID, "A, B or C is less aligned than those the plan was made for, which "
-                          "began at multiples of four elements; make the plan with a problem like this "
-                          "one");
+                          "began at multiples of %s; make the plan with a problem like this one",
+                          plan->needs_aligned & RUNGI_AT_FOURS ? "four elements" : "16 bytes");
     if (plan->info.workspace > 0 &&
         (!options->workspace || options->workspace->device != plan->device ||
          options->workspace->bytes < plan->info.workspace || options->workspace->place % 16 != 0))

@@ -6,6 +6,10 @@
 #include "core/device.h"
 #include "core/kernel.h"
 
+/* How the operands of a problem begin: A, B and C at multiples of four elements, A and B at
+ * multiples of 16 bytes. */
+typedef enum rungi_alignment { RUNGI_AT_FOURS = 1, RUNGI_AT_16_BYTES = 2 } rungi_alignment;
+
 struct rung_plan {
     rung_device       *device;
     rung_problem       problem; /* its form alone */
@@ -17,8 +21,8 @@ struct rung_plan {
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */
     int64_t            carveout;          /* see rung_plan_options */
-    bool               aligned; /* the problem it was made for, to four elements */
-    bool               needs_aligned; /* the device's choice */
+    unsigned           aligned; /* the problem it was made for: of rungi_alignment */
+    unsigned           needs_aligned; /* the device's choice of those */
     void              *state; /* the device's own */
 };
 

@@ -89,17 +89,17 @@ static const void *space_of(const rung_matrix *matrix)
     return matrix->buffer ? matrix->buffer->space : NULL;
 }
 
-bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch)
+bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch, int64_t elements)
 {
     int64_t size = rung_type_size(matrix->type);
     if (rungi_matrix_is_empty(matrix))
         return true;
-    if (first_byte(matrix) % (uintptr_t)(4 * size) != 0)
+    if (first_byte(matrix) % (uintptr_t)(elements * size) != 0)
         return false;
     if (!matrix->batch_offsets)
-        return batch < 2 || matrix->batch_stride % 4 == 0;
+        return batch < 2 || matrix->batch_stride % elements == 0;
     for (int64_t i = 0; i < batch; i++)
-        if (matrix->batch_offsets[i] % 4 != 0)
+        if (matrix->batch_offsets[i] % elements != 0)
             return false;
     return true;
 }

@@ -98,7 +98,7 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
         append(line->head, sizeof line->head, "batch %lld ", (long long)problem->batch);
     if (problem->compute != RUNG_STRICT)
         append(line->head, sizeof line->head, "%s asked for, %s taken ",
-               rung_compute_name(problem->compute), rung_compute_name(plan->kernel->info.compute));
+               rung_compute_name(problem->compute), rung_compute_name(plan->info.compute));
 
     char *tail = line->tail;
     size_t capacity = sizeof line->tail;

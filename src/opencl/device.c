@@ -281,6 +281,7 @@ const rungi_backend rungi_opencl_backend = {
     .vendor_products = 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64, /* CLBlast's */
     .source_products = RUNGI_SIMT_PRODUCTS,
     .abilities = rungi_simt_abilities,
+    .needs_engine = rungi_simt_needs_engine,
     .load = load,
     .unload = unload,
     .list = list_devices,

@@ -44,7 +44,7 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
                           device->base.info.name, threads_max);
     if ((int)arguments != rungi_simt_arguments(kernel))
         return rungi_fail(RUNG_INVALID, "%s takes %u arguments; a kernel takes the %d that dialect.h "
-                          "lists, and with finish.h its five more", kernel->info.file,
+                          "lists, with finish.h its five more and with engine.h another", kernel->info.file,
                           (unsigned)arguments, RUNGI_SIMT_ARGUMENTS);
     return RUNG_OK;
 }

@@ -50,13 +50,30 @@ static rung_status split_of(const rung_plan *plan, const rung_problem *turned, r
 
 static void fill_info(rung_plan *plan, const rungi_simt_work *work)
 {
-    plan->needs_aligned = work->path.wide;
+    plan->needs_aligned = !work->path.wide ? 0 : work->path.by_chunks ? RUNGI_AT_16_BYTES : RUNGI_AT_FOURS;
     plan->info.splits = work->split.splits;
     plan->info.workspace = work->split.workspace;
     plan->info.threads = work->shape.threads;
     if (!rungi_multiply(work->shape.blocks, plan->problem.batch, &plan->info.blocks) ||
         !rungi_multiply(plan->info.blocks, work->split.splits, &plan->info.blocks))
         plan->info.blocks = INT64_MAX;
+}
+
+/* What a matrix engine in software exchanges goes behind the rest. */
+static rung_status add_scratch(const rung_plan *plan, rungi_simt_work *work)
+{
+    rungi_simt_split *split = &work->split;
+    int64_t bytes;
+    if (plan->kernel->info.engine != RUNG_ENGINE_EMULATED)
+        return RUNG_OK;
+    split->scratch = rungi_divide_up(split->workspace, 16) * 16;
+    if (!rungi_multiply(work->shape.blocks, plan->problem.batch, &bytes) ||
+        !rungi_multiply(bytes, split->splits, &bytes) || !rungi_multiply(bytes, work->shape.threads, &bytes) ||
+        !rungi_multiply(bytes, RUNGI_SIMT_SCRATCH_BYTES, &bytes) ||
+        !rungi_add(bytes, split->scratch, &split->workspace))
+        return rungi_fail(RUNG_TOO_LARGE, "%s, in software, would need too much memory for its exchange",
+                          plan->kernel->info.name);
+    return RUNG_OK;
 }
 
 rung_status rungi_simt_work_of(rung_plan *plan, int64_t blocks_max, rungi_simt_work *work)
@@ -72,6 +89,8 @@ rung_status rungi_simt_work_of(rung_plan *plan, int64_t blocks_max, rungi_simt_w
         status = check_shared(plan, &work->shared_bytes);
     if (status == RUNG_OK)
         status = split_of(plan, &turned, work);
+    if (status == RUNG_OK)
+        status = add_scratch(plan, work);
     if (status != RUNG_OK)
         return status;
     work->path.split = work->split.splits > 1;
@@ -172,6 +191,7 @@ static rungi_simt_extra extra_of(const rungi_simt_run *run, part part, bool redu
         .flags = flags_of(run, reduces),
         .places_offset = start / (int64_t)sizeof(int64_t),
         .partials_offset = (start + split->partials) / rung_type_size(rungi_problem_sum_type(problem)),
+        .scratch_offset = (start + split->scratch) / 4,
         .bias = view_of(&problem->epilogue.bias, part.row, part.col, part.item),
         .residual = view_of(&problem->epilogue.residual, part.row, part.col, part.item),
     };
@@ -208,13 +228,13 @@ static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
                           : rungi_divide_up(part.rows, shape->bm) * rungi_divide_up(part.cols, shape->bn),
         .items = part.items,
         .shares = reduces ? 1 : shares_of(run),
-        .count = reduces ? RUNGI_SIMT_ALL_ARGUMENTS : run->work->arguments,
+        .count = reduces ? RUNGI_SIMT_FINISH_ARGUMENTS : run->work->arguments,
         .arguments = {
             {&part.rows, sizeof part.rows}, {&part.cols, sizeof part.cols}, {&k, sizeof k},
             {&alpha, scalar}, {&a, sizeof a}, {&a_view, sizeof a_view}, {&b, sizeof b},
             {&b_view, sizeof b_view}, {&beta, scalar}, {&c, sizeof c}, {&c_view, sizeof c_view},
             {&extra, sizeof extra}, {&workspace, sizeof workspace}, {&bias, sizeof bias},
-            {&residual, sizeof residual}, {&workspace, sizeof workspace},
+            {&residual, sizeof residual}, {&workspace, sizeof workspace}, {&workspace, sizeof workspace},
         },
     };
     return run->launch(run->user, &launch);

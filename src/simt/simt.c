@@ -48,6 +48,10 @@ static const struct {
     {"finish.h", rungi_source_finish},
     {"tile.h", rungi_source_tile},
     {"async.h", rungi_source_async},
+    {"swizzle.h", rungi_source_swizzle},
+    {"engine.h", rungi_source_engine},
+    {"matrix.h", rungi_source_matrix},
+    {"wmma.h", rungi_source_wmma},
 };
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
@@ -149,8 +153,8 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
     if (path->in != RUNG_F32 || path->out != RUNG_F32)
         define(text, capacity, "-DIN_%s -DOUT_%s", word_of(path->in), word_of(path->out));
     if (path->has_paths)
-        define(text, capacity, "-DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d", path->wide,
-               path->guarded, path->a_along_l, path->b_along_l);
+        define(text, capacity, "-DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d",
+               path->wide + path->partly, path->guarded, path->a_along_l, path->b_along_l);
     if (path->at_run_time) {
         define(text, capacity, "-DRUN_TIME=1");
         return;
@@ -190,7 +194,19 @@ static bool includes(const rung_kernel *kernel, const char *header)
 
 int rungi_simt_arguments(const rung_kernel *kernel)
 {
-    return includes(kernel, rungi_source_finish) ? RUNGI_SIMT_ALL_ARGUMENTS : RUNGI_SIMT_ARGUMENTS;
+    if (kernel->info.engine == RUNG_ENGINE_EMULATED)
+        return RUNGI_SIMT_ALL_ARGUMENTS;
+    return includes(kernel, rungi_source_finish) ? RUNGI_SIMT_FINISH_ARGUMENTS : RUNGI_SIMT_ARGUMENTS;
+}
+
+bool rungi_simt_needs_engine(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_engine);
+}
+
+bool rungi_simt_has_paths(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_tile);
 }
 
 unsigned rungi_simt_abilities(const rung_kernel *kernel)
@@ -198,16 +214,39 @@ unsigned rungi_simt_abilities(const rung_kernel *kernel)
     return includes(kernel, rungi_source_finish) ? RUNG_SCATTERED | RUNG_EPILOGUE | RUNG_SPLIT : 0;
 }
 
-/* Whether pieces of four along one side begin at multiples of four. */
-static bool is_wide(const rung_matrix *matrix, bool along_rows)
+/* Whether pieces of so many elements along one side begin at multiples of them. */
+static bool is_wide(const rung_matrix *matrix, bool along_rows, int64_t piece)
 {
     int64_t unit = along_rows ? matrix->row_stride : matrix->col_stride;
     int64_t other = along_rows ? matrix->col_stride : matrix->row_stride;
-    return unit == 1 && other % 4 == 0;
+    return unit == 1 && other % piece == 0;
+}
+
+/* Pieces of four: none may hang over the end of k, and C goes by them too. */
+static bool fits_fours(const rung_problem *problem, unsigned aligned, bool a_along_l, bool b_along_l)
+{
+    bool fits_k = (a_along_l && b_along_l) || problem->a.cols % 4 == 0;
+    return aligned & RUNGI_AT_FOURS && fits_k && is_wide(&problem->a, a_along_l, 4) &&
+           is_wide(&problem->b, !b_along_l, 4) && is_wide(&problem->c, false, 4);
+}
+
+/* Chunks of 16 bytes of A and B, at any edge; C is the kernel's own business. */
+static bool fits_chunks(const rung_problem *problem, unsigned aligned, bool a_along_l, bool b_along_l)
+{
+    int64_t chunk = 16 / rung_type_size(problem->a.type);
+    return aligned & RUNGI_AT_16_BYTES && is_wide(&problem->a, a_along_l, chunk) &&
+           is_wide(&problem->b, !b_along_l, chunk);
+}
+
+/* Whether a row, along k or along l, ends within a chunk. */
+static bool has_parts(const rung_problem *problem, bool a_along_l, bool b_along_l)
+{
+    int64_t chunk = 16 / rung_type_size(problem->a.type), k = problem->a.cols;
+    return (a_along_l ? problem->a.rows : k) % chunk != 0 || (b_along_l ? problem->b.cols : k) % chunk != 0;
 }
 
 rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values,
-                               const rung_problem *problem, bool aligned, rungi_simt_path *path)
+                               const rung_problem *problem, unsigned aligned, rungi_simt_path *path)
 {
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
     int64_t bm, bn, bk;
@@ -217,7 +256,7 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
         .activation = problem->epilogue.activation,
         .residual = !rungi_matrix_is_empty(&problem->epilogue.residual),
     };
-    path->has_paths = includes(kernel, rungi_source_tile);
+    path->has_paths = rungi_simt_has_paths(kernel);
     if (!path->has_paths)
         return RUNG_OK;
     rung_status status = rungi_kernel_number(kernel, values, rungi_slice_of("BM", 2), &bm);
@@ -228,12 +267,13 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
     if (status != RUNG_OK)
         return status;
     bool a_along_l = a->row_stride < a->col_stride, b_along_l = b->col_stride < b->row_stride;
-    bool pieces_fit_k = (a_along_l && b_along_l) || a->cols % 4 == 0;
-    if (!aligned || !pieces_fit_k || !is_wide(a, a_along_l) || !is_wide(b, !b_along_l) ||
-        !is_wide(c, false) || bm < 1 || bn < 1 || bk < 1)
+    bool by_chunks = includes(kernel, rungi_source_swizzle);
+    if (bm < 1 || bn < 1 || bk < 1 || !(by_chunks ? fits_chunks : fits_fours)(problem, aligned, a_along_l, b_along_l))
         return RUNG_OK;
     path->wide = true;
-    path->guarded = c->rows % bm != 0 || c->cols % bn != 0 || a->cols % bk != 0;
+    path->by_chunks = by_chunks;
+    path->partly = by_chunks && has_parts(problem, a_along_l, b_along_l);
+    path->guarded = c->rows % bm != 0 || c->cols % bn != 0 || (!by_chunks && a->cols % bk != 0);
     path->a_along_l = a_along_l;
     path->b_along_l = b_along_l;
     return RUNG_OK;

@@ -31,18 +31,28 @@ typedef struct rungi_simt_view {
 /* The extra_t of finish.h, likewise. */
 typedef struct rungi_simt_extra {
     int64_t         batch, first_item, splits, k_share, flags, places_offset, partials_offset;
+    int64_t         scratch_offset; /* see engine.h */
     rungi_simt_view bias, residual;
 } rungi_simt_extra;
 
-/* m, n, k, alpha, a, its view, b, its view, beta, c, its view; and with finish.h extra,
- * places, bias, residual, partials. */
-enum { RUNGI_SIMT_ARGUMENTS = 11, RUNGI_SIMT_ALL_ARGUMENTS = 16 };
+/* m, n, k, alpha, a, its view, b, its view, beta, c, its view; with finish.h extra, places,
+ * bias, residual, partials; and scratch where a matrix engine is emulated. */
+enum { RUNGI_SIMT_ARGUMENTS = 11, RUNGI_SIMT_FINISH_ARGUMENTS = 16, RUNGI_SIMT_ALL_ARGUMENTS = 17 };
 
 /* How many of them this kernel takes. */
 int rungi_simt_arguments(const rung_kernel *kernel);
 
+/* Whether a kernel is compiled for one path or another: see tile.h. */
+bool rungi_simt_has_paths(const rung_kernel *kernel);
+
 /* What a file that includes finish.h is able to do. */
 unsigned rungi_simt_abilities(const rung_kernel *kernel);
+
+/* Whether a file includes engine.h; and what each thread of it then has as scratch memory
+ * where the engine is emulated, ENGINE_WORDS there. */
+bool rungi_simt_needs_engine(const rung_kernel *kernel);
+
+enum { RUNGI_SIMT_SCRATCH_BYTES = 64 * 4 };
 
 /* FP32 multiply-adds a clock and multiprocessor of NVIDIA's, by compute capability. */
 static inline int64_t rungi_simt_lanes(int64_t major, int64_t minor)
@@ -68,15 +78,15 @@ rung_problem rungi_simt_turned(const rung_problem *problem);
 typedef struct rungi_simt_path {
     rung_type       in, out;
     bool            has_paths, wide, guarded, a_along_l, b_along_l;
+    bool            by_chunks, partly;     /* wide means 16 bytes, the last maybe in part */
     bool            split, bias, residual; /* see finish.h */
     rung_activation activation;
     bool            at_run_time; /* compiled so that the last four are told at run time */
 } rungi_simt_path;
 
-/* For a turned problem; `aligned` says that its views begin at multiples of four
- * elements. */
+/* For a turned problem; `aligned` is of rungi_alignment. */
 rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values,
-                               const rung_problem *problem, bool aligned, rungi_simt_path *path);
+                               const rung_problem *problem, unsigned aligned, rungi_simt_path *path);
 
 /* "-DTILE=32 -DUNROLL=4 -DWIDE=1 ...": all that the text is compiled with. */
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
@@ -92,10 +102,10 @@ typedef union rungi_simt_scalar {
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type);
 
 /* How k is cut, and what the workspace holds: first the places of scattered items, then
- * the partial sums. Offsets are in bytes. */
+ * the partial sums, then what an emulated engine needs. Offsets are in bytes. */
 typedef struct rungi_simt_split {
     int64_t splits, k_share;
-    int64_t partials, workspace;
+    int64_t partials, scratch, workspace;
 } rungi_simt_split;
 
 /* For the turned problem of a plan whose blocks, of one item, are so many and step by bk

@@ -223,7 +223,7 @@ static inline void naive_multiply(const naive *naive)
 
 static inline lab_verdict naive_verdict(const naive *naive)
 {
-    return lab_oracle_judge(&naive->problem, &naive->before, false);
+    return lab_oracle_judge(&naive->problem, &naive->before, LAB_BOUNDED);
 }
 
 static inline bool naive_is_right(const naive *naive)

@@ -54,7 +54,7 @@ static void multiply(fixture *fixture, bool backwards)
 
 static bool judged(fixture *fixture)
 {
-    return lab_oracle_judge(&fixture->problem, &fixture->before, false).right;
+    return lab_oracle_judge(&fixture->problem, &fixture->before, LAB_BOUNDED).right;
 }
 
 static void test_any_order_is_right(void **state)
@@ -86,7 +86,7 @@ static void test_one_wrong_element_is_seen(void **state)
         case 5: *element += fixture.c0[3 * N + 2]; break;                     /* beta twice */
         case 6: *element = -*element; break;
         }
-        lab_verdict verdict = lab_oracle_judge(&fixture.problem, &fixture.before, false);
+        lab_verdict verdict = lab_oracle_judge(&fixture.problem, &fixture.before, LAB_BOUNDED);
         assert_false(verdict.right);
         assert_int_equal(verdict.row, 3);
         assert_int_equal(verdict.col, 2);
@@ -135,10 +135,10 @@ static void test_exact_means_every_bit(void **state)
     for (int i = 0; i < K * N; i++)
         fixture.b[i] = (float)(i % 7 - 3);
     multiply(&fixture, true);
-    assert_true(lab_oracle_judge(&fixture.problem, &fixture.before, true).right);
+    assert_true(lab_oracle_judge(&fixture.problem, &fixture.before, LAB_EXACT).right);
     fixture.c[11] = nextafterf(fixture.c[11], 1e9f);
-    assert_true(lab_oracle_judge(&fixture.problem, &fixture.before, false).right);
-    assert_false(lab_oracle_judge(&fixture.problem, &fixture.before, true).right);
+    assert_true(lab_oracle_judge(&fixture.problem, &fixture.before, LAB_BOUNDED).right);
+    assert_false(lab_oracle_judge(&fixture.problem, &fixture.before, LAB_EXACT).right);
 }
 
 static void test_nan_and_infinity_must_come_through(void **state)

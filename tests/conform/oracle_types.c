@@ -124,6 +124,31 @@ static void test_no_number_is_seen(void **state)
         }
 }
 
+/* An engine cuts off what others round, of 16-bit numbers and tf32; nothing else is let
+ * through that was not before. */
+static void test_engines_cut_off(void **state)
+{
+    const struct { rung_product product; bool by_engine; } cases[] = {
+        {RUNG_F16_TO_F32, true}, {RUNG_BF16_TO_F32, true},
+        {RUNG_F32_TO_F32, false}, {RUNG_F64_TO_F64, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        naive naive = naive_of(cases[i].product, K);
+        naive_make_positive(&naive.problem.a);
+        naive_make_positive(&naive.problem.b);
+        naive_multiply(&naive);
+        const rung_matrix *c = &naive.problem.c;
+        double right = lab_element(c, 2, 3), unit = unit_of(c->type);
+        lab_element_set(c, 2, 3, right * (1 + 2 * (K + 8) * unit));
+        assert_false(lab_oracle_judge(&naive.problem, &naive.before, LAB_BOUNDED).right);
+        assert_int_equal(lab_oracle_judge(&naive.problem, &naive.before, LAB_ON_ENGINE).right,
+                         cases[i].by_engine);
+        lab_element_set(c, 2, 3, right * (1 + 5 * (K + 8) * unit));
+        assert_false(lab_oracle_judge(&naive.problem, &naive.before, LAB_ON_ENGINE).right);
+    }
+}
+
 /* Sums of doubles that were kept in floats. */
 static void test_f64_in_float_is_seen(void **state)
 {
@@ -346,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_one_place_off_one_is_seen),
         cmocka_unit_test(test_nothing_to_sum),
         cmocka_unit_test(test_no_number_is_seen),
+        cmocka_unit_test(test_engines_cut_off),
         cmocka_unit_test(test_f64_in_float_is_seen),
         cmocka_unit_test(test_narrow_sums_are_seen),
         cmocka_unit_test(test_f64_is_referred_to_more),

@@ -82,8 +82,8 @@ static void check_ladder(const char *backend, bool has_tiles)
         assert_defaults_hold(kernel);
         int64_t bm = 0, bn = 0;
         if (has_tiles) {
-            assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BM", &bm), RUNG_OK);
-            assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BN", &bn), RUNG_OK);
+            assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM", &bm), RUNG_OK);
+            assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BN", &bn), RUNG_OK);
             assert_true(bm > 0 && bn > 0);
             assert_true(kernel->entry.length > 0 && kernel->threads.length > 0);
         }
@@ -161,7 +161,7 @@ static rung_kernel *read_text(const char *text)
 static int64_t value_of(const rung_kernel *kernel, const char *parameters, const char *expression)
 {
     int64_t value;
-    assert_int_equal(rung_kernel_evaluate(kernel, parameters, expression, &value), RUNG_OK);
+    assert_int_equal(rung_kernel_evaluate(kernel, parameters, RUNG_F32, expression, &value), RUNG_OK);
     return value;
 }
 
@@ -252,13 +252,13 @@ static void parameters_are_given(void **state)
     assert_int_equal(rung_kernel_check(kernel, "BM=8"), RUNG_NOT_FOUND);
 
     int64_t value = 5;
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BK", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BK", &value), RUNG_INVALID);
     assert_int_equal(value, 0);
-    assert_int_equal(rung_kernel_evaluate(kernel, "TILE=33", "BM", &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "FLAG", &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "MAD(1, 2, 3)", &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, NULL, &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_evaluate(NULL, NULL, "1", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, "TILE=33", RUNG_F32, "BM", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "FLAG", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "MAD(1, 2, 3)", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, NULL, &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(NULL, NULL, RUNG_F32, "1", &value), RUNG_INVALID);
     assert_int_equal(rung_kernel_check(NULL, NULL), RUNG_INVALID);
     rung_kernel_destroy(kernel);
 }
@@ -375,7 +375,7 @@ static void conditionals_say_nothing(void **state)
     assert_int_equal(info->constraint_count, 0);
     assert_int_equal(value_of(kernel, NULL, "BN"), 3);
     int64_t value;
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BM", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM", &value), RUNG_INVALID);
     rung_kernel_destroy(kernel);
 }
 
@@ -555,6 +555,7 @@ static void what_a_kernel_takes(void **state)
         {"#if 0\n// takes: f16\n#endif\n" HEAD, (1u << RUNG_PRODUCT_COUNT) - 1},
         {"// it takes: time\n" HEAD, (1u << RUNG_PRODUCT_COUNT) - 1},
         {HEAD "// takes: f32:f16", 1u << RUNG_F32_TO_F16},
+        {"// takes: f16 from sm_75\n// takes: i8\n" HEAD, 1u << RUNG_F16_TO_F16 | 1u << RUNG_I8_TO_I32},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -564,6 +565,21 @@ static void what_a_kernel_takes(void **state)
         assert_int_equal(rung_kernel_describe(kernel)->compute, RUNG_STRICT);
         rung_kernel_destroy(kernel);
     }
+}
+
+/* An older GPU must not be given what its matrix engine cannot multiply. */
+static void where_a_kernel_takes_it(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text("// takes: f16,f16:f32 from sm_75\n// takes: bf16 from sm_120\n"
+                                    "// takes: i8\n" HEAD);
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    assert_int_equal(info->from_sm[RUNG_F16_TO_F16], 75);
+    assert_int_equal(info->from_sm[RUNG_F16_TO_F32], 75);
+    assert_int_equal(info->from_sm[RUNG_BF16_TO_BF16], 120);
+    assert_int_equal(info->from_sm[RUNG_I8_TO_I32], 0);
+    assert_int_equal(info->engine, RUNG_NO_ENGINE);
+    rung_kernel_destroy(kernel);
 }
 
 static void how_a_kernel_computes(void **state)
@@ -592,6 +608,8 @@ static void words_that_are_none(void **state)
         {"// takes: i8:i32\n", "i8:i32"}, {"// computes: loosely\n", "loosely"},
         {"// computes: tf32,strict\n", "tf32,strict"}, {"// computes:\n", "\"\""},
         {"// computes: tf3\n", "tf3"},
+        {"// takes: f16 from sm_\n", "from sm_80"}, {"// takes: f16 from sm_7x\n", "from sm_80"},
+        {"// takes: f16 from sm80\n", "f16 from sm80"}, {"// takes: from sm_80\n", "from sm_80"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -661,6 +679,7 @@ int main(void)
         cmocka_unit_test(carriage_returns_are_blanks),
         cmocka_unit_test(summaries),
         cmocka_unit_test(what_a_kernel_takes),
+        cmocka_unit_test(where_a_kernel_takes_it),
         cmocka_unit_test(how_a_kernel_computes),
         cmocka_unit_test(words_that_are_none),
         cmocka_unit_test(elements_have_a_size),

@@ -357,7 +357,7 @@ static void a_kernel_outlives_its_context(void **state)
     assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", "#define BM 5\n",
                                              &kernel), RUNG_OK);
     rung_context_destroy(context);
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, "BM", &value), RUNG_OK);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM", &value), RUNG_OK);
     assert_int_equal(value, 5);
     rung_kernel_destroy(kernel);
     assert_int_equal(pool.live, 0);

@@ -221,7 +221,7 @@ static void every_shipped_source_is_whole(void **state)
 
 /* ---- Paths ------------------------------------------------------------------------ */
 
-static rungi_simt_path path_of(rung_matrix a, rung_matrix b, rung_matrix c, bool aligned)
+static rungi_simt_path path_of(rung_matrix a, rung_matrix b, rung_matrix c, unsigned aligned)
 {
     rung_kernel *kernel;
     rungi_values values;
@@ -267,6 +267,49 @@ static void paths_follow_the_layout(void **state)
     assert_false(path_of(repeated, of(8, 16), of(32, 16), true).wide);
     path = path_of(of(32, 6), of(6, 16), of(32, 16), true);
     assert_true(path.guarded && !path.a_along_l && path.b_along_l); /* the one that takes anything */
+}
+
+/* Chunks of 16 bytes: eight elements of f16. */
+static rungi_simt_path chunk_path(rung_matrix a, rung_matrix b, int64_t rows, int64_t cols, unsigned aligned)
+{
+    rung_kernel *kernel;
+    rungi_values values;
+    rungi_simt_path path;
+    rung_problem problem = rung_problem_of(a, b, rung_matrix_of(RUNG_F16, rows, cols, NULL));
+    assert_int_equal(rung_kernel_find(context, "opencl", "12", &kernel), RUNG_OK);
+    assert_int_equal(rungi_kernel_values(kernel, "tiny", 2, &values), RUNG_OK); /* 32 x 64 x 32 */
+    assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, aligned, &path), RUNG_OK);
+    assert_true(path.has_paths);
+    return path;
+}
+
+static rung_matrix halves(int64_t rows, int64_t cols, int64_t stride)
+{
+    rung_matrix matrix = rung_matrix_of(RUNG_F16, rows, cols, NULL);
+    matrix.row_stride = stride;
+    return matrix;
+}
+
+/* A kernel by chunks wants more of A and B than one by fours, nothing of C, and can do with
+ * any end of k. */
+static void paths_by_chunks(void **state)
+{
+    const unsigned at_16 = RUNGI_AT_16_BYTES;
+    (void)state;
+    rungi_simt_path path = chunk_path(halves(32, 40, 40), halves(40, 64, 64), 32, 64, at_16);
+    assert_true(path.wide && path.by_chunks && !path.partly && !path.guarded && path.b_along_l);
+    path = chunk_path(halves(33, 40, 40), halves(40, 72, 72), 33, 72, at_16);
+    assert_true(path.wide && !path.partly && path.guarded);
+    path = chunk_path(halves(32, 39, 40), halves(39, 64, 64), 32, 64, at_16);
+    assert_true(path.wide && path.partly); /* a row of A ends within a chunk */
+    path = chunk_path(halves(32, 40, 40), halves(40, 63, 64), 32, 63, at_16);
+    assert_true(path.wide && path.partly && path.guarded); /* a row of B does */
+    path = chunk_path(rung_matrix_transpose(halves(40, 32, 32)), rung_matrix_transpose(halves(64, 40, 40)), 32,
+                      64, at_16);
+    assert_true(path.wide && path.a_along_l && !path.b_along_l);
+    assert_false(chunk_path(halves(32, 40, 40), halves(40, 64, 64), 32, 64, RUNGI_AT_FOURS).wide);
+    assert_false(chunk_path(halves(32, 36, 36), halves(36, 64, 64), 32, 64, at_16).wide); /* fours alone */
+    assert_false(chunk_path(halves(32, 40, 40), halves(40, 60, 60), 32, 60, at_16).wide);
 }
 
 static void lines_keep_their_numbers(void **state)
@@ -421,34 +464,34 @@ static void every_item_must_be_aligned(void **state)
     static const int64_t even[] = {0, 4, 12}, odd[] = {0, 4, 6};
     (void)state;
     rung_matrix view = of(4, 8);
-    assert_true(rungi_matrix_is_aligned(&view, 1)); /* no memory yet */
+    assert_true(rungi_matrix_is_aligned(&view, 1, 4)); /* no memory yet */
     view.batch_stride = 32;
-    assert_true(rungi_matrix_is_aligned(&view, 3));
+    assert_true(rungi_matrix_is_aligned(&view, 3, 4));
     for (int64_t stride = 33; stride < 36; stride++) {
         view.batch_stride = stride;
-        assert_false(rungi_matrix_is_aligned(&view, 3));
-        assert_true(rungi_matrix_is_aligned(&view, 1)); /* a step that is never taken */
+        assert_false(rungi_matrix_is_aligned(&view, 3, 4));
+        assert_true(rungi_matrix_is_aligned(&view, 1, 4)); /* a step that is never taken */
     }
     view.batch_stride = 33;
     view.batch_offsets = even; /* then the stride does not count */
-    assert_true(rungi_matrix_is_aligned(&view, 3));
+    assert_true(rungi_matrix_is_aligned(&view, 3, 4));
     view.batch_offsets = odd;
-    assert_false(rungi_matrix_is_aligned(&view, 3));
-    assert_true(rungi_matrix_is_aligned(&view, 2));
+    assert_false(rungi_matrix_is_aligned(&view, 3, 4));
+    assert_true(rungi_matrix_is_aligned(&view, 2, 4));
     view = of(4, 8);
     view.offset = 2;
-    assert_false(rungi_matrix_is_aligned(&view, 1));
+    assert_false(rungi_matrix_is_aligned(&view, 1, 4));
     view.data = (void *)(((uintptr_t)memory + 15) / 16 * 16);
     view.offset = 4;
-    assert_true(rungi_matrix_is_aligned(&view, 1));
+    assert_true(rungi_matrix_is_aligned(&view, 1, 4));
     view.data = (float *)view.data + 1;
-    assert_false(rungi_matrix_is_aligned(&view, 1));
+    assert_false(rungi_matrix_is_aligned(&view, 1, 4));
     view.offset = 3; /* and back */
-    assert_true(rungi_matrix_is_aligned(&view, 1));
+    assert_true(rungi_matrix_is_aligned(&view, 1, 4));
     view.type = RUNG_F64; /* four of which are 32 bytes */
     view.data = (void *)(((uintptr_t)memory + 31) / 32 * 32 + 16);
     view.offset = 0;
-    assert_false(rungi_matrix_is_aligned(&view, 1));
+    assert_false(rungi_matrix_is_aligned(&view, 1, 4));
 }
 
 static rung_problem batch_of_three(void)
@@ -596,6 +639,7 @@ int main(void)
         cmocka_unit_test(files_that_say_too_little),
         cmocka_unit_test(every_shipped_source_is_whole),
         cmocka_unit_test(paths_follow_the_layout),
+        cmocka_unit_test(paths_by_chunks),
         cmocka_unit_test(lines_keep_their_numbers),
         cmocka_unit_test(files_without_the_include),
         cmocka_unit_test(ways_to_write_the_include),

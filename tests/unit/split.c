@@ -348,12 +348,14 @@ static void shares_are_added_up(void **state)
         if (!(info->abilities & RUNG_SPLIT))
             continue;
         count++;
-        make_work(&work, 19, 21, 83, 1, 51);
+        make_work(&work, 19, 21, 150, 1, 51);
         work.here.alpha = 2;
         work.here.beta = -3;
+        work.here.compute = info->compute; /* of whole numbers nothing is lost */
         check_work(&work, info->name, "tiny", 4);
         destroy_work(&work);
         make_work(&work, 32, 16, 64, 1, 52); /* and the unguarded path */
+        work.here.compute = info->compute;
         check_work(&work, info->name, "tiny", 4);
         destroy_work(&work);
     }
@@ -877,7 +879,8 @@ static const char *const told_by[] = {
     "#define BN BM\n#define BK 1\n",
     "// preset cpu: BM=128,ID=1\n", "// preset cpu_f64: BM=128,ID=2\n",
     "// preset f64: BM=64,ID=3\n", "// preset i32: BM=64,ID=4\n", "// preset small: BM=8,ID=5\n",
-    "// preset cpu_small: BM=8,ID=6\n",
+    "// preset cpu_small: BM=8,ID=6\n", "// preset sm_75: BM=128,ID=7\n",
+    "// preset sm_75_small: BM=8,ID=8\n",
 };
 
 /* The head of a kernel that does nothing, with the presets whose bits are set. */
@@ -885,7 +888,7 @@ static rung_kernel *kernel_with(unsigned presets)
 {
     char text[2048] = "";
     rung_kernel *kernel;
-    for (unsigned i = 0; i < 7; i++)
+    for (unsigned i = 0; i < sizeof told_by / sizeof *told_by; i++)
         if (i == 0 || presets & 1u << i)
             strcat(text, told_by[i]);
     strcat(text, "KERNEL(1)\nidle(index_t m, index_t n, index_t k, sum_t alpha, GLOBAL const in_t *a, "
@@ -934,6 +937,53 @@ static void presets_by_kind_type_and_size(void **state)
     assert_int_equal(preset_taken(1u << 3, "cpu", RUNG_F64, 512), 3); /* of its type alone */
     assert_int_equal(preset_taken(1u << 5, "cpu", RUNG_F32, 8), 0); /* not of its kind */
     assert_int_equal(preset_taken(0, "cpu", RUNG_F64, 8), 0);
+}
+
+static int preset_on(unsigned presets, const char *architecture, rung_type type, int64_t size)
+{
+    const char *before = device->architecture;
+    device->architecture = architecture;
+    int id = preset_taken(presets, NULL, type, size);
+    device->architecture = before;
+    return id;
+}
+
+static void presets_by_architecture(void **state)
+{
+    const unsigned all = 0x1fe, without_small = all & ~(1u << 8);
+    (void)state;
+    assert_int_equal(preset_on(all, "sm_75", RUNG_F32, 512), 7);
+    assert_int_equal(preset_on(all, "sm_75", RUNG_I32, 512), 7); /* before that for its sums */
+    assert_int_equal(preset_on(all, "sm_75", RUNG_F32, 8), 8);
+    assert_int_equal(preset_on(without_small, "sm_75", RUNG_F32, 8), 5); /* anyone's */
+    assert_int_equal(preset_on(all, "sm_80", RUNG_F32, 512), 0);
+    assert_int_equal(preset_on(all, "sm_80", RUNG_F64, 512), 3);
+    assert_int_equal(preset_on(all, "sm_80", RUNG_F32, 8), 5);
+}
+
+/* In software they are for verification: thousands of times too slow to be taken. */
+static void emulated_engines_are_not_chosen(void **state)
+{
+    rung_matrix square = rung_matrix_of(RUNG_F16, 64, 64, NULL);
+    rung_problem problem = rung_problem_of(square, square, square);
+    rung_kernel *kernel;
+    rung_plan *plan;
+    (void)state;
+    assert_int_equal(rung_kernel_find(context, "opencl", "12", &kernel), RUNG_OK);
+    assert_int_equal(rung_kernel_describe(kernel)->engine, RUNG_ENGINE_EMULATED);
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    const rung_plan_info *info = rung_plan_describe(plan);
+    assert_string_not_equal(info->kernel, "12_matrix");
+    assert_string_not_equal(info->kernel, "11_wmma");
+    rung_plan_destroy(plan);
+    const char *before = device->preset;
+    device->preset = NULL; /* then from the top of the ladder down */
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    device->preset = before;
+    info = rung_plan_describe(plan);
+    assert_string_equal(info->kernel, "10_pipeline");
+    assert_non_null(strstr(info->refused, "12_matrix multiplies in software"));
+    rung_plan_destroy(plan);
 }
 
 /* Not what the preset says but what is left unused decides: 64 * 64 against 8 * 8. */
@@ -1003,6 +1053,8 @@ int main(void)
         cmocka_unit_test(nothing_is_left_behind),
         cmocka_unit_test(two_threads_run_one_plan),
         cmocka_unit_test(presets_by_kind_type_and_size),
+        cmocka_unit_test(presets_by_architecture),
+        cmocka_unit_test(emulated_engines_are_not_chosen),
         cmocka_unit_test(small_where_it_saves_half),
         cmocka_unit_test(modes_are_never_worse_than_asked),
     };

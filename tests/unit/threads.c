@@ -296,7 +296,7 @@ static void *evaluate_often(void *opaque)
         rung_kernel *kernel;
         int64_t value = 0;
         if (rung_kernel_find(worker->context, "opencl", "1", &kernel) != RUNG_OK ||
-            rung_kernel_evaluate(kernel, NULL, "BM * BN", &value) != RUNG_OK || value < 1)
+            rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM * BN", &value) != RUNG_OK || value < 1)
             note(worker, "evaluating");
         if (rung_kernel_check(kernel, "NO_SUCH=1") != RUNG_NOT_FOUND ||
             !strstr(rung_error_text(), "NO_SUCH"))

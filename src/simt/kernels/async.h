@@ -4,6 +4,7 @@
  *   copies_t               what a thread has under way; one at a kernel's top
  *   copy_async(...)        one element, or zero where it is outside
  *   copy4_async(...)       four neighbours
+ *   copy16_async(...)      16 bytes, of which the first so many elements are inside
  *   copies_commit(...)     those since the last commit become a group
  *   copies_wait(...)       until all but the newest `left` groups have arrived
  *
@@ -62,6 +63,14 @@ DEVICE void copy4_async(copies_t *copies, in_t *to, const in_t *from)
 #endif
 }
 
+DEVICE void copy16_async(copies_t *copies, in_t *to, const in_t *from, int inside)
+{
+    (void)copies;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint)__cvta_generic_to_shared(to)),
+                 "l"(from), "r"(inside * IN_BYTES)
+                 : "memory");
+}
+
 DEVICE void copies_commit(copies_t *copies)
 {
     (void)copies;
@@ -104,6 +113,12 @@ DEVICE void copy4_async(copies_t *copies, SHARED in_t *to, GLOBAL const in_t *fr
         copy_async(copies, to + i, from + i, 1);
 }
 
+DEVICE void copy16_async(copies_t *copies, SHARED in_t *to, GLOBAL const in_t *from, int inside)
+{
+    for (int i = 0; i < 16 / IN_BYTES; i++)
+        copy_async(copies, to + i, from + i, i < inside);
+}
+
 DEVICE void copies_commit(copies_t *copies)
 {
     copies->ends[copies->committed++ % GROUPS_MAX] = copies->issued;
@@ -141,6 +156,16 @@ DEVICE void copy4_async(copies_t *copies, SHARED in_t *to, GLOBAL const in_t *fr
 {
     (void)copies;
     *(SHARED in4_t *)to = *(GLOBAL const in4_t *)from;
+}
+
+DEVICE void copy16_async(copies_t *copies, SHARED in_t *to, GLOBAL const in_t *from, int inside)
+{
+    (void)copies;
+    if (inside == 16 / IN_BYTES)
+        *(SHARED uint4 *)to = *(GLOBAL const uint4 *)from;
+    else
+        for (int i = 0; i < 16 / IN_BYTES; i++)
+            to[i] = i < inside ? from[i] : (in_t)0;
 }
 
 DEVICE void copies_commit(copies_t *copies)

@@ -191,26 +191,31 @@ typedef float4 in4_t;
 #if defined(OUT_F64)
 typedef double  out_t;
 typedef double4 out4_t;
+#define OUT_BYTES 8
 #define widen_out(x) (x)
 #define narrow(x)    (x)
 #elif defined(OUT_F16)
 typedef ushort  out_t;
 typedef ushort4 out4_t;
+#define OUT_BYTES 2
 #define widen_out(x) float_of_f16(x)
 #define narrow(x)    f16_of_float(x)
 #elif defined(OUT_BF16)
 typedef ushort  out_t;
 typedef ushort4 out4_t;
+#define OUT_BYTES 2
 #define widen_out(x) float_of_bf16(x)
 #define narrow(x)    bf16_of_float(x)
 #elif defined(OUT_I32)
 typedef int  out_t;
 typedef int4 out4_t;
+#define OUT_BYTES 4
 #define widen_out(x) ((sum_t)(x))
 #define narrow(x)    ((out_t)(x))
 #else
 typedef float  out_t;
 typedef float4 out4_t;
+#define OUT_BYTES 4
 #define widen_out(x) ((sum_t)(x))
 #define narrow(x)    ((out_t)(x))
 #endif
@@ -228,6 +233,17 @@ DEVICE index_t at(view_t view, index_t row, index_t col)
 {
     return view.offset + (index_t)blockIdx.y * view.batch_stride + row * view.row_stride +
            col * view.col_stride;
+}
+
+/* B as (column, k), so that both operands have their long side first. */
+DEVICE view_t flipped(view_t view)
+{
+    view_t other;
+    other.offset = view.offset;
+    other.row_stride = view.col_stride;
+    other.col_stride = view.row_stride;
+    other.batch_stride = view.batch_stride;
+    return other;
 }
 
 /* The element at (row, col), or zero outside the matrix, so that edges need no

@@ -42,7 +42,7 @@ typedef struct {
     index_t batch, first_item;  /* all items, and the first of this launch */
     index_t splits, k_share;    /* shares of k, and the length of all but the last */
     index_t flags;              /* see below */
-    index_t places_offset, partials_offset;
+    index_t places_offset, partials_offset, scratch_offset; /* the last for matrix.h */
     view_t  bias, residual;
 } extra_t;
 

@@ -12,6 +12,8 @@
  *                         float: that stride is one, and bases, other strides and k are
  *                         multiples of four; C has rows of stride one, aligned the same
  *                         way
+ *                         In 12_matrix a piece is a chunk of 16 bytes, in any type; 2 if
+ *                         one may hang over an edge
  *   GUARDED               1 if tiles may hang over the edges of the matrices
  *
  * The host defines them; what stands here is the path that takes anything.
@@ -52,17 +54,6 @@
 #else
 #define EACH_STEP _Pragma("unroll 1")
 #endif
-
-/* B as (column, k). */
-DEVICE view_t flipped(view_t view)
-{
-    view_t other;
-    other.offset = view.offset;
-    other.row_stride = view.col_stride;
-    other.col_stride = view.row_stride;
-    other.batch_stride = view.batch_stride;
-    return other;
-}
 
 /* The element at (l, k); zero outside. */
 DEVICE in_t fetch(GLOBAL const in_t *memory, view_t view, index_t l, index_t k, index_t l_end,

@@ -26,3 +26,12 @@ rung bench --device opencl --kernels 07 --m 4 --batch 50 --epilogue relu --calls
     jq -c '.results[] | [.kernel, .batch, .epilogue, .compute, .splits, .verified, (.over_calls > 0)]'
 rung bench --device opencl --kernels 07 --params tiny --dtype bf16,f64,i8 --sizes 40 --budget 0.02 --json |
     jq -c '.results[] | [.dtype, .verified]'
+
+# Kernels for matrix engines run in software here: to be verified, not to be timed.
+rung verify --device opencl --kernels 11,12 --params tiny --dtype f16,tf32 --m 9 --json |
+    jq -c '.by_kernel[] | [.kernel, .dtype, .cases, .wrong, .skipped]'
+try rung verify --device opencl --kernels 12 --params tiny --m 9 --json | grep -E 'why|exit' | sort -u
+try rung bench --device opencl --kernels 12 --dtype f16 --sizes 64
+rung bench --device opencl --kernels 07 --params tiny --dtype f32,tf32 --sizes 40 --budget 0.02 --json |
+    jq -c '.results[] | [.dtype, .compute, .computed, .verified]'
+rung kernels 11 --device opencl --json | jq -c '.kernels[] | [.compute, .engine, .architectures]'
