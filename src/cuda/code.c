@@ -181,7 +181,7 @@ static rungi_cuda_wish general_wish(const rungi_cuda_wish *wish)
 {
     rungi_cuda_wish general = *wish;
     general.path.at_run_time = rungi_simt_abilities(wish->kernel) != 0;
-    general.path.wide = general.path.a_along_l = false;
+    general.path.wide = general.path.partly = general.path.a_along_l = false;
     general.path.guarded = general.path.b_along_l = true;
     return general;
 }

@@ -202,6 +202,8 @@ static rung_status fill_device(rungi_cuda_device *device)
     rungi_cu *cu = device->cu;
     inquiry asked = {cu, device->id, 0};
     device->architecture = architecture_of(&asked);
+    snprintf(device->architecture_name, sizeof device->architecture_name, "sm_%d", device->architecture);
+    device->base.architecture = device->architecture_name;
     device->has_pools = cu->MemAllocAsync && cu->MemFreeAsync &&
                         attribute(&asked, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
     if (asked.error != 0)
@@ -391,6 +393,8 @@ const rungi_backend rungi_cuda_backend = {
     .vendor_products = RUNGI_BLAS_PRODUCTS,
     .source_products = RUNGI_SIMT_PRODUCTS,
     .abilities = rungi_simt_abilities,
+    .needs_engine = rungi_simt_needs_engine,
+    .has_engine = true,
     .load = load,
     .unload = unload,
     .list = list_devices,

@@ -39,6 +39,7 @@ typedef struct rungi_cuda_device {
     bool               is_primary; /* ours to release */
     bool               has_pools;  /* memory in a stream's order */
     int                architecture; /* 86 */
+    char               architecture_name[16]; /* "sm_86" */
     atomic_uint        lost; /* the error that cost us the device, 0 for none */
     pthread_mutex_t    lock; /* of all below */
     rungi_cuda_module *modules;

@@ -25,7 +25,14 @@ enum {
     F32 = 1u << RUNG_F32_TO_F32,
     MAIN = 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64 | 1u << RUNG_F16_TO_F16 |
            1u << RUNG_BF16_TO_BF16 | 1u << RUNG_I8_TO_I32 | 1u << RUNG_I32_TO_I32,
+    /* What matrix engines multiply. */
+    ENGINE_F16 = 1u << RUNG_F16_TO_F16 | 1u << RUNG_F16_TO_F32,
+    ENGINE_I8 = 1u << RUNG_I8_TO_I32,
+    ENGINE_REST = 1u << RUNG_BF16_TO_BF16 | 1u << RUNG_BF16_TO_F32 | 1u << RUNG_F32_TO_F32 |
+                  1u << RUNG_F32_TO_F16 | 1u << RUNG_F32_TO_BF16,
+    ENGINE = 1u << RUNG_F16_TO_F16 | 1u << RUNG_BF16_TO_BF16 | ENGINE_I8 | F32,
     CUBINS = 0,
+    PRESET_NAME = 32,
     JOBS_MAX = 4096,
     /* PTX of this version is what the oldest driver takes that the library does (CUDA 12.0);
      * nothing newer is used. */
@@ -37,6 +44,7 @@ static const rungi_simt_path plain = {.has_paths = false};
 static const rungi_simt_path run_time = {.has_paths = true, .guarded = true, .b_along_l = true, .at_run_time = true};
 static const rungi_simt_path wide = {.has_paths = true, .wide = true, .b_along_l = true};
 static const rungi_simt_path wide_guarded = {.has_paths = true, .wide = true, .guarded = true, .b_along_l = true};
+static const rungi_simt_path wide_along_k = {.has_paths = true, .wide = true, .guarded = true};
 
 static const int architectures[] = {
 #define ARCHITECTURE(number) number,
@@ -96,11 +104,15 @@ static const rung_kernel *kernel_of(maker *maker, const char *name)
     return kernel;
 }
 
-/* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
-static const char *parameters_of(const rung_kernel *kernel, const char *preset, int product)
+/* What a plan takes on a GPU where no parameters are given: the preset for the architecture,
+ * else that for its sums. */
+static void write_parameters(const rung_kernel *kernel, const char *preset, int product, int architecture,
+                             char text[PRESET_NAME])
 {
     const char *sum = rung_type_name(rung_product_sum((rung_product)product));
-    return !*preset && rungi_kernel_has_preset(kernel, sum) ? sum : preset;
+    snprintf(text, PRESET_NAME, "sm_%d%s%s", architecture, *preset ? "_" : "", preset);
+    if (!rungi_kernel_has_preset(kernel, text))
+        snprintf(text, PRESET_NAME, "%s", !*preset && rungi_kernel_has_preset(kernel, sum) ? sum : preset);
 }
 
 static void add_job(maker *maker, const line *line, int product, int architecture)
@@ -115,13 +127,16 @@ static void add_job(maker *maker, const line *line, int product, int architectur
 #undef X
     };
     const rung_kernel *kernel = kernel_of(maker, line->kernel);
+    char parameters[PRESET_NAME];
+    if (kernel->info.from_sm[product] > architecture)
+        return;
     job job = {.kernel = kernel, .path = *line->path, .architecture = architecture,
                .to_ptx = line->ptx != CUBINS};
     job.path.in = in[product];
     job.path.out = out[product];
-    job.path.has_paths = job.path.has_paths && kernel != maker->reduce;
-    if (rungi_kernel_values(kernel, parameters_of(kernel, line->preset, product),
-                            rung_type_size(job.path.in), &job.values) != RUNG_OK)
+    job.path.has_paths = rungi_simt_has_paths(kernel);
+    write_parameters(kernel, line->preset, product, architecture, parameters);
+    if (rungi_kernel_values(kernel, parameters, rung_type_size(job.path.in), &job.values) != RUNG_OK)
         stop(line->kernel);
     if (maker->count == JOBS_MAX)
         stop("too many images");

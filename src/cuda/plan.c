@@ -82,9 +82,23 @@ static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda
     return status == RUNG_OK ? make_function(device, wish, own->work.shape.threads, &own->kernel) : status;
 }
 
+/* What a matrix engine multiplies came with one architecture after the other. */
+static rung_status check_architecture(const rungi_cuda_device *device, const rung_plan *plan)
+{
+    rung_product product = rung_product_of(plan->problem.a.type, plan->problem.c.type);
+    int from = plan->kernel->info.from_sm[product];
+    if (device->architecture >= from)
+        return RUNG_OK;
+    return rungi_fail(RUNG_UNSUPPORTED, "%s multiplies %s on sm_%d and later, whose matrix engine can; %s is "
+                      "sm_%d", plan->kernel->info.name, rung_product_name(product), from,
+                      device->base.info.name, device->architecture);
+}
+
 static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own)
 {
-    rung_status status = rungi_simt_work_of(plan, blocks_max(device), &own->work);
+    rung_status status = check_architecture(device, plan);
+    if (status == RUNG_OK)
+        status = rungi_simt_work_of(plan, blocks_max(device), &own->work);
     if (status != RUNG_OK)
         return status;
     if (own->work.shared_bytes > STATIC_SHARED)
@@ -92,7 +106,7 @@ static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_pl
     rungi_cuda_wish wish = {plan->kernel, &plan->values, own->work.path, own->shared_bytes, plan->carveout};
     status = make_function(device, &wish, own->work.shape.threads, &own->kernel);
     if (status == RUNG_UNSUPPORTED && rungi_problem_has_epilogue(&plan->problem) && !own->work.path.split &&
-        own->work.arguments == RUNGI_SIMT_ALL_ARGUMENTS)
+        own->work.arguments == RUNGI_SIMT_FINISH_ARGUMENTS)
         status = finish_apart(device, plan, own, &wish);
     if (status == RUNG_OK && own->work.path.split)
         status = make_reduce(device, plan, own);

@@ -162,9 +162,9 @@ static void one_call(void **state)
 
 /* ---- Which code is taken ----------------------------------------------------------------------- */
 
-static void check_code(const char *architecture, const char *kernel, const char *code)
+static void check_code_of(rung_type type, const char *architecture, const char *kernel, const char *code)
 {
-    const trial trial = {RUNG_F32, RUNG_F32, 128, 128, 17, PLAIN, .kernel = kernel};
+    const trial trial = {type, type, 128, 128, 17, PLAIN, .kernel = kernel};
     rung_context *context = fresh_context("cuda", 2);
     rung_device *device = open_as(context, architecture);
     rung_plan_info info;
@@ -174,6 +174,42 @@ static void check_code(const char *architecture, const char *kernel, const char 
     if (!strstr(logged, words))
         fail_msg("on %s not \"%s\":\n%s", architecture, words, logged);
     close_all(context, device);
+}
+
+static void check_code(const char *architecture, const char *kernel, const char *code)
+{
+    check_code_of(RUNG_F32, architecture, kernel, code);
+}
+
+/* What the library takes by itself, and what it says of those it does not. */
+static void check_choice(rung_type type, const char *architecture, const char *kernel, const char *refused)
+{
+    const trial trial = {type, type == RUNG_I8 ? RUNG_I32 : type, 128, 128, 64, PLAIN};
+    rung_context *context = fresh_context("cuda", 2);
+    rung_device *device = open_as(context, architecture);
+    rung_plan_info info;
+    run_trial(device, &trial, &info);
+    if (strcmp(info.kernel, kernel) != 0)
+        fail_msg("sm_%s takes %s for type %d: %s", architecture, info.kernel, (int)type, logged);
+    if (refused && !strstr(logged, refused))
+        fail_msg("on %s not \"%s\":\n%s", architecture, refused, logged);
+    close_all(context, device);
+}
+
+static void matrix_engines_are_taken_where_they_are(void **state)
+{
+    (void)state;
+    check_choice(RUNG_F16, "90", "12_matrix", NULL);
+    check_choice(RUNG_BF16, "80", "12_matrix", NULL);
+    check_choice(RUNG_I8, "75", "12_matrix", NULL);
+    check_choice(RUNG_F16, "75", "12_matrix", NULL);
+    check_choice(RUNG_BF16, "75", "10_pipeline", "12_matrix multiplies bf16 on sm_80 and later");
+    check_choice(RUNG_F16, "70", "11_wmma", "12_matrix multiplies f16 on sm_75 and later");
+    check_choice(RUNG_F16, "61", "10_pipeline", "11_wmma multiplies f16 on sm_70 and later");
+    check_choice(RUNG_F32, "90", "10_pipeline", "12_matrix computes in tf32, which is less than strict");
+    check_code_of(RUNG_F16, "86", "12_matrix", "sm_86");
+    check_code_of(RUNG_F16, "75", "12_matrix", "sm_75");
+    check_code_of(RUNG_BF16, "130", "12_matrix", "compute_80");
 }
 
 static void a_cubin_of_its_generation_and_else_ptx(void **state)
@@ -299,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup(results_are_right, standin_reset),
         cmocka_unit_test_setup(one_call, standin_reset),
         cmocka_unit_test_setup(a_cubin_of_its_generation_and_else_ptx, standin_reset),
+        cmocka_unit_test_setup(matrix_engines_are_taken_where_they_are, standin_reset),
         cmocka_unit_test_setup(a_gpu_too_old_is_told, standin_reset),
         cmocka_unit_test_setup(carveouts, standin_reset),
         cmocka_unit_test_setup(carveouts_arrive, standin_reset),

@@ -111,6 +111,8 @@ static const char *path_in(const char *name)
         return "run_time";
     if (!has(name, "WIDE=1"))
         return "-";
+    if (has(name, "B_ALONG_L=0"))
+        return "wide_along_k";
     return has(name, "GUARDED=1") ? "wide_guarded" : "wide";
 }
 

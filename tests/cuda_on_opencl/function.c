@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "simt/simt.h"
 #include "standin.h"
 
 enum { SHARED_USUAL = 48 * 1024, REGISTERS_BLOCK = 65536, REGISTERS_UNKNOWN = 32 };
@@ -18,19 +19,22 @@ static CUfunction known(CUmodule module, const image_function *image)
     return NULL;
 }
 
-/* The image and the source it names must agree on the arguments. */
-static bool agrees(cl_kernel kernel, const image_function *image)
+/* The image and the source it names must agree on the arguments. Where the image speaks to a
+ * matrix engine, the source has one more: memory to emulate it with. */
+static bool agrees(cl_kernel kernel, const image_function *image, bool *emulates)
 {
     cl_uint count = 0;
     cl.GetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
-    return (int)count == image->parameter_count;
+    *emulates = (int)count == RUNGI_SIMT_ALL_ARGUMENTS;
+    return (int)count - *emulates == image->parameter_count;
 }
 
 static CUresult function_new(CUmodule module, const image_function *image, CUfunction *out)
 {
     cl_int error;
+    bool emulates;
     cl_kernel kernel = cl.CreateKernel(module->program, image->name, &error);
-    if (!kernel || !agrees(kernel, image)) {
+    if (!kernel || !agrees(kernel, image, &emulates)) {
         fprintf(stderr, "stand-in: %s: the image's %s is not the source's\n", module->image.text, image->name);
         if (kernel)
             cl.ReleaseKernel(kernel);
@@ -44,6 +48,7 @@ static CUresult function_new(CUmodule module, const image_function *image, CUfun
     function->module = module;
     function->image = image;
     function->kernel = kernel;
+    function->emulates = emulates;
     function->max_dynamic = SHARED_USUAL - image->shared;
     function->carveout = -1;
     *out = function;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simt/simt.h"
 #include "standin.h"
 
 enum { SHARED_USUAL = 48 * 1024, REGISTERS_BLOCK = 65536, THREADS_MAX = 1024, BLOCK_Z_MAX = 64,
@@ -126,9 +127,37 @@ static CUresult give_up(const char *what, cl_int error)
     return CUDA_ERROR_UNKNOWN;
 }
 
-static CUresult run_launch(CUstream stream, const work *work)
+/* Memory for the warps of a launch, to be freed behind it. NULL if there is none. */
+static void *scratch_of(const work *work)
+{
+    size_t threads = 1;
+    for (int i = 0; i < 3; i++)
+        threads *= (size_t)work->grid[i] * work->block[i];
+    return cl.SVMAlloc(cl.context, CL_MEM_READ_WRITE, threads * RUNGI_SIMT_SCRATCH_BYTES, 0);
+}
+
+static cl_int enqueue(CUstream stream, const work *work)
 {
     size_t global[3], local[3];
+    cl_kernel kernel = work->function->kernel;
+    void *scratch = work->function->emulates ? scratch_of(work) : NULL;
+    cl_int error = CL_SUCCESS;
+    for (int i = 0; i < 3; i++) {
+        local[i] = work->block[i];
+        global[i] = local[i] * work->grid[i];
+    }
+    if (work->function->emulates)
+        error = scratch ? cl.SetKernelArgSVMPointer(kernel, RUNGI_SIMT_ALL_ARGUMENTS - 1, scratch)
+                        : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (error == CL_SUCCESS)
+        error = cl.EnqueueNDRangeKernel(stream->queue, kernel, 3, NULL, global, local, 0, NULL, NULL);
+    if (scratch && cl.EnqueueSVMFree(stream->queue, 1, &scratch, NULL, NULL, 0, NULL, NULL) != CL_SUCCESS)
+        cl.SVMFree(cl.context, scratch);
+    return error;
+}
+
+static CUresult run_launch(CUstream stream, const work *work)
+{
     cl_int error;
     if (!object_is(FUNCTION, work->function))
         return CUDA_ERROR_INVALID_HANDLE;
@@ -138,12 +167,7 @@ static CUresult run_launch(CUstream stream, const work *work)
     }
     if (error != CL_SUCCESS)
         return give_up("an argument", error);
-    for (int i = 0; i < 3; i++) {
-        local[i] = work->block[i];
-        global[i] = local[i] * work->grid[i];
-    }
-    error = cl.EnqueueNDRangeKernel(stream->queue, work->function->kernel, 3, NULL, global, local, 0,
-                                    NULL, NULL);
+    error = enqueue(stream, work);
     return error == CL_SUCCESS ? CUDA_SUCCESS : give_up(work->function->image->name, error);
 }
 

@@ -78,6 +78,15 @@ static char *source_text(const char *file, char *reason, size_t capacity)
     return source;
 }
 
+/* A matrix engine is that of the architecture we pose as; EMULATED is 75 or 80. */
+static void emulate_pose(char *options)
+{
+    static const char name[] = "-DEMULATED=";
+    char *at = strstr(options, name);
+    if (at)
+        memcpy(at + strlen(name), pose_now()->architecture < 80 ? "75" : "80", 2);
+}
+
 bool source_of(const char *image_text, char **source, char **options, char *reason, size_t capacity)
 {
     static const char always[] = "-cl-std=CL1.2 -w ";
@@ -102,5 +111,6 @@ bool source_of(const char *image_text, char **source, char **options, char *reas
     }
     strcpy(*options, always);
     strcat(*options, defines);
+    emulate_pose(*options);
     return true;
 }

@@ -94,6 +94,7 @@ struct CUfunc_st {
     CUmodule              module;
     const image_function *image;
     cl_kernel             kernel;
+    bool                  emulates; /* a matrix engine: see engine.h */
     int                   max_dynamic, carveout;
 };
 
