@@ -6,13 +6,15 @@
  * Compiles every kernel of the ladder for each architecture: what a plan takes by
  * default in each type and on each path (see tile.h), with an epilogue, cut along k, and
  * told both at run time (see finish.h), and its presets in f32; of preset small also the
- * path for run time and, of the top of the ladder, the wide ones. Prints a line each: kernel, parameters, type,
+ * path for run time and, of the top of the ladder, the wide ones; of those for matrix engines
+ * what the architecture's engine multiplies. Prints a line each: kernel, parameters, type,
  * path, architecture, registers a thread, shared bytes a block, spilled bytes. Exits with
  * 1 if one does not compile or spills. Architectures and kernels are all there are, unless
  * some are named.
  *
  * NVRTC is opened at run time; the few functions that are used are declared here,
  * so that no CUDA header is needed. */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,25 +64,44 @@ static nvrtc load(const char *path)
     return nvrtc;
 }
 
-enum { HEADERS = 4 };
+/* The headers of the kernels' folder, all there are. */
+enum { HEADERS_MAX = 32, HEADER_LENGTH = 1 << 16 };
 
-static const char *const header_names[HEADERS] = {"dialect.h", "finish.h", "tile.h", "async.h"};
-static const char *header_texts[HEADERS];
+static const char *header_names[HEADERS_MAX], *header_texts[HEADERS_MAX];
+static int header_count;
+
+static void read_header(const char *folder, const char *name)
+{
+    static char names[HEADERS_MAX][64], texts[HEADERS_MAX][HEADER_LENGTH];
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    size_t length = file ? fread(texts[header_count], 1, HEADER_LENGTH - 1, file) : 0;
+    if (!file || length == 0 || length == HEADER_LENGTH - 1) {
+        fprintf(stderr, "compile_table: %s cannot be read\n", path);
+        exit(2);
+    }
+    fclose(file);
+    snprintf(names[header_count], sizeof *names, "%s", name);
+    header_names[header_count] = names[header_count];
+    header_texts[header_count] = texts[header_count];
+    header_count++;
+}
 
 static void read_headers(const char *folder)
 {
-    static char texts[HEADERS][1 << 16];
-    for (int i = 0; i < HEADERS; i++) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/%s", folder, header_names[i]);
-        FILE *file = fopen(path, "rb");
-        size_t length = file ? fread(texts[i], 1, sizeof texts[i] - 1, file) : 0;
-        if (!file || length == 0 || length == sizeof texts[i] - 1) {
-            fprintf(stderr, "compile_table: %s cannot be read\n", path);
-            exit(2);
-        }
-        fclose(file);
-        header_texts[i] = texts[i];
+    DIR *all = opendir(folder);
+    const struct dirent *entry;
+    while (all && header_count < HEADERS_MAX && (entry = readdir(all))) {
+        size_t length = strlen(entry->d_name);
+        if (length > 2 && strcmp(entry->d_name + length - 2, ".h") == 0)
+            read_header(folder, entry->d_name);
+    }
+    if (all)
+        closedir(all);
+    if (header_count == 0) {
+        fprintf(stderr, "compile_table: %s has no headers\n", folder);
+        exit(2);
     }
 }
 
@@ -103,6 +124,14 @@ static const path more_paths[] = {
     {"wide_split", "WIDE=1,GUARDED=0,SPLIT=1"},
 };
 
+/* Of a matrix engine's operands: how they stand decides how they are read (see swizzle.h);
+ * and chunks that an edge cuts. */
+static const path engine_paths[] = {
+    {"wide_along_k", "WIDE=1,GUARDED=1,B_ALONG_L=0"},
+    {"wide_along_l", "WIDE=1,GUARDED=1,A_ALONG_L=1"},
+    {"wide_partly", "WIDE=2,GUARDED=1"},
+};
+
 static const path only_path = {"-", ""};
 
 /* For machines without a compiler: see RUN_TIME in finish.h. */
@@ -112,7 +141,11 @@ static const path run_time = {"run_time", "RUN_TIME=1"};
 static const path epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=2,RESIDUAL=1"};
 static const path whole_epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=1,RESIDUAL=1"};
 
-enum { PATHS = sizeof paths / sizeof *paths, MORE_PATHS = sizeof more_paths / sizeof *more_paths };
+enum {
+    PATHS = sizeof paths / sizeof *paths,
+    MORE_PATHS = sizeof more_paths / sizeof *more_paths,
+    ENGINE_PATHS = sizeof engine_paths / sizeof *engine_paths
+};
 
 /* The products, and what they are compiled with. */
 static const path products[] = {
@@ -161,7 +194,8 @@ static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const ch
     snprintf(target, sizeof target, "--gpu-architecture=%s", architecture);
     options[count++] = target;
     options[count++] = "--ptxas-options=-v";
-    if (nvrtc->create(&program, kernel->source, kernel->file, HEADERS, header_texts, header_names) != 0)
+    if (nvrtc->create(&program, kernel->source, kernel->file, header_count, header_texts,
+                      header_names) != 0)
         return false;
     bool good = nvrtc->compile(program, count, options) == 0;
     if (nvrtc->log_size(program, &size) == 0 && size <= sizeof log)
@@ -184,7 +218,8 @@ static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const ch
 static bool is_for_gpus(const rung_preset *preset)
 {
     return strncmp(preset->name, "cpu", 3) != 0 && strcmp(preset->name, "tiny") != 0 &&
-           strcmp(preset->name, "f64") != 0 && strcmp(preset->name, "i32") != 0;
+           strcmp(preset->name, "f64") != 0 && strcmp(preset->name, "i32") != 0 &&
+           strncmp(preset->name, "sm_", 3) != 0;
 }
 
 static const char *preset_of(const rung_kernel_info *info, const char *name)
@@ -207,11 +242,54 @@ static const path *epilogue_of(int product)
     return products[product].name[0] == 'i' ? &whole_epilogue : &epilogue;
 }
 
+/* The preset for an architecture, or its small one, where there is one. */
+static const char *preset_for(const rung_kernel_info *info, const char *architecture, const char *size)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s%s%s", architecture, *size ? "_" : "", size);
+    const char *meant = preset_of(info, name);
+    return meant ? meant : *size ? preset_of(info, size) : info->defaults;
+}
+
+/* A matrix engine's kernel, in what the architecture's engine multiplies: what a plan takes,
+ * on every path where C's type is that of A and B, or of their sums; else as it is carried,
+ * and as a plain multiply takes it. */
+static bool compile_engine(const nvrtc *nvrtc, const rung_kernel_info *info, const char *architecture)
+{
+    const char *usual = preset_for(info, architecture, ""), *small = preset_for(info, architecture, "small");
+    bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
+        bool is_main = !strchr(products[i].name, ':');
+        if (!(info->products & 1u << i) || atoi(architecture + 3) < info->from_sm[i])
+            continue;
+        good = compile(nvrtc, info, usual, &products[i], &run_time, architecture) && good;
+        good = compile(nvrtc, info, usual, &products[i], has_paths ? &paths[2] : &only_path, architecture) && good;
+        for (int j = 0; is_main && has_paths && j < ENGINE_PATHS; j++)
+            good = compile(nvrtc, info, usual, &products[i], &engine_paths[j], architecture) && good;
+        for (int j = 0; is_main && has_paths && j < 2; j++)
+            good = compile(nvrtc, info, usual, &products[i], &paths[j], architecture) && good;
+        if (is_main)
+            good = compile(nvrtc, info, usual, &products[i], epilogue_of(i), architecture) && good;
+        if (!small)
+            continue;
+        good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
+        for (int j = 0; is_main && j < 2; j++)
+            good = compile(nvrtc, info, small, &products[i], j ? &engine_paths[0] : &paths[2], architecture) && good;
+        for (int64_t j = 0; is_main && j < info->preset_count; j++)
+            if (is_for_gpus(&info->presets[j]) && strcmp(info->presets[j].name, "small") != 0)
+                good = compile(nvrtc, info, info->presets[j].parameters, &products[i], &engine_paths[0],
+                               architecture) && good;
+    }
+    return good;
+}
+
 static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_top, const char *architecture)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
     const path *all = has_paths ? paths : &only_path;
+    if (info->engine != RUNG_NO_ENGINE)
+        return compile_engine(nvrtc, info, architecture);
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
         const char *parameters = parameters_of(info, i);
         for (int j = 0; j < (has_paths ? PATHS : 1); j++)
@@ -288,9 +366,17 @@ static bool is_wanted(const wish *wish, const char *kernel)
     return wish->kernel_count == 0;
 }
 
+/* Whether this step is the last before those for matrix engines. */
+static bool is_top(int64_t step)
+{
+    rung_kernel *next;
+    return rung_kernel_at(NULL, "opencl", step + 1, &next) != RUNG_OK ||
+           rung_kernel_describe(next)->engine != RUNG_NO_ENGINE;
+}
+
 int main(int argc, char **argv)
 {
-    rung_kernel *kernel, *next;
+    rung_kernel *kernel;
     bool good = true;
     if (argc < 3) {
         fprintf(stderr, "usage: compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...] [07 ...]\n");
@@ -303,8 +389,7 @@ int main(int argc, char **argv)
     for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
         for (int j = 0; info->number > 0 && is_wanted(&wish, info->name) && j < wish.architecture_count; j++)
-            good = compile_all(&nvrtc, kernel, rung_kernel_at(NULL, "opencl", i + 1, &next) != RUNG_OK,
-                               wish.architectures[j]) && good;
+            good = compile_all(&nvrtc, kernel, is_top(i), wish.architectures[j]) && good;
     }
     for (int j = 0; is_wanted(&wish, "reduce") && j < wish.architecture_count; j++)
         good = compile_reduce(&nvrtc, argv[2], wish.architectures[j]) && good;

@@ -20,9 +20,10 @@ kernels=$(printf '%s\n' "$@" | grep -v '^sm_' | grep . | paste -sd '|')
 grep -E "^kernel|^($kernels)[^	]*	.*	($archs)	" "$table" > "$work/table.tsv"
 [ "$(wc -l < "$work/table.tsv")" -gt 10 ] || { echo "the table has no such rows"; exit 1; }
 
-# The table itself: every kernel on ten architectures.
+# The table itself: every kernel on ten architectures; 11 and 12 want a matrix engine, which
+# sm_60 and sm_61 have not, and that of sm_70 is not for 12.
 count=$("$RUNG" kernels --device opencl --json | jq '[.kernels[] | select(.number > 0)] | length')
-[ "$(cut -f 1,5 "$table" | grep '^[0-9]' | sort -u | wc -l)" -eq $((10 * count)) ] || { echo "not every kernel"; exit 1; }
+[ "$(cut -f 1,5 "$table" | grep '^[0-9]' | sort -u | wc -l)" -eq $((10 * count - 5)) ] || { echo "not every kernel"; exit 1; }
 [ "$(cut -f 5 "$table" | grep '^sm_' | sort -u | wc -l)" -eq 10 ] || { echo "the table has not ten architectures"; exit 1; }
 [ "$(awk -F '\t' 'NR > 1 && $8 != 0' "$table" | wc -l)" -eq 0 ] || { echo "the table has spills"; exit 1; }
 
