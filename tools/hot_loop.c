@@ -8,7 +8,8 @@
  * DFMA, HMMA, IMMA, DMMA) and their share; loads from shared memory (LDS, LDSM); copies
  * from global memory (LDGSTS, LDG); multiplying instructions a load and a copy ("-" where
  * there is none); threads, registers and shared bytes as given; and how many warps of how
- * many a multiprocessor then holds.
+ * many a multiprocessor then holds. A load that is never taken, "@!PT LDS", which the
+ * compiler puts before copies, is an instruction but no load.
  *
  * The hottest loop is, of those that multiply and have none within them that does, the one
  * with the most multiplying instructions. Loops are natural ones, found by who can reach
@@ -29,6 +30,7 @@ typedef struct instruction {
     int  barrier;      /* of BSSY, which names the place its BSYNC goes to */
     int  jumps_to;     /* -1, or an instruction's number */
     bool goes_on;      /* the next instruction may follow */
+    bool is_never;     /* its condition is "not true" */
 } instruction;
 
 typedef struct label {
@@ -88,7 +90,7 @@ static void read_branch(instruction *new, const char *operands)
 /* "@!P0 BRA `(.L_x_1) ;" */
 static void add_instruction(const char *text, long address)
 {
-    static const char *const branches[] = {"BRA", "JMP", "CALL", NULL}; /* a loop may be left by CALL */
+    static const char *const branches[] = {"BRA", "JMP", "CALL", NULL}; /* loops are left by CALL, too */
     static const char *const ends[] = {"BRA", "JMP", "BSYNC", "EXIT", "RET", "BRX", NULL};
     char guard[NAME] = "", barrier[NAME];
     if (code_count == CODE_MAX)
@@ -100,6 +102,7 @@ static void add_instruction(const char *text, long address)
         text = take_word(text, guard, sizeof guard);
     text = take_word(text, new->operation, sizeof new->operation);
     new->goes_on = *guard || !is_any(new, ends);
+    new->is_never = strcmp(guard, "@!PT") == 0;
     if (is_any(new, branches))
         read_branch(new, text);
     if (is(new, "BSSY") || is(new, "BSYNC")) {
@@ -217,7 +220,7 @@ static counts count_body(const unsigned char *holds)
         if (holds[i]) {
             sum.instructions++;
             sum.math += is_any(&code[i], math);
-            sum.shared_loads += is_any(&code[i], shared_loads);
+            sum.shared_loads += is_any(&code[i], shared_loads) && !code[i].is_never;
             sum.copies += is_any(&code[i], copies);
         }
     return sum;

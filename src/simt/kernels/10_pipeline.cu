@@ -93,13 +93,15 @@
 
 #define A_PIECES (BM * BK / (4 * THREADS))
 #define B_PIECES (BN * BK / (4 * THREADS))
+#define PIECES (A_PIECES > B_PIECES ? A_PIECES : B_PIECES)
 
 /* A thread's share of an operand's tiles, from one tile to the next. */
 typedef struct {
-    GLOBAL const in_t *from[A_PIECES > B_PIECES ? A_PIECES : B_PIECES]; /* the next tile's pieces */
-    uint               inside[A_PIECES > B_PIECES ? A_PIECES : B_PIECES]; /* elements of each */
-    index_t            stride, step; /* to a piece's next element; to the next tile, in bytes */
-    uint               to;           /* where the first goes among the stages, in bytes */
+    GLOBAL const in_t *from[PIECES];   /* where the pieces of the next tile stand */
+    uint               inside[PIECES]; /* how many elements of each are there */
+    index_t            stride;         /* from a piece's element to the next */
+    index_t            step;           /* from a tile to the next, in bytes */
+    uint               to;             /* where the first goes among the stages, in bytes */
 } pieces_t;
 
 /* Where a piece goes in its tile. */
@@ -145,7 +147,8 @@ DEVICE SHARED in_t *in_stages(SHARED in_t *stages, uint bytes)
 }
 
 /* Brings a thread's pieces of a tile: by fours, if memory and tile have them in one direction
- * and none is cut. The branch is one for all pieces, since it stands in the loop. */
+ * and none is cut. (cp.async can be told to read less than it writes, but ptxas makes that all
+ * or nothing.) The branch is one for all pieces, since it stands in the loop. */
 DEVICE void bring_pieces(copies_t *copies, const pieces_t *pieces, uint count, uint tile_l, uint ld,
                          SHARED in_t *stages, int along_l)
 {
