@@ -110,14 +110,15 @@ DEVICE uint place_of(uint piece, uint tile_l, uint ld, int along_l)
     return piece_k(piece, tile_l, BK, along_l) * ld + piece_l(piece, tile_l, BK, along_l);
 }
 
-/* How far behind the first that a thread brings its i-th goes: a constant, but for odd sizes. */
-DEVICE uint place_behind(uint i, uint tile_l, uint ld, int along_l)
+/* How far from the first that a thread brings its i-th goes: a constant, but for odd sizes,
+ * where it may lie before it. */
+DEVICE int place_from_first(uint i, uint tile_l, uint ld, int along_l)
 {
     const uint line = along_l ? tile_l / 4 : BK / 4;
     if (THREADS % line == 0)
-        return THREADS / line * i * (along_l ? ld : 1);
-    return place_of(i * THREADS + threadIdx.x, tile_l, ld, along_l) -
-           place_of(threadIdx.x, tile_l, ld, along_l);
+        return (int)(THREADS / line * i * (along_l ? ld : 1));
+    return (int)place_of(i * THREADS + threadIdx.x, tile_l, ld, along_l) -
+           (int)place_of(threadIdx.x, tile_l, ld, along_l);
 }
 
 /* Finds a thread's pieces of the tile at (l, k), which goes into the stages at `to`. Whether
@@ -159,12 +160,12 @@ DEVICE void bring_pieces(copies_t *copies, const pieces_t *pieces, uint count, u
         whole = whole && pieces->inside[i] == 4;
 #pragma unroll
     for (uint i = 0; i < count && whole; i++)
-        copy4_async(copies, to + place_behind(i, tile_l, ld, along_l), pieces->from[i]);
+        copy4_async(copies, to + place_from_first(i, tile_l, ld, along_l), pieces->from[i]);
 #pragma unroll
     for (uint i = 0; i < count && !whole; i++)
 #pragma unroll
         for (uint j = 0; j < 4; j++)
-            copy_async(copies, to + place_behind(i, tile_l, ld, along_l) + j * (along_l ? 1 : ld),
+            copy_async(copies, to + place_from_first(i, tile_l, ld, along_l) + j * (along_l ? 1 : ld),
                        pieces->from[i] + j * pieces->stride, !GUARDED || !along_l || j < pieces->inside[i]);
 }
 
