@@ -35,7 +35,7 @@
 #endif
 
 #define KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void
-#define DEVICE          static inline
+#define DEVICE          static inline __attribute__((always_inline)) /* as CUDA's __forceinline__ */
 #define GLOBAL          __global
 #define SHARED          __local
 
