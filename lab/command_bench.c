@@ -43,6 +43,7 @@ typedef struct experience {
     const rung_kernel *kernel;
     char               asked[LAB_PARAMETERS_TEXT];
     rung_product       product;
+    rung_compute       compute;
     double             ns_per_step; /* of m n k */
 } experience;
 
@@ -243,11 +244,12 @@ static double steps_of(const lab_problem *problem)
     return (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
 }
 
-static experience *experience_of(session *session, const lab_contender *contender, rung_product product)
+static experience *experience_of(session *session, const lab_contender *contender, const lab_problem *problem)
 {
     for (int i = 0; i < session->known_count; i++) {
         experience *known = &session->known[i];
-        if (known->kernel == contender->kernel && known->product == product &&
+        if (known->kernel == contender->kernel && known->product == problem->product &&
+            known->compute == problem->compute &&
             strcmp(known->asked, contender->asked) == 0)
             return known;
     }
@@ -256,11 +258,12 @@ static experience *experience_of(session *session, const lab_contender *contende
 
 static void remember(session *session, const lab_contender *contender, const lab_problem *problem)
 {
-    experience *known = experience_of(session, contender, problem->product);
+    experience *known = experience_of(session, contender, problem);
     if (!known && session->known_count < CONTENDERS_MAX * 2) {
         known = &session->known[session->known_count++];
         known->kernel = contender->kernel;
         known->product = problem->product;
+        known->compute = problem->compute;
         snprintf(known->asked, sizeof known->asked, "%s", contender->asked);
     }
     if (known)
@@ -270,7 +273,7 @@ static void remember(session *session, const lab_contender *contender, const lab
 /* True if one run would take more than all the time there is for it. */
 static bool is_too_slow(session *session, lab_contender *contender, const lab_problem *problem)
 {
-    const experience *known = experience_of(session, contender, problem->product);
+    const experience *known = experience_of(session, contender, problem);
     if (!known)
         return false;
     double expected = known->ns_per_step * steps_of(problem);

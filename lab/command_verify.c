@@ -247,12 +247,14 @@ static void add_kernel(session *session, const rung_kernel *kernel)
 {
     const lab_options *options = session->options;
     bool as_asked = options->params || session->suite != LAB_SUITE_full || options->m, is_first = true;
+    bool is_slow = !session->kernels && rung_kernel_describe(kernel)->engine == RUNG_ENGINE_EMULATED;
     for (int i = 0; i < session->dtype_count; i++) {
         const lab_dtype *dtype = &session->dtypes[i];
         if (!session->kernels && !lab_takes(kernel, dtype))
             continue;
         if (as_asked)
-            add_contender(session, kernel, options->params, session->suite, dtype);
+            add_contender(session, kernel, is_slow && !options->params ? "tiny" : options->params, session->suite,
+                          dtype);
         else if (is_first)
             add_all(session, kernel, dtype);
         else
@@ -458,7 +460,8 @@ static void print_json(const session *session)
         lab_json_begin(&json, NULL, '{');
         lab_json_string(&json, "kernel", name_of(contender));
         lab_json_string(&json, "params", contender->parameters);
-        lab_json_string(&json, "dtype", contender->dtype.name);
+        lab_json_string(&json, "dtype", rung_product_name(contender->dtype.product));
+        lab_json_string(&json, "compute", rung_compute_name(contender->dtype.compute));
         lab_json_integer(&json, "cases", contender->cases);
         lab_json_integer(&json, "wrong", contender->wrong);
         lab_json_integer(&json, "skipped", contender->skipped);

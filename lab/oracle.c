@@ -229,7 +229,7 @@ static reference refer_sum(const rung_problem *problem, const rung_matrix *views
     double steps = (double)problem->a.cols, size = 0, lost = 0;
     bool rounds = problem->a.type == RUNG_F32 && problem->compute != RUNG_STRICT;
     bool is_short = problem->a.type == RUNG_F16 || problem->a.type == RUNG_BF16;
-    if (rigour == LAB_ON_ENGINE && (is_short || rounds))
+    if (rigour == LAB_ON_ENGINE && (is_short || (rounds && problem->compute >= RUNG_TF32)))
         steps *= 3;
     reference result = {{0, 0}, 0, false};
     if (alpha != 0) {

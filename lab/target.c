@@ -2,6 +2,8 @@
 /* target.c - see target.h. */
 #include "target.h"
 
+#include "oracle.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +46,7 @@ int lab_read_dtypes(const char *text, rung_compute compute, lab_dtype dtypes[LAB
         if (products[i])
             dtypes[count++] = (lab_dtype){(rung_product)i, compute, rung_product_name((rung_product)i)};
     for (int i = 0; i < RUNG_COMPUTE_COUNT; i++)
-        if (modes[i])
+        if (modes[i] && !(products[RUNG_F32_TO_F32] && i == (int)compute))
             dtypes[count++] = (lab_dtype){RUNG_F32_TO_F32, (rung_compute)i,
                                           rung_compute_name((rung_compute)i)};
     return count;
@@ -53,7 +55,7 @@ int lab_read_dtypes(const char *text, rung_compute compute, lab_dtype dtypes[LAB
 bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
-    bool is_f32 = dtype->product <= RUNG_F32_TO_BF16;
+    bool is_f32 = lab_product_in(dtype->product) == RUNG_F32;
     return !info || (info->products & 1u << dtype->product && (!is_f32 || info->compute <= dtype->compute));
 }
 

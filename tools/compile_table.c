@@ -129,7 +129,10 @@ static const path more_paths[] = {
 static const path engine_paths[] = {
     {"wide_along_k", "WIDE=1,GUARDED=1,B_ALONG_L=0"},
     {"wide_along_l", "WIDE=1,GUARDED=1,A_ALONG_L=1"},
+    {"wide_turned", "WIDE=1,GUARDED=1,A_ALONG_L=1,B_ALONG_L=0"},
     {"wide_partly", "WIDE=2,GUARDED=1"},
+    {"wide_epilogue", "WIDE=1,GUARDED=1,B_ALONG_L=0,BIAS=1,ACTIVATION=1,RESIDUAL=1"},
+    {"wide_split", "WIDE=1,GUARDED=1,B_ALONG_L=0,SPLIT=1"},
 };
 
 static const path only_path = {"-", ""};
@@ -266,8 +269,8 @@ static bool compile_engine(const nvrtc *nvrtc, const rung_kernel_info *info, con
         good = compile(nvrtc, info, usual, &products[i], has_paths ? &paths[2] : &only_path, architecture) && good;
         for (int j = 0; is_main && has_paths && j < ENGINE_PATHS; j++)
             good = compile(nvrtc, info, usual, &products[i], &engine_paths[j], architecture) && good;
-        for (int j = 0; is_main && has_paths && j < 2; j++)
-            good = compile(nvrtc, info, usual, &products[i], &paths[j], architecture) && good;
+        if (is_main && has_paths)
+            good = compile(nvrtc, info, usual, &products[i], &paths[0], architecture) && good;
         if (is_main)
             good = compile(nvrtc, info, usual, &products[i], epilogue_of(i), architecture) && good;
         if (!small)

@@ -652,7 +652,8 @@ typedef struct rung_plan_options {
  * side, into a workspace, and added up in a fixed order: the same bits every run. There may
  * be fewer shares than were asked for, since each is of whole steps along k. On devices
  * with memory of their own a batch by offsets needs a workspace too, offered or not; so
- * does an epilogue on a CUDA device where NVRTC is not found (rung_part_list). */
+ * does an epilogue on a CUDA device where NVRTC is not found (rung_part_list), and a kernel
+ * whose matrix engine is emulated. */
 
 typedef struct rung_plan_info {
     const char *kernel;     /* "04_shared" */

@@ -287,6 +287,32 @@ bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name)
     return preset_of(kernel, name, name + strlen(name)) != NULL;
 }
 
+void rungi_kernel_usual_preset(const rung_kernel *kernel, const char *kind, const char *architecture,
+                               rung_type sum, char name[RUNGI_PRESET_NAME])
+{
+    const char *type = sum == RUNG_F32 ? NULL : rung_type_name(sum);
+    snprintf(name, RUNGI_PRESET_NAME, "%s", architecture ? architecture : "");
+    if (kind && type)
+        snprintf(name, RUNGI_PRESET_NAME, "%s_%s", kind, type);
+    if (kind && !rungi_kernel_has_preset(kernel, name))
+        snprintf(name, RUNGI_PRESET_NAME, "%s", kind);
+    if (type && !rungi_kernel_has_preset(kernel, name))
+        snprintf(name, RUNGI_PRESET_NAME, "%s", type);
+    if (!rungi_kernel_has_preset(kernel, name))
+        *name = '\0';
+}
+
+bool rungi_kernel_small_preset(const rung_kernel *kernel, const char *kind, const char *architecture,
+                               char name[RUNGI_PRESET_NAME])
+{
+    const char *whose = kind ? kind : architecture;
+    snprintf(name, RUNGI_PRESET_NAME, "%s_small", whose ? whose : "");
+    if (rungi_kernel_has_preset(kernel, name))
+        return true;
+    snprintf(name, RUNGI_PRESET_NAME, "small");
+    return !kind && rungi_kernel_has_preset(kernel, name);
+}
+
 /* A list of values and, but not within a preset, of presets. */
 static rung_status set_values(const rung_kernel *kernel, const char *text, bool presets,
                               rungi_values *values)

@@ -73,6 +73,19 @@ const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel);
 
 bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name);
 
+enum { RUNGI_PRESET_NAME = 32 };
+
+/* The preset for an architecture, or for a kind of device and a type of sums, or for either:
+ * "sm_75", "cpu_f64", "cpu", "f64"; "", which is the defaults, where there is none. Kind and
+ * architecture may be NULL. */
+void rungi_kernel_usual_preset(const rung_kernel *kernel, const char *kind, const char *architecture,
+                               rung_type sum, char name[RUNGI_PRESET_NAME]);
+
+/* The one for small problems: "cpu_small" of a kind, "sm_75_small" or else "small". False if
+ * there is none. */
+bool rungi_kernel_small_preset(const rung_kernel *kernel, const char *kind, const char *architecture,
+                               char name[RUNGI_PRESET_NAME]);
+
 /* "TILE=16" over the defaults, then every constraint. */
 rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int64_t in_bytes,
                                 rungi_values *values);

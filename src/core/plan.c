@@ -61,58 +61,25 @@ static double padded_size(const rung_plan *plan, const rung_kernel *kernel, cons
            (double)bn;
 }
 
-enum { PRESET_NAME = 32 };
-
-/* The preset "WHAT" or, where there is one, "FOR_WHAT"; false if the kernel has neither. */
-static bool find_preset(const rung_kernel *kernel, const char *for_whom, const char *what,
-                        char name[PRESET_NAME])
-{
-    snprintf(name, PRESET_NAME, "%s_%s", for_whom ? for_whom : "", what);
-    if (!for_whom || !rungi_kernel_has_preset(kernel, name))
-        snprintf(name, PRESET_NAME, "%s", what);
-    return rungi_kernel_has_preset(kernel, name);
-}
-
-/* The one for this kind of device and type of sums, or for either; "" stands for the
- * defaults. */
-static void usual_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[PRESET_NAME])
-{
-    const char *kind = plan->device->preset, *architecture = plan->device->architecture;
-    rung_type sum = rungi_problem_sum_type(&plan->problem);
-    const char *type = sum == RUNG_F32 ? NULL : rung_type_name(sum);
-    *name = '\0';
-    if (architecture)
-        snprintf(name, PRESET_NAME, "%s", architecture);
-    if (kind && type)
-        snprintf(name, PRESET_NAME, "%s_%s", kind, type);
-    if (kind && !rungi_kernel_has_preset(kernel, name))
-        snprintf(name, PRESET_NAME, "%s", kind);
-    if (type && !rungi_kernel_has_preset(kernel, name))
-        snprintf(name, PRESET_NAME, "%s", type);
-    if (!rungi_kernel_has_preset(kernel, name))
-        *name = '\0';
-}
-
 /* The parameters to take where none are given: the usual ones, or smaller ones beside them
- * that leave less than half as much unused. What is for processors has small ones of its
- * own. */
-static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[PRESET_NAME])
+ * that leave less than half as much unused. */
+static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[RUNGI_PRESET_NAME])
 {
-    const char *kind = plan->device->preset;
-    char small[PRESET_NAME];
-    usual_parameters(plan, kernel, name);
-    bool has_small = find_preset(kernel, kind ? kind : plan->device->architecture, "small", small);
-    if (!has_small || (kind && strcmp(small, "small") == 0))
+    const rung_device *device = plan->device;
+    rung_type sum = rungi_problem_sum_type(&plan->problem);
+    char small[RUNGI_PRESET_NAME];
+    rungi_kernel_usual_preset(kernel, device->preset, device->architecture, sum, name);
+    if (!rungi_kernel_small_preset(kernel, device->preset, device->architecture, small))
         return;
     double usual = padded_size(plan, kernel, name), less = padded_size(plan, kernel, small);
     if (less > 0 && 2 * less < usual)
-        snprintf(name, PRESET_NAME, "%s", small);
+        snprintf(name, RUNGI_PRESET_NAME, "%s", small);
 }
 
 /* Makes the plan with this kernel, or says why not. */
 static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    char preset[PRESET_NAME];
+    char preset[RUNGI_PRESET_NAME];
     plan->kernel = kernel;
     plan->info.workspace = 0;
     plan->info.splits = 1;

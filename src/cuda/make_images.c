@@ -32,7 +32,6 @@ enum {
                   1u << RUNG_F32_TO_F16 | 1u << RUNG_F32_TO_BF16,
     ENGINE = 1u << RUNG_F16_TO_F16 | 1u << RUNG_BF16_TO_BF16 | ENGINE_I8 | F32,
     CUBINS = 0,
-    PRESET_NAME = 32,
     JOBS_MAX = 4096,
     /* PTX of this version is what the oldest driver takes that the library does (CUDA 12.0);
      * nothing newer is used. */
@@ -104,15 +103,16 @@ static const rung_kernel *kernel_of(maker *maker, const char *name)
     return kernel;
 }
 
-/* What a plan takes on a GPU where no parameters are given: the preset for the architecture,
- * else that for its sums. */
+/* What a plan takes on a GPU of that architecture: by default, or where C is small. */
 static void write_parameters(const rung_kernel *kernel, const char *preset, int product, int architecture,
-                             char text[PRESET_NAME])
+                             char text[RUNGI_PRESET_NAME])
 {
-    const char *sum = rung_type_name(rung_product_sum((rung_product)product));
-    snprintf(text, PRESET_NAME, "sm_%d%s%s", architecture, *preset ? "_" : "", preset);
-    if (!rungi_kernel_has_preset(kernel, text))
-        snprintf(text, PRESET_NAME, "%s", !*preset && rungi_kernel_has_preset(kernel, sum) ? sum : preset);
+    char name[16];
+    snprintf(name, sizeof name, "sm_%d", architecture);
+    if (*preset)
+        rungi_kernel_small_preset(kernel, NULL, name, text);
+    else
+        rungi_kernel_usual_preset(kernel, NULL, name, rung_product_sum((rung_product)product), text);
 }
 
 static void add_job(maker *maker, const line *line, int product, int architecture)
@@ -127,7 +127,7 @@ static void add_job(maker *maker, const line *line, int product, int architectur
 #undef X
     };
     const rung_kernel *kernel = kernel_of(maker, line->kernel);
-    char parameters[PRESET_NAME];
+    char parameters[RUNGI_PRESET_NAME];
     if (kernel->info.from_sm[product] > architecture)
         return;
     job job = {.kernel = kernel, .path = *line->path, .architecture = architecture,

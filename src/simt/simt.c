@@ -273,7 +273,8 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
     path->wide = true;
     path->by_chunks = by_chunks;
     path->partly = by_chunks && has_parts(problem, a_along_l, b_along_l);
-    path->guarded = c->rows % bm != 0 || c->cols % bn != 0 || (!by_chunks && a->cols % bk != 0);
+    /* By chunks a guard costs nothing, and one compiled kernel serves all sizes. */
+    path->guarded = by_chunks || c->rows % bm != 0 || c->cols % bn != 0 || a->cols % bk != 0;
     path->a_along_l = a_along_l;
     path->b_along_l = b_along_l;
     return RUNG_OK;

@@ -128,9 +128,11 @@ static void test_no_number_is_seen(void **state)
  * through that was not before. */
 static void test_engines_cut_off(void **state)
 {
-    const struct { rung_product product; bool by_engine; } cases[] = {
-        {RUNG_F16_TO_F32, true}, {RUNG_BF16_TO_F32, true},
-        {RUNG_F32_TO_F32, false}, {RUNG_F64_TO_F64, false},
+    const struct { rung_product product; rung_compute compute; double lost; bool by_engine; } cases[] = {
+        {RUNG_F16_TO_F32, RUNG_STRICT, 0, true}, {RUNG_BF16_TO_F32, RUNG_STRICT, 0, true},
+        {RUNG_F32_TO_F32, RUNG_STRICT, 0, false}, {RUNG_F64_TO_F64, RUNG_STRICT, 0, false},
+        {RUNG_F32_TO_F32, RUNG_BF16X3, 5 * (K + 8) * 0x1p-24, false},
+        {RUNG_F32_TO_F32, RUNG_TF32, 0x1p-10, true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -138,13 +140,14 @@ static void test_engines_cut_off(void **state)
         naive_make_positive(&naive.problem.a);
         naive_make_positive(&naive.problem.b);
         naive_multiply(&naive);
+        naive.problem.compute = cases[i].compute;
         const rung_matrix *c = &naive.problem.c;
-        double right = lab_element(c, 2, 3), unit = unit_of(c->type);
-        lab_element_set(c, 2, 3, right * (1 + 2 * (K + 8) * unit));
+        double right = lab_element(c, 2, 3), unit = unit_of(c->type), lost = cases[i].lost;
+        lab_element_set(c, 2, 3, right * (1 + lost + 2 * (K + 8) * unit));
         assert_false(lab_oracle_judge(&naive.problem, &naive.before, LAB_BOUNDED).right);
         assert_int_equal(lab_oracle_judge(&naive.problem, &naive.before, LAB_ON_ENGINE).right,
                          cases[i].by_engine);
-        lab_element_set(c, 2, 3, right * (1 + 5 * (K + 8) * unit));
+        lab_element_set(c, 2, 3, right * (1 + lost + 5 * (K + 8) * unit));
         assert_false(lab_oracle_judge(&naive.problem, &naive.before, LAB_ON_ENGINE).right);
     }
 }

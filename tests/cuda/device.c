@@ -164,7 +164,7 @@ static void one_call(void **state)
 
 static void check_code_of(rung_type type, const char *architecture, const char *kernel, const char *code)
 {
-    const trial trial = {type, type, 128, 128, 17, PLAIN, .kernel = kernel};
+    const trial trial = {type, type, 64, 64, 17, PLAIN, .kernel = kernel};
     rung_context *context = fresh_context("cuda", 2);
     rung_device *device = open_as(context, architecture);
     rung_plan_info info;
@@ -184,7 +184,7 @@ static void check_code(const char *architecture, const char *kernel, const char 
 /* What the library takes by itself, and what it says of those it does not. */
 static void check_choice(rung_type type, const char *architecture, const char *kernel, const char *refused)
 {
-    const trial trial = {type, type == RUNG_I8 ? RUNG_I32 : type, 128, 128, 64, PLAIN};
+    const trial trial = {type, type == RUNG_I8 ? RUNG_I32 : type, 64, 64, 64, PLAIN};
     rung_context *context = fresh_context("cuda", 2);
     rung_device *device = open_as(context, architecture);
     rung_plan_info info;
@@ -210,6 +210,49 @@ static void matrix_engines_are_taken_where_they_are(void **state)
     check_code_of(RUNG_F16, "86", "12_matrix", "sm_86");
     check_code_of(RUNG_F16, "75", "12_matrix", "sm_75");
     check_code_of(RUNG_BF16, "130", "12_matrix", "compute_80");
+}
+
+/* A plan, which is not run, for operands that stand so, and the code that it takes. */
+static void check_wide_code(rung_device *device, rung_type type, int64_t size, bool b_along_k, const char *code,
+                            const char *defines)
+{
+    rung_type out = type == RUNG_I8 ? RUNG_I32 : type;
+    rung_matrix b = rung_matrix_of(type, size, size, NULL);
+    rung_problem problem = rung_problem_of(rung_matrix_of(type, size, size, NULL),
+                                           b_along_k ? rung_matrix_transpose(b) : b,
+                                           rung_matrix_of(out, size, size, NULL));
+    rung_plan *plan;
+    char words[128];
+    problem.compute = RUNG_TF32; /* of f32 */
+    logged[0] = '\0';
+    assert_ok(rung_plan_create(device, &problem, NULL, &plan));
+    assert_string_equal(rung_plan_describe(plan)->kernel, "12_matrix");
+    rung_plan_destroy(plan);
+    snprintf(words, sizeof words, "took an embedded image, %s, of 12_matrix", code);
+    if (!strstr(logged, words) || !strstr(logged, defines))
+        fail_msg("%lld of type %d not \"%s\" with %s:\n%s", (long long)size, (int)type, words, defines, logged);
+}
+
+/* Without a compiler the fast path must be there for whole tiles, for others and for small
+ * ones, by rows and along k, in all that the engine multiplies. */
+static void the_fast_path_is_carried(void **state)
+{
+    const rung_type types[] = {RUNG_F16, RUNG_I8, RUNG_BF16, RUNG_F32};
+    const struct { const char *architecture, *code; int types; } gpus[] = {
+        {"75", "sm_75", 2}, {"90", "sm_90", 4}, {"130", "compute_80", 4},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        rung_context *context = fresh_context("cuda", 2);
+        rung_device *device = open_as(context, gpus[i].architecture);
+        for (int j = 0; j < gpus[i].types; j++)
+            for (int64_t size = 64; size <= 1024; size = size == 64 ? 1008 : size + 16) {
+                const char *code = gpus[i].code;
+                check_wide_code(device, types[j], size, false, code, "-DWIDE=1 -DGUARDED=1 -DA_ALONG_L=0 -DB_ALONG_L=1");
+                check_wide_code(device, types[j], size, true, code, "-DWIDE=1 -DGUARDED=1 -DA_ALONG_L=0 -DB_ALONG_L=0");
+            }
+        close_all(context, device);
+    }
 }
 
 static void a_cubin_of_its_generation_and_else_ptx(void **state)
@@ -336,6 +379,7 @@ int main(void)
         cmocka_unit_test_setup(one_call, standin_reset),
         cmocka_unit_test_setup(a_cubin_of_its_generation_and_else_ptx, standin_reset),
         cmocka_unit_test_setup(matrix_engines_are_taken_where_they_are, standin_reset),
+        cmocka_unit_test_setup(the_fast_path_is_carried, standin_reset),
         cmocka_unit_test_setup(a_gpu_too_old_is_told, standin_reset),
         cmocka_unit_test_setup(carveouts, standin_reset),
         cmocka_unit_test_setup(carveouts_arrive, standin_reset),

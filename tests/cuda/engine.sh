@@ -42,6 +42,6 @@ for architecture in "${architectures[@]}"; do
 done
 export RUNG_STANDIN_ARCH=70
 refuses 12 f16,i8 sm_75
-refuses 11 i8 sm_72
+refuses 11 i8 sm_75
 [ "$all" -ge "$cases" ] || wrong "$all cases"
 echo "$all cases"

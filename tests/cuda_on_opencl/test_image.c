@@ -6,7 +6,7 @@
 #include "images.h"
 
 static const int plain[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32};
-static const int all[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32, 120, 8, 8, 8, 8};
+static const int all[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32, 128, 8, 8, 8, 8};
 static image read;
 
 static void assert_parameters(const image_function *function, const int *bytes, int count)

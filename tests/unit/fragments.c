@@ -589,17 +589,31 @@ static uint32_t loaded(const unsigned char *bytes, const tile *tile, int l, int 
         while (ptx_ldmatrix_matrix(pointer) != r || ptx_ldmatrix_row(pointer) != at.row)
             pointer++;
         memcpy(&half, &bytes[ldmatrix_at((uint)pointer, (uint)l, (uint)k_bytes, row_bytes_of(tile),
-                                         2, tile->along_l, tile->is_b) + (uint)at.col * 2], 2);
+                                         (uint)(tile->bytes / tile->k), tile->along_l, tile->is_b) + (uint)at.col * 2], 2);
         word |= (uint32_t)half << 16 * i;
     }
     return word;
+}
+
+/* Of bytes along l the instruction brings two of k by two of l. What is wanted is four of k
+ * by one: of the even l in the first register, of the odd in A's second or B's third. */
+static void sort_two_by_two(uint32_t registers[4], int is_b)
+{
+    uint32_t sorted[4] = {0, 0, 0, 0};
+    for (int half_k = 0; half_k < 2; half_k++)
+        for (int k = 0; k < 4; k++)
+            for (int odd = 0; odd < 2; odd++) {
+                uint32_t byte = registers[2 * half_k + k / 2] >> 8 * (2 * (k % 2) + odd) & 0xff;
+                sorted[is_b ? 2 * odd + half_k : odd + 2 * half_k] |= byte << 8 * k;
+            }
+    memcpy(registers, sorted, sizeof sorted);
 }
 
 static void check_pointers(const engine *engine, const tile *tile)
 {
     static uint32_t memory[TILE_MAX / 4];
     uint bytes = (uint)bytes_of(engine->type);
-    if (tile->along_l && bytes != 2)
+    if (tile->along_l && bytes == 4)
         return; /* not by this instruction */
     for (int i = 0; i < tile->l * tile->k; i++)
         put_in_memory(engine->type, memory,
@@ -610,6 +624,8 @@ static void check_pointers(const engine *engine, const tile *tile)
             uint32_t registers[WARP][4];
             for (int i = 0; i < WARP * 4; i++)
                 registers[i / 4][i % 4] = loaded((unsigned char *)memory, tile, l, k, i / 4, i % 4);
+            for (int lane = 0; tile->along_l && bytes == 1 && lane < WARP; lane++)
+                sort_two_by_two(registers[lane], tile->is_b);
             expect_fragment(engine, tile, l, k / (int)bytes, registers);
         }
     }

@@ -297,7 +297,7 @@ static void paths_by_chunks(void **state)
     const unsigned at_16 = RUNGI_AT_16_BYTES;
     (void)state;
     rungi_simt_path path = chunk_path(halves(32, 40, 40), halves(40, 64, 64), 32, 64, at_16);
-    assert_true(path.wide && path.by_chunks && !path.partly && !path.guarded && path.b_along_l);
+    assert_true(path.wide && path.by_chunks && !path.partly && path.guarded && path.b_along_l);
     path = chunk_path(halves(33, 40, 40), halves(40, 72, 72), 33, 72, at_16);
     assert_true(path.wide && !path.partly && path.guarded);
     path = chunk_path(halves(32, 39, 40), halves(39, 64, 64), 32, 64, at_16);
@@ -310,6 +310,15 @@ static void paths_by_chunks(void **state)
     assert_false(chunk_path(halves(32, 40, 40), halves(40, 64, 64), 32, 64, RUNGI_AT_FOURS).wide);
     assert_false(chunk_path(halves(32, 36, 36), halves(36, 64, 64), 32, 64, at_16).wide); /* fours alone */
     assert_false(chunk_path(halves(32, 40, 40), halves(40, 60, 60), 32, 60, at_16).wide);
+}
+
+/* The kernels believe that they have what the host gives. */
+static void host_and_kernels_agree_on_scratch(void **state)
+{
+    char line[64];
+    (void)state;
+    snprintf(line, sizeof line, "\n#define ENGINE_WORDS %d\n", RUNGI_SIMT_SCRATCH_BYTES / 4);
+    assert_non_null(strstr(rungi_source_engine, line));
 }
 
 static void lines_keep_their_numbers(void **state)
@@ -640,6 +649,7 @@ int main(void)
         cmocka_unit_test(every_shipped_source_is_whole),
         cmocka_unit_test(paths_follow_the_layout),
         cmocka_unit_test(paths_by_chunks),
+        cmocka_unit_test(host_and_kernels_agree_on_scratch),
         cmocka_unit_test(lines_keep_their_numbers),
         cmocka_unit_test(files_without_the_include),
         cmocka_unit_test(ways_to_write_the_include),

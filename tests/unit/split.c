@@ -961,7 +961,7 @@ static void presets_by_architecture(void **state)
     assert_int_equal(preset_on(all, "sm_80", RUNG_F32, 8), 5);
 }
 
-/* In software they are for verification: thousands of times too slow to be taken. */
+/* In software they are for verification, and far too slow to be taken. */
 static void emulated_engines_are_not_chosen(void **state)
 {
     rung_matrix square = rung_matrix_of(RUNG_F16, 64, 64, NULL);

@@ -11,7 +11,7 @@
  * through shared memory so that any size and stride can be had: what is outside is zero.
  */
 // takes: f16,f16:f32 from sm_70
-// takes: i8 from sm_72
+// takes: i8 from sm_75
 // takes: bf16,bf16:f32,f32,f32:f16,f32:bf16 from sm_80
 // computes: tf32
 #include "dialect.h"
@@ -29,7 +29,7 @@
 
 #define BK (IN_BYTES == 4 ? 8 : 16)
 #define THREADS (BM / 16 * (BN / 16) * 32)
-#define LD (BK + 16 / IN_BYTES) // rows begin in different banks
+#define LD (BK + 32 / IN_BYTES) // rows begin in different banks, at multiples of 32 bytes or of 16
 
 #if BM < 16 || BN < 16 || BM % 16 != 0 || BN % 16 != 0
 #error "BM and BN must be multiples of 16"

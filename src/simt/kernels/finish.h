@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* finish.h - what kernels 07 to 10 do around the multiply, and the plain ones do not:
+/* finish.h - what kernels from 07 on do around the multiply, and the plain ones do not:
  * batches whose items stand anywhere, a share of k, and an epilogue.
  *
  * A kernel that includes this file takes five more arguments, multiplies the shares of A
@@ -42,7 +42,7 @@ typedef struct {
     index_t batch, first_item;  /* all items, and the first of this launch */
     index_t splits, k_share;    /* shares of k, and the length of all but the last */
     index_t flags;              /* see below */
-    index_t places_offset, partials_offset, scratch_offset; /* the last for matrix.h */
+    index_t places_offset, partials_offset, scratch_offset; /* the last: see engine.h */
     view_t  bias, residual;
 } extra_t;
 

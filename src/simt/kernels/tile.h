@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tile.h - brings tiles of A and B into shared memory and C out of registers, for
- * kernels 07 to 10, whatever the layout.
+ * kernels 07 to 10, whatever the layout. 12 has its own way, by the same words.
  *
  * Both operands are seen alike. Each has a long side l (the rows of A, the columns
  * of B) and a side k; flipped() turns B's view so that (l, k) addresses both. How

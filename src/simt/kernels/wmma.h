@@ -7,8 +7,8 @@
  *   wmma_mma(...)         sums += A B
  *   wmma_store(...)       the sums as rows in shared memory
  *
- * Which lane has which element is not told and differs between architectures. A row, `ld`
- * elements, is a multiple of 16 bytes and a fragment begins at a multiple of 32. WK is 16,
+ * Which lane has which element is not told and differs between architectures. Each row
+ * begins at a multiple of what a lane holds, 32 bytes of F16, 16 or 8 of others. WK is 16,
  * of FP32, which is taken as TF32, 8. In software (see engine.h) the layout is one that no
  * machine has, so that nothing can lean on it.
  */
@@ -132,7 +132,7 @@ DEVICE void wmma_store(SHARED sum_t *to, const sums_t *sums, uint ld)
 #if defined(IN_F16)
 #define HAS_WMMA (__CUDA_ARCH__ >= 700)
 #elif defined(IN_I8)
-#define HAS_WMMA (__CUDA_ARCH__ >= 720)
+#define HAS_WMMA (__CUDA_ARCH__ >= 750)
 #else
 #define HAS_WMMA (__CUDA_ARCH__ >= 800)
 #endif
