@@ -307,6 +307,8 @@ static void add_tile(lab_case_list *list, sizes tile)
     add(list, fours, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 0, LAB_REALS);
     add(list, fours, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3,
         LAB_INTEGERS);
+    add(list, (sizes){tile.m + 16, tile.n, 4 * tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
+        LAB_LAYOUT_rows, 0, 3, LAB_REALS); /* chunks of 16, and more tiles than stages */
 }
 
 lab_case_list lab_cases_of(lab_suite suite, lab_traits traits)

@@ -9,14 +9,23 @@ here=$(dirname "$0")
 read -r name kernel params script < <(grep "^$1 " "$here/planted.txt")
 [ "$name" = "$1" ] || { echo "planted.txt has no $1"; exit 1; }
 
+IFS=: read -r kernel header <<< "$kernel"
 IFS=/ read -r params suite dtype <<< "$params"
-what=(--params "$params" --suite "${suite:-edges}" --dtype "${dtype:-f32}")
+IFS=@ read -r suite every <<< "$suite"
+what=(--params "$params" --suite "${suite:-edges}" --every "${every:-1}" --dtype "${dtype:-f32}")
 # See clean.sh: places are taken for unwritten.
 [ "${suite:-}" = scattered ] && uninitialized=0
 
 source=$RUNG_SOURCE/src/simt/kernels/$kernel.cu
 cp "$source" "$work/healthy.cu"
-sed "$script" "$source" > "$work/planted.cu"
+if [ -n "$header" ]; then
+    # The library brings headers of its own: this one stands in the file instead.
+    sed "$script" "$(dirname "$source")/$header" > "$work/$header"
+    cmp -s "$(dirname "$source")/$header" "$work/$header" && { echo "the script changes nothing"; exit 1; }
+    sed -e "/^#include \"$header\"/{r $work/$header" -e 'd}' "$source" > "$work/planted.cu"
+else
+    sed "$script" "$source" > "$work/planted.cu"
+fi
 cmp -s "$work/healthy.cu" "$work/planted.cu" && { echo "the script changes nothing"; exit 1; }
 diff "$work/healthy.cu" "$work/planted.cu"
 

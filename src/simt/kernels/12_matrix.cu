@@ -340,22 +340,21 @@ DEVICE uint word_of(const out_t *values, uint i)
 DEVICE void finish_at_once(const output_t *output, index_t row, index_t col, const sum_t *sum)
 {
     GLOBAL uint *c = (GLOBAL uint *)&output->c[at(output->view, row, col)];
+    sum_t scaled[PIECE];
     out_t values[PIECE];
-    uint old[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (uint i = 0; i < PIECE; i++)
+        scaled[i] = output->alpha * sum[i];
     if (output->beta != (sum_t)0) {
         const uint4 words = *(GLOBAL const uint4 *)c;
-        old[0] = words.x;
-        old[1] = words.y;
-        old[2] = words.z;
-        old[3] = words.w;
+        const uint old[4] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+        for (uint i = 0; i < PIECE; i++)
+            scaled[i] += output->beta * widen_out(out_of(old, i));
     }
 #pragma unroll
-    for (uint i = 0; i < PIECE; i++) {
-        sum_t value = output->alpha * sum[i];
-        if (output->beta != (sum_t)0)
-            value += output->beta * widen_out(out_of(old, i));
-        values[i] = epilogue(output, row, col + i, value);
-    }
+    for (uint i = 0; i < PIECE; i++)
+        values[i] = epilogue(output, row, col + i, scaled[i]);
     put_four(c, word_of(values, 0), word_of(values, 1), word_of(values, 2), word_of(values, 3));
 }
 
