@@ -122,13 +122,16 @@
 #define TWOS_OF_B (IN_BYTES == 1 && B_ALONG_L)
 #define SUMS_LD (WN + sums_pad(TWOS_OF_A, TWOS_OF_B))
 
-/* 1: operands are read a step ahead. Ordinary loads, and sorting the bytes of both operands,
- * want too many registers for that. */
-#define AHEAD (IN_BYTES == 2 || IN_BYTES == 1 && !(A_ALONG_L && B_ALONG_L) || !(A_ALONG_L || B_ALONG_L))
-
 /* Chunks come by cp.async, through registers, or as they can be had. */
 #define BY_ASYNC (WIDE && ARCH >= 80)
 #define BY_REGISTERS (WIDE && ARCH < 80)
+
+/* 1: operands are read a step ahead. Too many registers for that want ordinary loads, sorting
+ * the bytes of both operands, and chunks that are held and sums that go to shares of k; and
+ * what comes element by element is not waited for here. */
+#define SORTED (IN_BYTES == 1 && A_ALONG_L && B_ALONG_L)
+#define LOADED_PLAINLY (IN_BYTES == 4 && (A_ALONG_L || B_ALONG_L))
+#define AHEAD (WIDE && !SORTED && !LOADED_PLAINLY && !(BY_REGISTERS && SPLIT))
 
 /* ---- From global to shared memory ---- */
 
