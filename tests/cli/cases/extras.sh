@@ -29,7 +29,7 @@ rung bench --device opencl --kernels 07 --params tiny --dtype bf16,f64,i8 --size
 
 # Kernels for matrix engines run in software here: to be verified, not to be timed.
 rung verify --device opencl --kernels 11,12 --params tiny --dtype f16,tf32 --m 9 --json |
-    jq -c '.by_kernel[] | [.kernel, .dtype, .cases, .wrong, .skipped]'
+    jq -c '.by_kernel[] | [.kernel, .dtype, .compute, .cases, .wrong, .skipped]'
 try rung verify --device opencl --kernels 12 --params tiny --m 9 --json | grep -E 'why|exit' | sort -u
 try rung bench --device opencl --kernels 12 --dtype f16 --sizes 64
 rung bench --device opencl --kernels 07 --params tiny --dtype f32,tf32 --sizes 40 --budget 0.02 --json |
