@@ -64,6 +64,15 @@ static void close_caller(caller *caller)
     rungi_cl_unload(&caller->cl);
 }
 
+/* A driver's own threads may let go of what they used a little after it was finished. */
+static void expect_references(caller *caller, cl_uint count)
+{
+    const struct timespec moment = {0, 1000000};
+    for (int i = 0; i < 2000 && references(caller, caller->context) != count; i++)
+        nanosleep(&moment, NULL);
+    assert_int_equal(references(caller, caller->context), count);
+}
+
 static void wrapped_objects(void **state)
 {
     caller caller;
@@ -116,7 +125,7 @@ static void wrapped_objects(void **state)
     /* Used, never destroyed: the caller's objects are as alive as before. */
     assert_int_equal(caller.cl.Finish(caller.queue), CL_SUCCESS);
     assert_int_equal(caller.cl.ReleaseMemObject(memory), CL_SUCCESS);
-    assert_int_equal(references(&caller, caller.context), before);
+    expect_references(&caller, before);
     close_caller(&caller);
 }
 
