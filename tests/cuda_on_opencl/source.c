@@ -93,6 +93,8 @@ bool source_of(const char *image_text, char **source, char **options, char *reas
     char file[1024];
     const char *defines = strstr(image_text, " -D");
     size_t length = defines ? (size_t)(defines - image_text) : strlen(image_text);
+    while (!defines && length > 0 && image_text[length - 1] == ' ')
+        length--; /* a name without any ends in the blank before them */
     if (length == 0 || length >= sizeof file) {
         snprintf(reason, capacity, "the image has no rung_image, so there is no telling what it runs");
         return false;
