@@ -144,11 +144,9 @@ static int read_options(session *session)
     bool good;
     session->batch = 1;
     rung_compute compute;
-    if (!lab_read_compute(options->compute, &compute))
-        return usage("--compute is strict, bf16x3, tf32 or bf16x1");
-    session->dtype_count = lab_read_dtypes(options->dtype, compute, session->dtypes);
-    if (session->dtype_count == 0)
-        return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16, or tf32");
+    const char *wrong = lab_read_dtypes(options, &compute, session->dtypes, &session->dtype_count);
+    if (wrong)
+        return usage(wrong);
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
         return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
     if ((options->batch && (!lab_read_integer(options->batch, &session->batch) || session->batch < 1 ||
@@ -206,12 +204,6 @@ static void add_contender(session *session, const rung_kernel *kernel, const cha
     snprintf(added->asked, sizeof added->asked, "%s", asked);
 }
 
-/* In software a matrix engine's kernel has no speed to speak of. */
-static bool is_emulated(const rung_kernel *kernel)
-{
-    return rung_kernel_describe(kernel)->engine == RUNG_ENGINE_EMULATED;
-}
-
 static int gather_contenders(session *session, const lab_dtype *dtype)
 {
     static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
@@ -222,10 +214,10 @@ static int gather_contenders(session *session, const lab_dtype *dtype)
             add_contender(session, NULL, "");
             continue;
         }
-        if (is_emulated(kernel) && session->kernel_list)
+        if (lab_is_emulated(kernel) && session->kernel_list)
             return usage("a kernel for matrix engines multiplies in software on this device, which would say "
                          "nothing of its speed; rung verify runs it");
-        if (is_emulated(kernel) || !lab_takes(kernel, dtype))
+        if (lab_is_emulated(kernel) || !lab_takes(kernel, dtype))
             continue;
         int count = lab_sweep_parameters(kernel, session->options->params, texts);
         if (count < 0)

@@ -133,11 +133,9 @@ static bool read_count(const char *text, int64_t *count)
 static int read_extras(session *session)
 {
     const lab_options *options = session->options;
-    if (!lab_read_compute(options->compute, &session->compute))
-        return usage("--compute is strict, bf16x3, tf32 or bf16x1");
-    session->dtype_count = lab_read_dtypes(options->dtype, session->compute, session->dtypes);
-    if (session->dtype_count == 0)
-        return usage("--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16, or tf32");
+    const char *wrong = lab_read_dtypes(options, &session->compute, session->dtypes, &session->dtype_count);
+    if (wrong)
+        return usage(wrong);
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
         return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
     if (!read_count(options->batch, &session->batch) || !read_count(options->splits, &session->splits))
@@ -233,7 +231,7 @@ static void add_type(session *session, const rung_kernel *kernel, lab_suite suit
 static void add_all(session *session, const rung_kernel *kernel, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    bool is_slow = info->engine == RUNG_ENGINE_EMULATED;
+    bool is_slow = lab_is_emulated(kernel);
     if (is_slow)
         add_type(session, kernel, LAB_SUITE_full, dtype);
     else
@@ -247,7 +245,7 @@ static void add_kernel(session *session, const rung_kernel *kernel)
 {
     const lab_options *options = session->options;
     bool as_asked = options->params || session->suite != LAB_SUITE_full || options->m, is_first = true;
-    bool is_slow = !session->kernels && rung_kernel_describe(kernel)->engine == RUNG_ENGINE_EMULATED;
+    bool is_slow = !session->kernels && lab_is_emulated(kernel);
     for (int i = 0; i < session->dtype_count; i++) {
         const lab_dtype *dtype = &session->dtypes[i];
         if (!session->kernels && !lab_takes(kernel, dtype))

@@ -31,25 +31,43 @@ static bool mark_word(const char *text, size_t length, bool products[RUNG_PRODUC
     return false;
 }
 
-int lab_read_dtypes(const char *text, rung_compute compute, lab_dtype dtypes[LAB_DTYPES_MAX])
+/* "tf32"; strict if NULL. False if it is no compute mode. */
+static bool read_compute(const char *text, rung_compute *compute)
 {
+    *compute = RUNG_STRICT;
+    for (int i = 0; text && i < RUNG_COMPUTE_COUNT; i++)
+        if (strcmp(text, rung_compute_name((rung_compute)i)) == 0) {
+            *compute = (rung_compute)i;
+            return true;
+        }
+    return !text;
+}
+
+const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
+                            lab_dtype dtypes[LAB_DTYPES_MAX], int *count)
+{
+    const char *text = options->dtype;
     bool products[RUNG_PRODUCT_COUNT] = {false}, modes[RUNG_COMPUTE_COUNT] = {false};
-    int count = 0;
+    *count = 0;
+    if (!read_compute(options->compute, compute))
+        return "--compute is strict, bf16x3, tf32 or bf16x1";
     products[RUNG_F32_TO_F32] = !text;
-    while (text && *text) {
+    bool good = !text || *text;
+    while (good && text && *text) {
         size_t length = strcspn(text, ",");
-        if (!mark_word(text, length, products, modes))
-            return 0;
+        good = mark_word(text, length, products, modes);
         text += length + (text[length] == ',');
     }
+    if (!good)
+        return "--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16, or tf32";
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
         if (products[i])
-            dtypes[count++] = (lab_dtype){(rung_product)i, compute, rung_product_name((rung_product)i)};
+            dtypes[(*count)++] = (lab_dtype){(rung_product)i, *compute, rung_product_name((rung_product)i)};
     for (int i = 0; i < RUNG_COMPUTE_COUNT; i++)
-        if (modes[i] && !(products[RUNG_F32_TO_F32] && i == (int)compute))
-            dtypes[count++] = (lab_dtype){RUNG_F32_TO_F32, (rung_compute)i,
-                                          rung_compute_name((rung_compute)i)};
-    return count;
+        if (modes[i] && !(products[RUNG_F32_TO_F32] && i == (int)*compute))
+            dtypes[(*count)++] = (lab_dtype){RUNG_F32_TO_F32, (rung_compute)i,
+                                             rung_compute_name((rung_compute)i)};
+    return NULL;
 }
 
 bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
@@ -59,15 +77,9 @@ bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
     return !info || (info->products & 1u << dtype->product && (!is_f32 || info->compute <= dtype->compute));
 }
 
-bool lab_read_compute(const char *text, rung_compute *compute)
+bool lab_is_emulated(const rung_kernel *kernel)
 {
-    *compute = RUNG_STRICT;
-    for (int i = 0; text && i < RUNG_COMPUTE_COUNT; i++)
-        if (strcmp(text, rung_compute_name((rung_compute)i)) == 0) {
-            *compute = (rung_compute)i;
-            return true;
-        }
-    return !text;
+    return rung_kernel_describe(kernel)->engine == RUNG_ENGINE_EMULATED;
 }
 
 /* ---- The device ---------------------------------------------------------------------------------- */

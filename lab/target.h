@@ -36,9 +36,11 @@ typedef struct lab_dtype {
 
 enum { LAB_DTYPES_MAX = RUNG_PRODUCT_COUNT + RUNG_COMPUTE_COUNT };
 
-/* "f32,f16:f32", each in the given mode, once, in the order of RUNG_PRODUCT_LIST; and behind
- * them modes: "tf32" is f32 in that. f32 if NULL. Returns how many, 0 if a word is none. */
-int lab_read_dtypes(const char *text, rung_compute compute, lab_dtype dtypes[LAB_DTYPES_MAX]);
+/* What --dtype and --compute ask for: "f32,f16:f32", each in the mode of --compute, once, in
+ * the order of RUNG_PRODUCT_LIST; and behind them modes: "tf32" is f32 in that. f32, and
+ * strict, where they are not given. NULL, or a sentence on what is wrong. */
+const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
+                            lab_dtype dtypes[LAB_DTYPES_MAX], int *count);
 
 /* Whether a matrix engine may have computed what a kernel, or with NULL the library, gives. */
 bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel);
@@ -46,8 +48,8 @@ bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel);
 /* Whether a kernel multiplies that; NULL, rung_gemm, finds one that does. */
 bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype);
 
-/* "tf32"; strict if NULL. False if it is no compute mode. */
-bool lab_read_compute(const char *text, rung_compute *compute);
+/* Whether a kernel's matrix engine is software here: slow, and of no speed to speak of. */
+bool lab_is_emulated(const rung_kernel *kernel);
 
 /* A wrong option: the sentence and where to look. Returns LAB_USAGE. */
 int lab_usage(const char *command, const char *message);
