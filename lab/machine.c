@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* machine.c - the list of machines.def, and files that describe others. */
+#include "machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "options.h"
+
+typedef struct rates {
+    const char *arch;
+    double      fp32, fp64, int32, engine16, engine_tf32, engine_i8;
+    double      issue, lsu, shared, l1, l2, caches;
+    double      lat_fma, lat_shared, lat_l1, lat_l2, lat_dram, lat_bar;
+} rates;
+
+static const rates all_rates[] = {
+#define RATES(arch, ...) {#arch, __VA_ARGS__},
+#include "machines.def"
+#undef RATES
+};
+
+typedef struct entry {
+    const char *name, *title, *arch;
+    double      units, clock_mhz, dram_gbs, l2_kib, has_engine;
+    const char *source;
+} entry;
+
+static const entry all_machines[] = {
+#define MACHINE(name, title, arch, units, clock, dram, l2, engine, source) \
+    {name, title, #arch, units, clock, dram, l2, engine, source},
+#include "machines.def"
+#undef MACHINE
+};
+
+enum {
+    RATES_COUNT = sizeof all_rates / sizeof *all_rates,
+    MACHINE_COUNT = sizeof all_machines / sizeof *all_machines
+};
+
+static void set_rates(lab_machine *machine)
+{
+    for (int i = 0; i < RATES_COUNT; i++) {
+        const rates *of = &all_rates[i];
+        if (strcmp(of->arch, machine->arch) != 0)
+            continue;
+        double engine = machine->has_engine;
+        machine->fp32 = of->fp32, machine->fp64 = of->fp64, machine->int32 = of->int32;
+        machine->engine16 = engine * of->engine16, machine->engine_tf32 = engine * of->engine_tf32;
+        machine->engine_i8 = engine * of->engine_i8;
+        machine->issue = of->issue, machine->lsu = of->lsu, machine->shared = of->shared;
+        machine->l1 = of->l1, machine->l2 = of->l2, machine->caches = of->caches;
+        machine->lat_fma = of->lat_fma, machine->lat_shared = of->lat_shared, machine->lat_l1 = of->lat_l1;
+        machine->lat_l2 = of->lat_l2, machine->lat_dram = of->lat_dram, machine->lat_bar = of->lat_bar;
+    }
+}
+
+bool lab_machine_at(int index, lab_machine *machine)
+{
+    if (index < 0 || index >= MACHINE_COUNT)
+        return false;
+    const entry *of = &all_machines[index];
+    *machine = (lab_machine){.units = of->units, .clock_mhz = of->clock_mhz, .dram_gbs = of->dram_gbs,
+                             .l2_kib = of->l2_kib, .has_engine = of->has_engine};
+    snprintf(machine->name, sizeof machine->name, "%s", of->name);
+    snprintf(machine->title, sizeof machine->title, "%s", of->title);
+    snprintf(machine->arch, sizeof machine->arch, "%s", of->arch);
+    snprintf(machine->source, sizeof machine->source, "%s", of->source);
+    set_rates(machine);
+    return true;
+}
+
+bool lab_machine_of(const char *arch, lab_machine *machine)
+{
+    for (int i = 0; lab_machine_at(i, machine); i++)
+        if (strcmp(machine->arch, arch) == 0)
+            return true;
+    return false;
+}
+
+static bool find_listed(const char *name, lab_machine *machine)
+{
+    for (int i = 0; lab_machine_at(i, machine); i++)
+        if (strcmp(machine->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- Files ------------------------------------------------------------------------------- */
+
+static double *field_of(lab_machine *machine, const char *name)
+{
+    const struct { const char *name; double *field; } fields[] = {
+        {"units", &machine->units}, {"clock_mhz", &machine->clock_mhz}, {"dram_gbs", &machine->dram_gbs},
+        {"l2_kib", &machine->l2_kib}, {"fp32", &machine->fp32}, {"fp64", &machine->fp64},
+        {"int32", &machine->int32}, {"engine16", &machine->engine16}, {"engine_tf32", &machine->engine_tf32},
+        {"engine_i8", &machine->engine_i8}, {"issue", &machine->issue}, {"lsu", &machine->lsu},
+        {"shared", &machine->shared}, {"l1", &machine->l1}, {"l2", &machine->l2}, {"caches", &machine->caches},
+        {"lat_fma", &machine->lat_fma}, {"lat_shared", &machine->lat_shared}, {"lat_l1", &machine->lat_l1},
+        {"lat_l2", &machine->lat_l2}, {"lat_dram", &machine->lat_dram}, {"lat_bar", &machine->lat_bar},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return fields[i].field;
+    return NULL;
+}
+
+/* One "field = value" of a file; NULL, or what is wrong with it. */
+static const char *set_field(lab_machine *machine, const char *name, const char *value)
+{
+    double number;
+    if (strcmp(name, "like") == 0)
+        return find_listed(value, machine) ? NULL : "there is no such machine to be like";
+    if (strcmp(name, "title") == 0) {
+        snprintf(machine->title, sizeof machine->title, "%s", value);
+        return NULL;
+    }
+    double *field = field_of(machine, name);
+    if (!field)
+        return "no such field";
+    bool may_be_zero = strncmp(name, "engine", 6) == 0 || strcmp(name, "caches") == 0;
+    if (!lab_read_number(value, &number) || !(number > 0 || (may_be_zero && number == 0)) || number > 1e9)
+        return "not a number above 0";
+    *field = number;
+    return NULL;
+}
+
+static bool read_machine(FILE *file, const char *name, lab_machine *machine, char *why, size_t capacity)
+{
+    char line[256], field[32], value[128];
+    *machine = (lab_machine){.units = 0};
+    for (int number = 1; fgets(line, sizeof line, file); number++) {
+        char *end = line + strcspn(line, "#\r\n");
+        *end = '\0';
+        if (line[strspn(line, " \t")] == '\0')
+            continue;
+        const char *wrong = sscanf(line, " %31[a-z0-9_] = %127[^\n]", field, value) == 2 ? NULL : "not \"field = value\"";
+        for (char *last = value + strlen(value); !wrong && last > value && last[-1] == ' ';)
+            *--last = '\0';
+        if (!wrong && !machine->arch[0] && strcmp(field, "like") != 0)
+            wrong = "the first line must be \"like = NAME\"";
+        if (!wrong)
+            wrong = set_field(machine, field, value);
+        if (wrong) {
+            snprintf(why, capacity, "%s:%d: %s", name, number, wrong);
+            return false;
+        }
+    }
+    snprintf(machine->name, sizeof machine->name, "%s", name);
+    snprintf(machine->source, sizeof machine->source, "%s", name);
+    if (!machine->arch[0])
+        snprintf(why, capacity, "%s describes no machine", name);
+    return machine->arch[0] != '\0';
+}
+
+bool lab_machine_find(const char *name, lab_machine *machine, char *why, size_t capacity)
+{
+    if (find_listed(name, machine))
+        return true;
+    FILE *file = fopen(name, "r");
+    if (!file) {
+        int length = snprintf(why, capacity, "%s is neither a file nor a machine; machines are", name);
+        for (int i = 0; lab_machine_at(i, machine) && length < (int)capacity; i++)
+            length += snprintf(why + length, capacity - (size_t)length, " %s", machine->name);
+        return false;
+    }
+    bool good = read_machine(file, name, machine, why, capacity);
+    fclose(file);
+    return good;
+}
+
+double lab_machine_peak(const lab_machine *machine, double lanes)
+{
+    return 2e-3 * lanes * machine->units * machine->clock_mhz;
+}
