@@ -6,23 +6,23 @@
 
 static const struct { const char *name, *words, *help; } bounds[] = {
 #define X(name, word, words, help) {word, words, help},
-    LAB_BOUND_LIST(X)
+    LAB_STATION_LIST(X)
 #undef X
 };
 
-const char *lab_bound_name(lab_bound bound)
+const char *lab_station_name(lab_station bound)
 {
-    return bound < LAB_BOUND_COUNT ? bounds[bound].name : "?";
+    return bound < LAB_STATION_COUNT ? bounds[bound].name : "?";
 }
 
-const char *lab_bound_words(lab_bound bound)
+const char *lab_station_words(lab_station bound)
 {
-    return bound < LAB_BOUND_COUNT ? bounds[bound].words : "?";
+    return bound < LAB_STATION_COUNT ? bounds[bound].words : "?";
 }
 
-const char *lab_bound_help(lab_bound bound)
+const char *lab_station_help(lab_station bound)
 {
-    return bound < LAB_BOUND_COUNT ? bounds[bound].help : "?";
+    return bound < LAB_STATION_COUNT ? bounds[bound].help : "?";
 }
 
 double lab_queue(double customers, double busy, double wait)
@@ -40,16 +40,16 @@ static void count_clocks(const lab_machine *machine, const lab_load *load, lab_p
 {
     double *clocks = prediction->clocks;
     double fetched = machine->caches != 0 ? load->distinct_sectors : load->sectors;
-    clocks[LAB_BY_MATH] = load->macs / load->lanes;
-    clocks[LAB_BY_ISSUE] = load->instructions / machine->issue;
-    clocks[LAB_BY_LSU] = load->requests * 32 / machine->lsu;
-    clocks[LAB_BY_SHARED] = load->wavefronts * 128 / machine->shared +
+    clocks[LAB_AT_MATH] = load->macs / load->lanes;
+    clocks[LAB_AT_ISSUE] = load->instructions / machine->issue;
+    clocks[LAB_AT_LSU] = load->requests * 32 / machine->lsu;
+    clocks[LAB_AT_SHARED] = load->wavefronts * 128 / machine->shared +
                             fmax(load->lines, load->sectors * 32 / machine->l1);
-    clocks[LAB_BY_L2] = fetched * 32 / machine->l2;
-    prediction->bound = LAB_BY_MATH;
-    for (int i = LAB_BY_MATH; i <= LAB_BY_L2; i++)
+    clocks[LAB_AT_L2] = fetched * 32 / machine->l2;
+    prediction->bound = LAB_AT_MATH;
+    for (int i = LAB_AT_MATH; i <= LAB_AT_L2; i++)
         if (clocks[i] > clocks[prediction->bound])
-            prediction->bound = (lab_bound)i;
+            prediction->bound = (lab_station)i;
     prediction->busy = clocks[prediction->bound];
 }
 
@@ -88,17 +88,17 @@ lab_prediction lab_predict(const lab_machine *machine, const lab_load *load)
     if (last > 0)
         clocks += last * block_clocks(load, last, busy, wait);
     double even = here * steady; /* were the last wave full */
-    prediction.clocks[LAB_BY_LATENCY] = steady - busy;
-    prediction.clocks[LAB_BY_TAIL] = (clocks - even) / here;
+    prediction.clocks[LAB_AT_LATENCY] = steady - busy;
+    prediction.clocks[LAB_AT_TAIL] = (clocks - even) / here;
     prediction.block_clocks = steady;
     double seconds = clocks / (machine->clock_mhz * 1e6), dram = load->dram_bytes / (machine->dram_gbs * 1e9);
-    prediction.clocks[LAB_BY_DRAM] = dram * machine->clock_mhz * 1e6 / here;
-    if (prediction.clocks[LAB_BY_LATENCY] > busy)
-        prediction.bound = LAB_BY_LATENCY;
+    prediction.clocks[LAB_AT_DRAM] = dram * machine->clock_mhz * 1e6 / here;
+    if (prediction.clocks[LAB_AT_LATENCY] > busy)
+        prediction.bound = LAB_AT_LATENCY;
     if (clocks - even > clocks / 2)
-        prediction.bound = LAB_BY_TAIL;
+        prediction.bound = LAB_AT_TAIL;
     if (dram > seconds)
-        prediction.bound = LAB_BY_DRAM;
+        prediction.bound = LAB_AT_DRAM;
     prediction.seconds = fmax(seconds, dram);
     prediction.gflops = load->flops / prediction.seconds * 1e-9;
     return prediction;

@@ -47,7 +47,7 @@ typedef struct lab_load {
 } lab_load;
 
 /* What may bound a kernel: name, words, and what would help. */
-#define LAB_BOUND_LIST(X)                                                                          \
+#define LAB_STATION_LIST(X)                                                                          \
     X(MATH,   "math",          "the lanes that multiply",        "it is at the machine's peak for this type: only fewer or other multiply-adds help") \
     X(ISSUE,  "issue",         "issue slots",                    "fewer instructions a multiply-add: wider loads, more outputs a thread, addresses found before the loop") \
     X(LSU,    "load_store",    "load/store units",               "fewer memory instructions a multiply-add: reuse in registers, wider loads") \
@@ -57,21 +57,21 @@ typedef struct lab_load {
     X(LATENCY, "latency",      "waiting, for memory and barriers", "loads that are fetched ahead, or more warps an SM") \
     X(TAIL,   "tail",          "a last wave that is mostly empty", "smaller tiles or shares of k, so that all multiprocessors have work")
 
-typedef enum lab_bound {
-#define X(name, word, words, help) LAB_BY_##name,
-    LAB_BOUND_LIST(X)
+typedef enum lab_station {
+#define X(name, word, words, help) LAB_AT_##name,
+    LAB_STATION_LIST(X)
 #undef X
-    LAB_BOUND_COUNT
-} lab_bound;
+    LAB_STATION_COUNT
+} lab_station;
 
 typedef struct lab_prediction {
     bool      runs;              /* false: no multiprocessor holds a block */
-    double    clocks[LAB_BOUND_COUNT]; /* of a block, by station; of LATENCY, its wait; DRAM and TAIL: its part */
+    double    clocks[LAB_STATION_COUNT]; /* of a block, by station; of LATENCY, its wait; DRAM and TAIL: its part */
     double    busy;              /* the largest station's */
     double    block_clocks;      /* from one block's end to the next's, on one multiprocessor */
     double    seconds, gflops;
     double    peak_gflops;       /* of the lanes that serve */
-    lab_bound bound;
+    lab_station bound;
     double    waves, tail;       /* whole waves, and how full the last one is (0: there is none) */
 } lab_prediction;
 
@@ -92,9 +92,9 @@ typedef struct lab_traffic {
 
 double lab_dram_bytes(const lab_machine *machine, const lab_traffic *traffic);
 
-const char *lab_bound_name(lab_bound bound);  /* "shared_memory" */
-const char *lab_bound_words(lab_bound bound); /* "shared memory and L1" */
-const char *lab_bound_help(lab_bound bound);
+const char *lab_station_name(lab_station bound);  /* "shared_memory" */
+const char *lab_station_words(lab_station bound); /* "shared memory and L1" */
+const char *lab_station_help(lab_station bound);
 
 /* Spearman's rank correlation of two lists; ties share their ranks. NAN for fewer than two. */
 double lab_rank_correlation(const double *a, const double *b, int count);

@@ -64,7 +64,7 @@ static void peak_is_the_lanes(void **state)
     lab_prediction prediction = lab_predict(&machine, &load);
     (void)state;
     assert_true(prediction.runs);
-    assert_int_equal(prediction.bound, LAB_BY_MATH);
+    assert_int_equal(prediction.bound, LAB_AT_MATH);
     assert_near(prediction.peak_gflops, 2e-3 * 128 * 40 * 1620);
     assert_near(prediction.gflops, prediction.peak_gflops);
 }
@@ -79,8 +79,8 @@ static void scattered_lines_bound_the_naive_kernel(void **state)
                      .flops = 65536 * steps * 64};
     lab_prediction prediction = lab_predict(&machine, &load);
     (void)state;
-    assert_int_equal(prediction.bound, LAB_BY_SHARED);
-    assert_near(prediction.clocks[LAB_BY_SHARED], 33 * steps);
+    assert_int_equal(prediction.bound, LAB_AT_SHARED);
+    assert_near(prediction.clocks[LAB_AT_SHARED], 33 * steps);
     assert_true(prediction.gflops < 2e-3 * 32 * 40 * 1620 / 33 * (1 + 1e-9));
     assert_true(prediction.gflops > 0.99 * 2e-3 * 32 * 40 * 1620 / 33); /* 65,536 blocks leave a short tail */
 }
@@ -95,8 +95,8 @@ static void load_store_units_bound_the_coalesced_kernel(void **state)
                      .flops = 40000 * steps * 64};
     lab_prediction prediction = lab_predict(&machine, &load);
     (void)state;
-    assert_int_equal(prediction.bound, LAB_BY_LSU);
-    assert_near(prediction.clocks[LAB_BY_LSU], 4 * steps);
+    assert_int_equal(prediction.bound, LAB_AT_LSU);
+    assert_near(prediction.clocks[LAB_AT_LSU], 4 * steps);
 }
 
 /* One block held, which waits as long as it works: half the speed, and latency is told when it
@@ -111,9 +111,9 @@ static void waiting_with_one_block_is_lost(void **state)
     (void)state;
     assert_true(fabs(half.gflops / half.peak_gflops - 0.5) < 1e-6);
     load.waits = 2000;
-    assert_int_equal(lab_predict(&machine, &load).bound, LAB_BY_LATENCY);
+    assert_int_equal(lab_predict(&machine, &load).bound, LAB_AT_LATENCY);
     load.held = 8;
-    assert_int_equal(lab_predict(&machine, &load).bound, LAB_BY_MATH);
+    assert_int_equal(lab_predict(&machine, &load).bound, LAB_AT_MATH);
 }
 
 static void a_wave_that_is_not_full_counts(void **state)
@@ -128,7 +128,7 @@ static void a_wave_that_is_not_full_counts(void **state)
     load.flops = 10 * 2e6;
     prediction = lab_predict(&machine, &load);
     assert_near(prediction.gflops, prediction.peak_gflops / 4);
-    assert_int_equal(prediction.bound, LAB_BY_TAIL);
+    assert_int_equal(prediction.bound, LAB_AT_TAIL);
 }
 
 static void a_block_that_no_unit_holds_does_not_run(void **state)
