@@ -43,14 +43,21 @@ static int64_t smaller(int64_t a, int64_t b)
 
 /* A launch is refused by what its block's warps would take if they came by whole rounds of the
  * parts; once it runs, each part holds whole warps. */
-static int64_t blocks_by_registers(const lab_limits *limits, int64_t warps, int64_t registers)
+static int64_t blocks_in_parts(const lab_limits *limits, int64_t parts, int64_t warps, int64_t registers)
 {
     int64_t a_warp = round_up(registers * WARP, limits->register_step);
-    if (registers > limits->registers_thread ||
-        a_warp * round_up(warps, limits->parts) > limits->registers_block)
+    if (registers > limits->registers_thread || a_warp * round_up(warps, parts) > limits->registers_block)
         return 0;
-    int64_t warps_held = limits->registers / limits->parts / a_warp * limits->parts;
-    return warps_held / warps;
+    return limits->registers / parts / a_warp * parts / warps;
+}
+
+/* What does not fit the four parts of its family's other members is not launched on sm_60, with
+ * its two, either. */
+static int64_t blocks_by_registers(const lab_limits *limits, int64_t warps, int64_t registers)
+{
+    enum { USUAL_PARTS = 4 };
+    bool fits = blocks_in_parts(limits, USUAL_PARTS, warps, registers) > 0;
+    return fits ? blocks_in_parts(limits, limits->parts, warps, registers) : 0;
 }
 
 static int64_t blocks_by_shared(const lab_limits *limits, int64_t bytes)
