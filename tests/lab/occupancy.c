@@ -58,6 +58,8 @@ static const struct {
     {"sm_61", 192, 104, 0, 2, 12, "registers"},
     /* 2,048 a warp, eight a quarter: 32 warps, all that sm_75 has. */
     {"sm_75", 1024, 64, 0, 1, 32, "registers, warps"},
+    /* 6,400 a warp: ten take 64,000 of 65,536; by rounds of four, as for the rest of its family, 12 would. */
+    {"sm_60", 320, 200, 0, 0, 0, "registers"},
     /* All 64 KiB, and a byte more. */
     {"sm_75", 256, 64, 65536, 1, 8, "shared memory"},
     {"sm_75", 256, 64, 65537, 0, 0, "shared memory"},
