@@ -619,6 +619,31 @@ RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *pa
 RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters,
                                           rung_type in, const char *expression, int64_t *value);
 
+/* What NVIDIA's compiler makes of a kernel; needs NVRTC (see rung_part_list), and no GPU. */
+typedef struct rung_code {
+    int64_t     threads;      /* a block */
+    int64_t     registers;    /* a thread */
+    int64_t     shared_bytes; /* a block, static and dynamic */
+    int64_t     spill_bytes;  /* stores and loads together, as ptxas counts them */
+    const char *parameters;   /* all of them, as used */
+    const char *path;         /* which code of the kernel serves this problem: "general" takes any,
+                               * "wide" and "wide_guarded" move pieces of whole vectors, and so
+                               * on; "-" if it has but one */
+    const void *image;        /* a cubin, which tells the lines of the kernel's file */
+    int64_t     image_bytes;
+} rung_code;
+
+/* Compiles a kernel of backend "cuda", the caller's own too, for an NVIDIA architecture,
+ * "sm_86", as a plan for that problem on such a device would: on the same path, and with the
+ * same parameters where none are given. k is not cut, and whether the device has the memory
+ * that a block wants is not asked. RUNG_NO_DEVICE where NVRTC is not found, RUNG_UNSUPPORTED
+ * for an architecture that it does not know or a problem that the kernel does not take there,
+ * RUNG_COMPILE with the compiler's log. */
+RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem,
+                                         const char *parameters, const char *architecture,
+                                         rung_code **code);
+RUNG_API void        rung_code_destroy(rung_code *code);
+
 /* ---- Plans --------------------------------------------------------------------------- */
 
 /* A plan is made once for a problem, chooses and compiles its kernel, and runs

@@ -38,6 +38,9 @@ typedef struct rungi_part_list {
     int64_t    count; /* may pass the capacity */
 } rungi_part_list;
 
+/* What the core makes of a kernel's code: see plan.h. */
+typedef struct rungi_code rungi_code;
+
 typedef struct rungi_backend {
     const char              *name;
     const rungi_ladder_step *ladder;
@@ -59,6 +62,9 @@ typedef struct rungi_backend {
     rung_status (*open)(rung_context *context, void *state, int64_t index, rung_device **device);
     /* Optional: what rung_part_list tells. The driver need not be there. */
     void (*parts)(rungi_part_list *list);
+    /* Optional: the code that such a plan runs, of a device that need not be here: the plan's
+     * has no functions and knows its architecture, as the caller wrote it, and no more. */
+    rung_status (*compile)(rung_plan *plan, rungi_code *code);
     /* Optional: NULL where there is nothing to wrap. */
     rung_status (*wrap)(rung_context *context, void *state, void *native_context,
                         void *native_device, rung_device **device);

@@ -76,8 +76,7 @@ static void default_parameters(const rung_plan *plan, const rung_kernel *kernel,
         snprintf(name, RUNGI_PRESET_NAME, "%s", small);
 }
 
-/* Makes the plan with this kernel, or says why not. */
-static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+rung_status rungi_plan_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
     char preset[RUNGI_PRESET_NAME];
     plan->kernel = kernel;
@@ -96,10 +95,14 @@ static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const 
         rungi_error_restore(&before);
         parameters = preset;
     }
-    status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
-    if (status == RUNG_OK)
-        status = plan->device->ops->plan_create(plan);
-    return status;
+    return rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
+}
+
+/* Makes the plan with this kernel, or says why not. */
+static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    rung_status status = rungi_plan_take(plan, kernel, parameters);
+    return status == RUNG_OK ? plan->device->ops->plan_create(plan) : status;
 }
 
 /* With the kernel's defaults, and where the device cannot take those (a block of too
@@ -216,6 +219,12 @@ static unsigned alignment_of(const rung_problem *problem)
     return (at_fours ? RUNGI_AT_FOURS : 0u) | (at_16_bytes ? RUNGI_AT_16_BYTES : 0u);
 }
 
+void rungi_plan_begin(rung_plan *plan, const rung_problem *problem)
+{
+    plan->problem = problem_form(problem);
+    plan->aligned = alignment_of(problem);
+}
+
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 {
     rung_status status;
@@ -265,8 +274,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     if (!plan)
         return RUNG_NO_MEMORY;
     plan->device = device;
-    plan->problem = problem_form(problem);
-    plan->aligned = alignment_of(problem);
+    rungi_plan_begin(plan, problem);
     plan->splits_asked = options ? options->splits : 0;
     plan->workspace_offered = options ? options->workspace : 0;
     plan->carveout = options ? options->carveout : 0;

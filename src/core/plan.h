@@ -26,4 +26,19 @@ struct rung_plan {
     void              *state; /* the device's own */
 };
 
+/* Fills a plan, zeroed but for its device, with a problem's form; and gives it a kernel and
+ * parameters, the kernel's for such a device where there are none: all that comes before the
+ * device is asked. */
+void        rungi_plan_begin(rung_plan *plan, const rung_problem *problem);
+rung_status rungi_plan_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters);
+
+/* A rung_code and the memory behind it. The backend fills all but parameters and context. */
+struct rungi_code {
+    rung_code     code;
+    rung_context *context;
+    char          parameters[RUNGI_PARAMETERS_TEXT];
+    char          path[64];
+    void         *image;
+};
+
 #endif /* RUNGI_PLAN_H */

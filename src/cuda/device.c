@@ -350,14 +350,13 @@ static void describe_images(char *text, size_t capacity)
 /* Without a driver, those that the newest could use. */
 static void list_parts(rungi_part_list *list)
 {
-    enum { ANY_DRIVER = 99000 };
     rungi_cu cu = {0};
     rungi_nvrtc nvrtc = {0};
     rungi_blas blas = {0};
     char found[512] = "", path[400];
     rungi_error before;
     rungi_error_save(&before);
-    int version = rungi_cu_load(&cu) == RUNG_OK ? cu.version : ANY_DRIVER;
+    int version = rungi_cu_load(&cu) == RUNG_OK ? cu.version : RUNGI_NVRTC_ANY_DRIVER;
     rungi_error_restore(&before);
     describe_images(found, sizeof found);
     rungi_part_list_add(list, "compiled kernels", "kernels at their defaults, without a compiler",
@@ -400,5 +399,6 @@ const rungi_backend rungi_cuda_backend = {
     .list = list_devices,
     .open = open_device,
     .parts = list_parts,
+    .compile = rungi_cuda_compile,
     .wrap = wrap_device,
 };

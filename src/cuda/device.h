@@ -131,6 +131,15 @@ rung_status rungi_cuda_plan_run(rung_plan *plan, rung_queue *queue, const rung_p
                                 rungi_sizes sizes, const rung_run_options *options);
 void        rungi_cuda_plan_destroy(rung_plan *plan);
 
+/* What a plan comes to on a device of this architecture, which is not asked, and how many
+ * bytes of a block's shared memory its launches ask for: none where the kernel's own arrays
+ * do. (plan.c) */
+rung_status rungi_cuda_work_of(rung_plan *plan, int architecture, int64_t blocks_max, rungi_simt_work *work,
+                               int64_t *dynamic_bytes);
+
+/* The backend's: such a plan's code, with no device. (compile.c) */
+rung_status rungi_cuda_compile(rung_plan *plan, rungi_code *code);
+
 /* Around a piece of work, the context entered: waits for what it waits for, and marks its
  * two ends for the event to signal. */
 rung_status rungi_cuda_begin(rung_queue *queue, const rung_run_options *options);

@@ -3,6 +3,7 @@
 #include "cuda/nvrtc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/libraries.h"
@@ -26,7 +27,6 @@ bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library)
     nvrtc->library = all ? library : NULL;
     return all;
 }
-
 
 int rungi_nvrtc_architecture(const rungi_nvrtc *nvrtc, int architecture)
 {
@@ -71,19 +71,58 @@ static int split_defines(const char *defines, char texts[][DEFINE_LENGTH], const
     return count;
 }
 
-/* The compiler's own words become the error text. */
+/* The compiler's own words, the caller's to release; NULL where there are none. */
+static char *take_log(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program)
+{
+    size_t length = 0;
+    if (nvrtc->log_size(program, &length) != 0 || length == 0)
+        return NULL;
+    char *log = rungi_new(context, length + 1);
+    if (log && nvrtc->log(program, log) == 0)
+        return log;
+    rungi_release(context, log);
+    return NULL;
+}
+
+/* They become the error text. */
 static rung_status fail_with_log(rung_context *context, const rungi_nvrtc *nvrtc,
                                  rungi_nvrtc_program *program, const rungi_nvrtc_job *job, int error)
 {
     char log[3000] = "";
-    size_t length = 0;
-    char *whole = nvrtc->log_size(program, &length) == 0 && length > 0 ? rungi_new(context, length + 1)
-                                                                      : NULL;
-    if (whole && nvrtc->log(program, whole) == 0)
+    char *whole = take_log(context, nvrtc, program);
+    if (whole)
         snprintf(log, sizeof log, "%s", whole);
     rungi_release(context, whole);
     return rungi_fail(RUNG_COMPILE, "%s did not compile for sm_%d with %s (NVRTC error %d):\n%s", job->file,
                       job->architecture, job->defines, error, *log ? log : "the compiler gave no reason");
+}
+
+/* The sum of the numbers that stand before these words. */
+static int64_t sum_before(const char *log, const char *words)
+{
+    int64_t sum = 0;
+    for (const char *at = log; (at = strstr(at, words)); at += strlen(words)) {
+        const char *digit = at;
+        while (digit > log && digit[-1] >= '0' && digit[-1] <= '9')
+            digit--;
+        sum += strtol(digit, NULL, 10);
+    }
+    return sum;
+}
+
+/* "Used 134 registers, used 1 barriers, 8192 bytes smem", of the one kernel of a file. */
+static rung_status read_report(rung_context *context, const rungi_nvrtc *nvrtc,
+                               rungi_nvrtc_program *program, const rungi_nvrtc_job *job)
+{
+    char *log = take_log(context, nvrtc, program);
+    int64_t registers = log ? sum_before(log, " registers") : 0;
+    if (registers > 0)
+        *job->report = (rungi_nvrtc_report){
+            registers, sum_before(log, " bytes smem"),
+            sum_before(log, " bytes spill stores") + sum_before(log, " bytes spill loads")};
+    rungi_release(context, log);
+    return registers > 0 ? RUNG_OK : rungi_fail(RUNG_COMPILE, "NVRTC %d.%d did not report what %s takes",
+                                                nvrtc->major, nvrtc->minor, job->file);
 }
 
 static rung_status take_code(rung_context *context, const rungi_nvrtc *nvrtc,
@@ -107,19 +146,26 @@ rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
                                 const rungi_nvrtc_job *job, void **code, size_t *bytes)
 {
     char texts[DEFINES_MAX][DEFINE_LENGTH], target[64];
-    const char *options[DEFINES_MAX + 1];
+    const char *options[DEFINES_MAX + 3];
     rungi_nvrtc_program *program = NULL;
     *code = NULL;
     int count = split_defines(job->defines, texts, options);
     snprintf(target, sizeof target, "--gpu-architecture=%s_%d", job->to_ptx ? "compute" : "sm",
              job->architecture);
     options[count++] = target;
+    if (job->report) {
+        options[count++] = "--ptxas-options=-v";
+        options[count++] = "--generate-line-info";
+    }
     int error = nvrtc->create(&program, job->source, job->file, 0, NULL, NULL);
     if (error != 0)
         return rungi_fail(RUNG_COMPILE, "NVRTC could not begin with %s (error %d)", job->file, error);
     error = nvrtc->compile(program, count, options);
-    rung_status status = error == 0 ? take_code(context, nvrtc, program, job->to_ptx, code, bytes)
-                                    : fail_with_log(context, nvrtc, program, job, error);
+    rung_status status = error != 0 ? fail_with_log(context, nvrtc, program, job, error) : RUNG_OK;
+    if (status == RUNG_OK && job->report)
+        status = read_report(context, nvrtc, program, job);
+    if (status == RUNG_OK)
+        status = take_code(context, nvrtc, program, job->to_ptx, code, bytes);
     nvrtc->destroy(&program);
     return status;
 }

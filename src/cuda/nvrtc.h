@@ -33,6 +33,9 @@ typedef struct rungi_nvrtc {
 #undef X
 } rungi_nvrtc;
 
+/* The version to give where there is no driver, and code will not be run. */
+enum { RUNGI_NVRTC_ANY_DRIVER = 99000 };
+
 /* The newest that makes code for a driver of this CUDA version and, if one has it, for this
  * architecture, which versions from 13 on may be too new for; false if there is none. */
 bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture);
@@ -43,11 +46,18 @@ bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library);
 /* The newest architecture it knows that is not newer than this one; 0 if there is none. */
 int rungi_nvrtc_architecture(const rungi_nvrtc *nvrtc, int architecture);
 
+/* What a cubin takes, by the compiler's own report: registers a thread, static shared memory
+ * a block, and bytes spilled, stores and loads together. */
+typedef struct rungi_nvrtc_report {
+    int64_t registers, shared_bytes, spill_bytes;
+} rungi_nvrtc_report;
+
 /* What is to be compiled. `defines` are "-DNAME=1 -DOTHER=2". */
 typedef struct rungi_nvrtc_job {
-    const char *file, *source, *defines;
-    int         architecture;
-    bool        to_ptx; /* else to a cubin of just that architecture */
+    const char         *file, *source, *defines;
+    int                 architecture;
+    bool                to_ptx; /* else to a cubin of just that architecture */
+    rungi_nvrtc_report *report; /* NULL, or to be filled; the cubin then tells lines, too */
 } rungi_nvrtc_job;
 
 /* The code, the caller's to release; PTX ends in 0, which counts. */

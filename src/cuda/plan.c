@@ -4,9 +4,6 @@
 #include "core/problem.h"
 #include "cuda/device.h"
 
-/* The static arrays that every device gives; above that a block's memory is asked for. */
-enum { STATIC_SHARED = 48 * 1024 };
-
 typedef struct cuda_plan {
     bool              is_vendor; /* then only the next counts */
     rungi_blas_plan   vendor;
@@ -83,26 +80,38 @@ static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda
 }
 
 /* What a matrix engine multiplies came with one architecture after the other. */
-static rung_status check_architecture(const rungi_cuda_device *device, const rung_plan *plan)
+static rung_status check_architecture(const rung_plan *plan, int architecture)
 {
     rung_product product = rung_product_of(plan->problem.a.type, plan->problem.c.type);
     int from = plan->kernel->info.from_sm[product];
-    if (device->architecture >= from)
+    if (architecture >= from)
         return RUNG_OK;
     return rungi_fail(RUNG_UNSUPPORTED, "%s multiplies %s on sm_%d and later, whose matrix engine can; %s is "
                       "sm_%d", plan->kernel->info.name, rung_product_name(product), from,
-                      device->base.info.name, device->architecture);
+                      plan->device->info.name, architecture);
+}
+
+rung_status rungi_cuda_work_of(rung_plan *plan, int architecture, int64_t blocks_max, rungi_simt_work *work,
+                               int64_t *dynamic_bytes)
+{
+    enum { STATIC_SHARED = 48 * 1024 }; /* what every device gives; above that it is asked for */
+    rung_status status = check_architecture(plan, architecture);
+    if (status == RUNG_OK)
+        status = rungi_simt_work_of(plan, blocks_max, work);
+    if (status != RUNG_OK)
+        return status;
+    *dynamic_bytes = work->shared_bytes > STATIC_SHARED ? work->shared_bytes : 0;
+    return RUNG_OK;
 }
 
 static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own)
 {
-    rung_status status = check_architecture(device, plan);
-    if (status == RUNG_OK)
-        status = rungi_simt_work_of(plan, blocks_max(device), &own->work);
+    int64_t dynamic_bytes;
+    rung_status status = rungi_cuda_work_of(plan, device->architecture, blocks_max(device), &own->work,
+                                            &dynamic_bytes);
     if (status != RUNG_OK)
         return status;
-    if (own->work.shared_bytes > STATIC_SHARED)
-        own->shared_bytes = (unsigned int)own->work.shared_bytes;
+    own->shared_bytes = (unsigned int)dynamic_bytes;
     rungi_cuda_wish wish = {plan->kernel, &plan->values, own->work.path, own->shared_bytes, plan->carveout};
     status = make_function(device, &wish, own->work.shape.threads, &own->kernel);
     if (status == RUNG_UNSUPPORTED && rungi_problem_has_epilogue(&plan->problem) && !own->work.path.split &&

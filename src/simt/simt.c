@@ -280,6 +280,19 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
     return RUNG_OK;
 }
 
+void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity)
+{
+    bool has_epilogue = path->bias || path->residual || path->activation != RUNG_NONE;
+    /* Of operands that stand otherwise than by rows. */
+    const char *stand = !path->wide || (!path->a_along_l && path->b_along_l) ? ""
+                        : path->a_along_l && path->b_along_l                 ? "_along_l"
+                        : path->a_along_l                                    ? "_turned"
+                                                                             : "_along_k";
+    const char *base = !path->has_paths ? "-" : !path->wide ? "general" : path->guarded ? "wide_guarded" : "wide";
+    snprintf(text, capacity, "%s%s%s%s%s", base, stand, path->partly ? "_partly" : "",
+             has_epilogue ? "_epilogue" : "", path->split ? "_split" : "");
+}
+
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
 {
     rungi_simt_scalar scalar = {.f64 = 0};

@@ -92,6 +92,10 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
                         const rungi_simt_path *path, char *text, size_t capacity);
 
+/* The path's name for people: "wide_guarded", "general_epilogue"; "-" where a kernel has but
+ * one. */
+void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity);
+
 /* alpha or beta as the kernel takes it: the bytes of a sum_t of this type. */
 typedef union rungi_simt_scalar {
     float    f32;

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* disassemble.c - running nvdisasm, NVIDIA's disassembler, on a cubin: the part of code.h that
+ * starts a process. */
+#define _GNU_SOURCE /* environ */
+#include "code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *const lab_code_install = "pip install nvidia-cuda-nvdisasm, or point RUNG_NVDISASM at it";
+
+/* ---- Finding ------------------------------------------------------------------------------ */
+
+static bool is_program(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+/* The first of the files that a pattern stands for. */
+static bool take_match(const char *pattern, char *path, size_t capacity)
+{
+    bool found = false;
+    glob_t all;
+    if (glob(pattern, 0, NULL, &all) != 0)
+        return false;
+    for (size_t i = 0; i < all.gl_pathc && !found; i++)
+        found = is_program(all.gl_pathv[i]) &&
+                snprintf(path, capacity, "%s", all.gl_pathv[i]) < (int)capacity;
+    globfree(&all);
+    return found;
+}
+
+static bool is_on_path(char *path, size_t capacity)
+{
+    const char *folder = getenv("PATH");
+    while (folder && *folder) {
+        size_t length = strcspn(folder, ":");
+        if (length > 0 && snprintf(path, capacity, "%.*s/nvdisasm", (int)length, folder) < (int)capacity &&
+            is_program(path))
+            return true;
+        folder += length + (folder[length] == ':');
+    }
+    return false;
+}
+
+/* Beside the libraries that the library itself looks for (src/cuda/libraries.c). */
+static bool is_in_a_package(char *path, size_t capacity)
+{
+    static const struct {
+        const char *variable, *folder;
+    } places[] = {
+        {"CUDA_HOME", "/bin"},
+        {"CUDA_PATH", "/bin"},
+        {"VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/bin"},
+        {"CONDA_PREFIX", "/bin"},
+        {"CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/bin"},
+        {NULL, "/usr/local/cuda/bin"},
+        {"HOME", "/.local/lib/python3*/site-packages/nvidia/*/bin"},
+        {NULL, "/usr/local/lib/python3*/dist-packages/nvidia/*/bin"},
+        {NULL, "/usr/local/lib/python3*/site-packages/nvidia/*/bin"},
+        {NULL, "/usr/lib/python3/dist-packages/nvidia/*/bin"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char pattern[4096];
+        const char *start = places[i].variable ? getenv(places[i].variable) : "";
+        if (!start || (places[i].variable && *start != '/'))
+            continue;
+        if (snprintf(pattern, sizeof pattern, "%s%s/nvdisasm", start, places[i].folder) < (int)sizeof pattern &&
+            take_match(pattern, path, capacity))
+            return true;
+    }
+    return false;
+}
+
+bool lab_code_find_disassembler(char *path, size_t capacity)
+{
+    const char *named = getenv("RUNG_NVDISASM");
+    bool found = named && *named ? snprintf(path, capacity, "%s", named) < (int)capacity && is_program(path)
+                                 : is_on_path(path, capacity) || is_in_a_package(path, capacity);
+    if (!found && capacity > 0)
+        *path = '\0';
+    return found;
+}
+
+/* ---- Running ------------------------------------------------------------------------------ */
+
+/* The cubin as a file, which nvdisasm wants; false if it cannot be written. */
+static bool write_image(const void *image, int64_t bytes, char *path, size_t capacity)
+{
+    const char *folder = getenv("TMPDIR"), *from = image;
+    if (snprintf(path, capacity, "%s/rung-XXXXXX", folder && *folder ? folder : "/tmp") >= (int)capacity)
+        return false;
+    int file = mkstemp(path);
+    if (file < 0)
+        return false;
+    ssize_t written = 0;
+    for (; bytes > 0 && (written >= 0 || errno == EINTR); ) {
+        written = write(file, from, (size_t)bytes);
+        from += written > 0 ? written : 0;
+        bytes -= written > 0 ? written : 0;
+    }
+    if (close(file) == 0 && bytes == 0)
+        return true;
+    unlink(path);
+    return false;
+}
+
+/* nvdisasm with its output in a pipe and its complaints in a file; 0, or an errno. */
+static int start(const char *program, const char *image, int output[2], FILE *complaints, pid_t *process)
+{
+    const char *const arguments[] = {program, "-c", "-gi", image, NULL};
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    error = posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
+    if (error == 0)
+        error = posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
+    if (error == 0)
+        error = posix_spawn_file_actions_addclose(&actions, output[0]);
+    if (error == 0) /* its interface is older than const */
+        error = posix_spawn(process, program, &actions, NULL, (char *const *)(uintptr_t)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+/* Its last line: what comes before are warnings. */
+static void read_complaint(FILE *complaints, char *text, size_t capacity)
+{
+    char line[512];
+    rewind(complaints);
+    snprintf(text, capacity, "it gave no reason");
+    while (fgets(line, sizeof line, complaints))
+        if (line[strspn(line, " \t\r\n")] != '\0')
+            snprintf(text, capacity, "%.*s", (int)strcspn(line, "\r\n"), line);
+}
+
+/* Reads what the process says to its end, and waits for that. */
+static bool read_output(int from, pid_t process, FILE *complaints, lab_code *code, char *why, size_t capacity)
+{
+    char complaint[512];
+    int status = 0;
+    FILE *in = fdopen(from, "r");
+    bool good = in && lab_code_read(in, code, why, capacity);
+    if (in)
+        fclose(in);
+    else
+        close(from);
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!good && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+        return false; /* it was we who stopped, and said why */
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return good;
+    read_complaint(complaints, complaint, sizeof complaint);
+    snprintf(why, capacity, "nvdisasm failed: %s", complaint);
+    return false;
+}
+
+static bool run(const char *program, const char *image, lab_code *code, char *why, size_t capacity)
+{
+    int output[2];
+    pid_t process;
+    FILE *complaints = tmpfile();
+    if (!complaints || pipe(output) != 0) {
+        snprintf(why, capacity, "nvdisasm could not be started: %s", strerror(errno));
+        if (complaints)
+            fclose(complaints);
+        return false;
+    }
+    fcntl(output[0], F_SETFD, FD_CLOEXEC);
+    int error = start(program, image, output, complaints, &process);
+    close(output[1]);
+    bool good = false;
+    if (error != 0) {
+        snprintf(why, capacity, "%s could not be started: %s", program, strerror(error));
+        close(output[0]);
+    } else {
+        good = read_output(output[0], process, complaints, code, why, capacity);
+    }
+    fclose(complaints);
+    return good;
+}
+
+bool lab_code_take_apart(const void *image, int64_t bytes, lab_code *code, char *why, size_t capacity)
+{
+    char program[4096], path[4096];
+    *code = (lab_code){.has_loop = false};
+    if (!lab_code_find_disassembler(program, sizeof program)) {
+        snprintf(why, capacity, "nvdisasm, NVIDIA's disassembler, was not found; %s", lab_code_install);
+        return false;
+    }
+    if (!write_image(image, bytes, path, sizeof path)) {
+        snprintf(why, capacity, "a temporary file could not be written: %s", strerror(errno));
+        return false;
+    }
+    bool good = run(program, path, code, why, capacity);
+    unlink(path);
+    return good;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compile.c - a kernel's machine code where there is neither a GPU nor a driver, to be looked
+ * at: NVRTC alone makes it. What it is compiled with is what a plan's is, by the same
+ * functions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/device.h"
+
+enum { DEFINES = 2048, GRID_MAX = INT32_MAX, THREADS_MAX = 1024 }; /* of every NVIDIA GPU since sm_30 */
+
+/* "sm_86" is 86. */
+static rung_status read_architecture(const char *name, int *architecture)
+{
+    char again[24];
+    *architecture = strncmp(name, "sm_", 3) == 0 ? atoi(name + 3) : 0;
+    snprintf(again, sizeof again, "sm_%d", *architecture);
+    if (*architecture < 10 || strcmp(again, name) != 0)
+        return rungi_fail(RUNG_INVALID, "\"%s\" is no architecture; they are written sm_75, sm_86, sm_120", name);
+    return RUNG_OK;
+}
+
+static rung_status find_compiler(int architecture, rungi_nvrtc *nvrtc)
+{
+    if (!rungi_nvrtc_load(nvrtc, RUNGI_NVRTC_ANY_DRIVER, architecture))
+        return rungi_fail(RUNG_NO_DEVICE, "libnvrtc, NVIDIA's compiler, was not found; install it (pip install "
+                          "nvidia-cuda-nvrtc-cu12); neither a GPU nor a driver is needed");
+    if (rungi_nvrtc_architecture(nvrtc, architecture) == architecture)
+        return RUNG_OK;
+    return rungi_fail(RUNG_UNSUPPORTED, "NVRTC %d.%d does not compile for sm_%d; %s", nvrtc->major, nvrtc->minor,
+                      architecture, architecture < 75 ? "NVRTC 12 does from sm_50 on (pip install "
+                      "nvidia-cuda-nvrtc-cu12)" : "see NVIDIA's list of compute capabilities, or install a "
+                      "later one");
+}
+
+/* Makes the code and fills in what the compiler says of it. */
+static rung_status make_code(const rung_kernel *kernel, const rungi_nvrtc *nvrtc, rungi_nvrtc_job *job,
+                             rungi_code *code)
+{
+    rungi_nvrtc_report report;
+    char *source;
+    size_t bytes;
+    rung_status status = rungi_simt_source(kernel, &source);
+    if (status != RUNG_OK)
+        return status;
+    job->source = source;
+    job->report = &report;
+    status = rungi_nvrtc_compile(kernel->context, nvrtc, job, &code->image, &bytes);
+    rungi_release(kernel->context, source);
+    if (status != RUNG_OK)
+        return status;
+    code->code.image_bytes = (int64_t)bytes;
+    code->code.registers = report.registers;
+    code->code.shared_bytes = report.shared_bytes;
+    code->code.spill_bytes = report.spill_bytes;
+    return RUNG_OK;
+}
+
+rung_status rungi_cuda_compile(rung_plan *plan, rungi_code *code)
+{
+    rungi_simt_work work = {.arguments = 0};
+    rungi_nvrtc nvrtc = {0};
+    rungi_nvrtc_job job = {.file = plan->kernel->info.file};
+    char defines[DEFINES];
+    int64_t dynamic_bytes;
+    rung_status status = read_architecture(plan->device->architecture, &job.architecture);
+    snprintf(plan->device->info.name, sizeof plan->device->info.name, "that GPU");
+    plan->device->info.max_threads_block = THREADS_MAX;
+    if (status == RUNG_OK)
+        status = rungi_cuda_work_of(plan, job.architecture, GRID_MAX, &work, &dynamic_bytes);
+    if (status == RUNG_OK)
+        status = find_compiler(job.architecture, &nvrtc);
+    if (status != RUNG_OK)
+        return status;
+    rungi_simt_defines(plan->kernel, &plan->values, &work.path, defines, sizeof defines);
+    job.defines = defines;
+    status = make_code(plan->kernel, &nvrtc, &job, code);
+    if (status != RUNG_OK)
+        return status;
+    code->code.threads = work.shape.threads;
+    code->code.shared_bytes += dynamic_bytes;
+    rungi_simt_path_name(&work.path, code->path, sizeof code->path);
+    return RUNG_OK;
+}
