@@ -2,6 +2,7 @@
 /* main.c - rung, the lab: greets, or hands on to a sub-command. */
 #include <string.h>
 
+#include "microscope.h"
 #include "options.h"
 #include "rung/rung.h"
 
@@ -36,6 +37,8 @@ int lab_command_help(const lab_options *options)
 int main(int argc, char **argv)
 {
     lab_options options;
+    if (lab_microscope_is_child(argc, argv))
+        return lab_microscope_child(argc, argv);
     if (argc < 2) {
         greet(stdout);
         printf("\nTry: rung devices, then: rung verify --device cpu\n");

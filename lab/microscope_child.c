@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* microscope_child.c - the process that multiplies under the microscope: see microscope.h.
+ *
+ * Its environment, made by microscope.c, puts it on Oclgrind's simulator with our plugin. It
+ * multiplies once, checks the result, and adds to the plugin's output what the plugin cannot
+ * know. Whatever goes wrong it says on standard error, which the parent hands on. */
+#include "microscope.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exact.h"
+#include "oracle.h"
+#include "target.h"
+
+static const uint64_t seed = 3;
+
+enum { ARGUMENTS = 10, PUTS_TEXT = 4096 };
+
+typedef struct scene {
+    lab_target         target;
+    const rung_kernel *kernel;
+    char               parameters[512];
+    rung_problem       here, there; /* in this process's memory, and on the device */
+    rung_buffer       *workspace;
+    rung_plan         *plan;
+} scene;
+
+bool lab_microscope_is_child(int argc, char **argv)
+{
+    return argc == 2 + ARGUMENTS - 1 && strcmp(argv[1], "--under-microscope") == 0;
+}
+
+/* By the number that the parent wrote; what it wrote is right. */
+static void read_look(char **argv, lab_look *look)
+{
+    *look = (lab_look){
+        .kernel = argv[2],
+        .parameters = *argv[3] ? argv[3] : NULL,
+        .product = (rung_product)atoi(argv[4]),
+        .compute = (rung_compute)atoi(argv[5]),
+        .m = atoll(argv[6]),
+        .n = atoll(argv[7]),
+        .k = atoll(argv[8]),
+        .b_col_major = atoi(argv[9]) != 0,
+    };
+}
+
+/* ---- The kernel and its parameters ---- */
+
+/* Tells the plugin, which looks before each launch, on which lines matrix.h's put_two and put_four
+ * stand: they are macros, so that their two or four stores, one on a GPU, would be counted
+ * apart. */
+static void tell_puts(const char *source)
+{
+    char text[PUTS_TEXT] = "";
+    size_t used = 0;
+    int line = 1;
+    bool has_words = strstr(source, "\"matrix.h\"") != NULL;
+    for (const char *at = source; has_words && *at && used + 32 < sizeof text; at++) {
+        int parts = strncmp(at, "put_two(", 8) == 0 ? 2 : strncmp(at, "put_four(", 9) == 0 ? 4 : 0;
+        if (parts > 0)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%d:%d,", line, parts);
+        line += *at == '\n';
+    }
+    setenv("RUNG_MICROSCOPE_PUTS", text, 1);
+}
+
+/* A GPU's, where none are given: the simulator counts as a processor, for which the library
+ * would choose others. Copies that a check for wrong waits does twice are not to be seen. */
+static void choose_parameters(const rung_kernel_info *info, const lab_look *look, char *text, size_t capacity)
+{
+    const char *chosen = look->parameters ? look->parameters : info->defaults;
+    const char *sum = rung_type_name(rung_product_sum(look->product));
+    for (int64_t i = 0; !look->parameters && i < info->preset_count; i++)
+        if (strcmp(info->presets[i].name, sum) == 0)
+            chosen = info->presets[i].name;
+    snprintf(text, capacity, "%s", chosen);
+    for (int64_t i = 0; i < info->parameter_count; i++)
+        if (strcmp(info->parameters[i].name, "CHECKED") == 0 && strlen(text) + 12 < capacity)
+            strcat(text, *text ? ",CHECKED=0" : "CHECKED=0");
+}
+
+/* Any other device would be quicker, and show nothing. */
+static bool open_simulator(const lab_look *look, scene *scene)
+{
+    lab_options options = {.device = "opencl"};
+    int count;
+    if (lab_target_open(&options, NULL, &scene->target) != LAB_GOOD ||
+        lab_target_kernels(&scene->target, look->kernel, &scene->kernel, &count) != LAB_GOOD)
+        return false;
+    if (!scene->kernel || count != 1) {
+        fprintf(stderr, "rung: one kernel at a time is looked at\n");
+        return false;
+    }
+    const char *platform = rung_device_describe(scene->target.device)->platform;
+    if (strcmp(platform, "Oclgrind") == 0)
+        return true;
+    fprintf(stderr, "rung: the microscope needs Oclgrind's driver, and OpenCL gave %s's: is another "
+            "libOpenCL than ocl-icd's (Debian: ocl-icd-libopencl1) in its way?\n", platform);
+    return false;
+}
+
+/* ---- The multiply ---- */
+
+static bool make_operand(const scene *scene, rung_type type, int64_t rows, int64_t cols, bool turned,
+                         rung_matrix *here, rung_matrix *there)
+{
+    int64_t elements = rows * cols, bytes = elements * rung_type_size(type);
+    *here = rung_matrix_of(type, turned ? cols : rows, turned ? rows : cols, calloc(1, (size_t)bytes));
+    *there = *here;
+    there->data = NULL;
+    if (!here->data || rung_buffer_create(scene->target.device, bytes, &there->buffer) != RUNG_OK)
+        return false;
+    if (turned) {
+        *here = rung_matrix_transpose(*here);
+        *there = rung_matrix_transpose(*there);
+    }
+    return true;
+}
+
+static bool send(const scene *scene, const rung_matrix *here, const rung_matrix *there)
+{
+    return rung_buffer_write(scene->target.queue, there->buffer, 0,
+                             here->rows * here->cols * rung_type_size(here->type), here->data, NULL) == RUNG_OK;
+}
+
+static bool make_problem(const lab_look *look, scene *scene)
+{
+    rung_type in = lab_product_in(look->product), out = lab_product_out(look->product);
+    rung_matrix here[3], there[3];
+    if (!make_operand(scene, in, look->m, look->k, false, &here[0], &there[0]) ||
+        !make_operand(scene, in, look->k, look->n, look->b_col_major, &here[1], &there[1]) ||
+        !make_operand(scene, out, look->m, look->n, false, &here[2], &there[2]))
+        return false;
+    scene->here = rung_problem_of(here[0], here[1], here[2]);
+    scene->there = rung_problem_of(there[0], there[1], there[2]);
+    scene->here.compute = scene->there.compute = look->compute;
+    lab_exact_fill(&here[0], 1, seed, 1);
+    lab_exact_fill(&here[1], 1, seed, 2);
+    return send(scene, &here[0], &there[0]) && send(scene, &here[1], &there[1]);
+}
+
+static bool run(scene *scene)
+{
+    rung_plan_options options = {.kernel = scene->kernel, .parameters = scene->parameters, .splits = 1};
+    rung_run_options work = {0};
+    rung_queue *queue = scene->target.queue;
+    const rung_matrix *c = &scene->here.c;
+    if (rung_plan_create(scene->target.device, &scene->there, &options, &scene->plan) != RUNG_OK)
+        return false;
+    int64_t bytes = rung_plan_describe(scene->plan)->workspace;
+    if (rung_buffer_create(scene->target.device, bytes, &scene->workspace) != RUNG_OK)
+        return false;
+    work.workspace = scene->workspace;
+    return rung_plan_run(scene->plan, queue, &scene->there, &work) == RUNG_OK &&
+           rung_buffer_read(queue, scene->there.c.buffer, 0, c->rows * c->cols * rung_type_size(c->type),
+                            c->data, NULL) == RUNG_OK &&
+           rung_queue_finish(queue) == RUNG_OK;
+}
+
+static bool is_right(const scene *scene)
+{
+    char why[256];
+    if (lab_exact_judge(&scene->here, seed, why, sizeof why))
+        return true;
+    fprintf(stderr, "rung: %s does not multiply right: %s\n", rung_kernel_describe(scene->kernel)->name, why);
+    return false;
+}
+
+/* The last line: without it the parent knows that something went wrong. */
+static bool write_end(const scene *scene, const char *path)
+{
+    FILE *out = fopen(path, "a");
+    if (!out)
+        return false;
+    fprintf(out, "run\t%s\n", rung_plan_describe(scene->plan)->parameters);
+    return fclose(out) == 0;
+}
+
+static bool look_at(const lab_look *look, const char *output, scene *scene)
+{
+    if (!open_simulator(look, scene))
+        return false;
+    const rung_kernel_info *info = rung_kernel_describe(scene->kernel);
+    tell_puts(info->source);
+    choose_parameters(info, look, scene->parameters, sizeof scene->parameters);
+    if (!make_problem(look, scene) || !run(scene)) {
+        fprintf(stderr, "rung: %s\n", rung_error_text());
+        return false;
+    }
+    return is_right(scene) && write_end(scene, output);
+}
+
+static void close_scene(scene *scene)
+{
+    rung_matrix *here[] = {&scene->here.a, &scene->here.b, &scene->here.c};
+    rung_matrix *there[] = {&scene->there.a, &scene->there.b, &scene->there.c};
+    for (int i = 0; i < 3; i++) {
+        free(here[i]->data);
+        rung_buffer_destroy(there[i]->buffer);
+    }
+    rung_buffer_destroy(scene->workspace);
+    rung_plan_destroy(scene->plan);
+    lab_target_close(&scene->target);
+}
+
+int lab_microscope_child(int argc, char **argv)
+{
+    lab_look look;
+    scene scene = {0};
+    (void)argc;
+    read_look(argv, &look);
+    bool good = look_at(&look, argv[10], &scene);
+    close_scene(&scene);
+    return good ? LAB_GOOD : LAB_WRONG;
+}
