@@ -127,7 +127,7 @@ static int width_of(const instruction *instruction, lab_move move)
         const char *word;
         int         width;
     } widths[] = {{"U8", 0}, {"S8", 0}, {"U16", 1}, {"S16", 1}, {"64", 3}, {"128", 4}, {"256", 5}};
-    if (move == LAB_MATRIX_LOAD)
+    if (move == LAB_MOVE_MATRIX_LOAD)
         return has_word(instruction, "4") ? 4 : has_word(instruction, "2") ? 3 : 2;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         if (has_word(instruction, widths[i].word))
@@ -284,8 +284,8 @@ static void add_instruction(reader *reader, const char *text, long address)
     if (is(new, "BSSY"))
         take_word(text + strspn(text, ", "), new->target, sizeof new->target);
     lab_move move = move_of(new);
-    if (move == LAB_LOCAL_LOAD || move == LAB_LOCAL_STORE)
-        add_spill(reader, move == LAB_LOCAL_LOAD);
+    if (move == LAB_MOVE_LOCAL_LOAD || move == LAB_MOVE_LOCAL_STORE)
+        add_spill(reader, move == LAB_MOVE_LOCAL_LOAD);
 }
 
 static void add_label(reader *reader, const char *line, const char *colon)
@@ -409,7 +409,7 @@ static bool mark_loop(reader *reader, int head, unsigned char *all, unsigned cha
  * multiplied is loaded, too. */
 static int64_t heat_of(const lab_mix *mix)
 {
-    int64_t loads = lab_mix_moves(mix, LAB_SHARED_LOAD) + lab_mix_moves(mix, LAB_GLOBAL_LOAD);
+    int64_t loads = lab_mix_moves(mix, LAB_MOVE_SHARED_LOAD) + lab_mix_moves(mix, LAB_MOVE_GLOBAL_LOAD);
     if (!mix->is_integer)
         return mix->math;
     return mix->math > 0 && loads > 0 ? mix->math + loads : 0;

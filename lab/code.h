@@ -28,7 +28,7 @@
     X(LOCAL_STORE,  "STL")
 
 typedef enum lab_move {
-#define X(name, operation) LAB_##name,
+#define X(name, operation) LAB_MOVE_##name,
     LAB_MOVE_LIST(X)
 #undef X
     LAB_MOVE_COUNT

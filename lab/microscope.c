@@ -184,15 +184,17 @@ static const char *sentence_in(const char *text)
 static bool run_child(const lab_look *look, const lab_microscope_parts *parts, const workplace *place, char *why,
                       size_t capacity)
 {
-    char self[400], numbers[6][24], text[2000];
+    char self[400], numbers[9][24], text[2000];
     int code = -1;
-    const int64_t values[6] = {look->product, look->compute, look->m, look->n, look->k, look->b_col_major};
-    for (int i = 0; i < 6; i++)
+    const int64_t values[9] = {look->product, look->compute, look->m, look->n, look->k, look->b_col_major,
+                               look->a_stride, look->b_stride, look->c_stride};
+    for (int i = 0; i < 9; i++)
         snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
     find_self(self, sizeof self);
     char *argv[] = {self, "--under-microscope", (char *)look->kernel,
                     (char *)(look->parameters ? look->parameters : ""), numbers[0], numbers[1], numbers[2],
-                    numbers[3], numbers[4], numbers[5], (char *)place->output, NULL};
+                    numbers[3], numbers[4], numbers[5], numbers[6], numbers[7], numbers[8], (char *)place->output,
+                    NULL};
     char **environment = make_environment(parts, place);
     bool ended = environment && spawn_and_wait(self, argv, environment, place->errors, &code);
     free(environment);

@@ -14,14 +14,16 @@
 #include "rung/rung.h"
 #include "sight.h"
 
-/* What to look at. Matrices are dense; A and C have rows side by side, so has B, unless its
- * columns are to be. */
+/* What to look at. A and C have rows side by side, so has B, unless its columns are to be. The
+ * strides between them are as given, so that a block may stand as it does in a large matrix, or
+ * 0: dense. */
 typedef struct lab_look {
     const char  *kernel;     /* by name or number, or a file */
     const char  *parameters; /* NULL: those that a GPU would take, whatever its architecture */
     rung_product product;
     rung_compute compute;
     int64_t      m, n, k;
+    int64_t      a_stride, b_stride, c_stride;
     bool         b_col_major;
 } lab_look;
 

@@ -16,7 +16,7 @@
 
 static const uint64_t seed = 3;
 
-enum { ARGUMENTS = 10, PUTS_TEXT = 4096 };
+enum { ARGUMENTS = 13, PUTS_TEXT = 4096 };
 
 typedef struct scene {
     lab_target         target;
@@ -44,6 +44,9 @@ static void read_look(char **argv, lab_look *look)
         .n = atoll(argv[7]),
         .k = atoll(argv[8]),
         .b_col_major = atoi(argv[9]) != 0,
+        .a_stride = atoll(argv[10]),
+        .b_stride = atoll(argv[11]),
+        .c_stride = atoll(argv[12]),
     };
 }
 
@@ -104,11 +107,16 @@ static bool open_simulator(const lab_look *look, scene *scene)
 
 /* ---- The multiply ---- */
 
+/* Rows, or turned columns, `stride` elements apart, 0: one behind the other. */
 static bool make_operand(const scene *scene, rung_type type, int64_t rows, int64_t cols, bool turned,
-                         rung_matrix *here, rung_matrix *there)
+                         int64_t stride, rung_matrix *here, rung_matrix *there)
 {
-    int64_t elements = rows * cols, bytes = elements * rung_type_size(type);
-    *here = rung_matrix_of(type, turned ? cols : rows, turned ? rows : cols, calloc(1, (size_t)bytes));
+    int64_t along = turned ? rows : cols, across = turned ? cols : rows;
+    int64_t bytes;
+    if (stride < along)
+        stride = along;
+    bytes = across * stride * rung_type_size(type);
+    *here = rung_matrix_block(rung_matrix_of(type, across, stride, calloc(1, (size_t)bytes)), 0, 0, across, along);
     *there = *here;
     there->data = NULL;
     if (!here->data || rung_buffer_create(scene->target.device, bytes, &there->buffer) != RUNG_OK)
@@ -120,19 +128,27 @@ static bool make_operand(const scene *scene, rung_type type, int64_t rows, int64
     return true;
 }
 
+/* Of the memory that the view is of, gaps and all. */
+static int64_t bytes_of(const rung_matrix *matrix)
+{
+    bool turned = matrix->col_stride > 1;
+    int64_t across = turned ? matrix->cols : matrix->rows;
+    return across * (turned ? matrix->col_stride : matrix->row_stride) * rung_type_size(matrix->type);
+}
+
 static bool send(const scene *scene, const rung_matrix *here, const rung_matrix *there)
 {
     return rung_buffer_write(scene->target.queue, there->buffer, 0,
-                             here->rows * here->cols * rung_type_size(here->type), here->data, NULL) == RUNG_OK;
+                             bytes_of(here), here->data, NULL) == RUNG_OK;
 }
 
 static bool make_problem(const lab_look *look, scene *scene)
 {
     rung_type in = lab_product_in(look->product), out = lab_product_out(look->product);
     rung_matrix here[3], there[3];
-    if (!make_operand(scene, in, look->m, look->k, false, &here[0], &there[0]) ||
-        !make_operand(scene, in, look->k, look->n, look->b_col_major, &here[1], &there[1]) ||
-        !make_operand(scene, out, look->m, look->n, false, &here[2], &there[2]))
+    if (!make_operand(scene, in, look->m, look->k, false, look->a_stride, &here[0], &there[0]) ||
+        !make_operand(scene, in, look->k, look->n, look->b_col_major, look->b_stride, &here[1], &there[1]) ||
+        !make_operand(scene, out, look->m, look->n, false, look->c_stride, &here[2], &there[2]))
         return false;
     scene->here = rung_problem_of(here[0], here[1], here[2]);
     scene->there = rung_problem_of(there[0], there[1], there[2]);
@@ -155,8 +171,7 @@ static bool run(scene *scene)
         return false;
     work.workspace = scene->workspace;
     return rung_plan_run(scene->plan, queue, &scene->there, &work) == RUNG_OK &&
-           rung_buffer_read(queue, scene->there.c.buffer, 0, c->rows * c->cols * rung_type_size(c->type),
-                            c->data, NULL) == RUNG_OK &&
+           rung_buffer_read(queue, scene->there.c.buffer, 0, bytes_of(c), c->data, NULL) == RUNG_OK &&
            rung_queue_finish(queue) == RUNG_OK;
 }
 
@@ -212,7 +227,7 @@ int lab_microscope_child(int argc, char **argv)
     scene scene = {0};
     (void)argc;
     read_look(argv, &look);
-    bool good = look_at(&look, argv[10], &scene);
+    bool good = look_at(&look, argv[13], &scene);
     close_scene(&scene);
     return good ? LAB_GOOD : LAB_WRONG;
 }

@@ -104,7 +104,7 @@ lab_prediction lab_predict(const lab_machine *machine, const lab_load *load)
     return prediction;
 }
 
-double lab_dram_bytes(const lab_machine *machine, const lab_traffic *traffic)
+double lab_dram_bytes(const lab_machine *machine, const lab_panels *traffic)
 {
     double across = ceil(traffic->n / traffic->bn), down = ceil(traffic->m / traffic->bm);
     double wave = fmin(traffic->wave, across * down), waves = ceil(across * down / wave);

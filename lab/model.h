@@ -83,14 +83,14 @@ double lab_queue(double customers, double busy, double wait);
 
 /* What a launch brings from DRAM: panels that a wave of blocks shares are brought once a wave,
  * an operand that L2 keeps once. */
-typedef struct lab_traffic {
+typedef struct lab_panels {
     double m, n, k, bm, bn; /* the problem and the tile of a block */
     double in_bytes, out_bytes;
     double wave;            /* blocks at once on the whole machine */
     double rows_in_order;   /* rows of tiles that consecutive blocks go through together, 1: row by row */
-} lab_traffic;
+} lab_panels;
 
-double lab_dram_bytes(const lab_machine *machine, const lab_traffic *traffic);
+double lab_dram_bytes(const lab_machine *machine, const lab_panels *traffic);
 
 const char *lab_station_name(lab_station bound);  /* "shared_memory" */
 const char *lab_station_words(lab_station bound); /* "shared memory and L1" */

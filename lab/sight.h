@@ -16,17 +16,20 @@
 /* Of the whole run. Lanes of a warp that the block has no threads for are idle. Instructions
  * are LLVM's and, like multiply-adds, counted once a thread; neither has what software does in
  * an engine's place. A warp passes a branch once for all its lanes, and is divergent there if
- * they go different ways. A block passes a barrier once. */
+ * they go different ways. A block passes a barrier once. Its first thread tells how often it
+ * waits for global memory, once between two barriers at most: where it stores to shared memory
+ * what it has loaded without a multiply-add in between, or reads there what was copied without
+ * one since. */
 #define LAB_SIGHT_TOTAL_LIST(X)                                                                  \
     X(blocks) X(threads) X(warps) X(idle_lanes) X(instructions) X(multiply_adds)                 \
-    X(engine_products) X(barriers) X(branches) X(divergent)
+    X(engine_products) X(barriers) X(branches) X(divergent) X(waits)
 
 /* Of one line's requests: those with fewer than 32 lanes are partial, and bytes are what lanes
- * ask for, each for itself. Sectors of 32 bytes and lines of 128 are of global memory, wavefronts
+ * ask for, each for itself; distinct bytes count once a request. Sectors of 32 bytes and lines of 128 are of global memory, wavefronts
  * of shared; the ideal is the fewest that the same bytes, the same lanes, could have needed. */
 #define LAB_SIGHT_COUNT_LIST(X)                                                                  \
     X(requests) X(lanes) X(partial) X(bytes) X(sectors) X(lines) X(sectors_ideal)                \
-    X(wavefronts) X(wavefronts_ideal)
+    X(wavefronts) X(wavefronts_ideal) X(distinct_bytes)
 
 /* Of one buffer: what each block touched, once however often, summed over the blocks; and what
  * all blocks together touched. */

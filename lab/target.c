@@ -179,38 +179,35 @@ static char *read_file(const char *path)
     return text;
 }
 
-static int load_file(lab_target *target, const char *path, const rung_kernel **kernel)
+bool lab_kernel_open(rung_context *context, const char *backend, const char *name, rung_kernel **kernel, char *why,
+                     size_t capacity)
 {
-    char *text = read_file(path);
-    rung_kernel *loaded;
-    if (!text) {
-        fprintf(stderr, "rung: %s cannot be read\n", path);
-        return LAB_USAGE;
+    char *text = is_file(name) ? read_file(name) : NULL;
+    *kernel = NULL;
+    if (is_file(name) && !text) {
+        snprintf(why, capacity, "%s cannot be read", name);
+        return false;
     }
-    rung_status status = rung_kernel_from_source(target->context,
-                                                 rung_device_describe(target->device)->backend, path,
-                                                 text, &loaded);
+    rung_status status = text ? rung_kernel_from_source(context, backend, name, text, kernel)
+                              : rung_kernel_find(context, backend, name, kernel);
     free(text);
-    if (status != RUNG_OK) {
-        fprintf(stderr, "rung: %s\n", rung_error_text());
-        return LAB_USAGE;
-    }
-    target->owned[target->owned_count++] = loaded;
-    *kernel = loaded;
-    return LAB_GOOD;
+    if (status != RUNG_OK)
+        snprintf(why, capacity, "%s", rung_error_text());
+    return status == RUNG_OK;
 }
 
 static int find_kernel(lab_target *target, const char *name, const rung_kernel **kernel)
 {
+    const char *backend = rung_device_describe(target->device)->backend;
     rung_kernel *found = NULL;
-    if (is_file(name))
-        return load_file(target, name, kernel);
+    char why[8192];
     if (strcmp(name, "rung_gemm") != 0 &&
-        rung_kernel_find(target->context, rung_device_describe(target->device)->backend, name,
-                         &found) != RUNG_OK) {
-        fprintf(stderr, "rung: %s\n", rung_error_text());
+        !lab_kernel_open(target->context, backend, name, &found, why, sizeof why)) {
+        fprintf(stderr, "rung: %s\n", why);
         return LAB_USAGE;
     }
+    if (is_file(name))
+        target->owned[target->owned_count++] = found;
     *kernel = found;
     return LAB_GOOD;
 }

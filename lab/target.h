@@ -27,6 +27,10 @@ void lab_target_close(lab_target *target);
 int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels,
                        int *count);
 
+/* One kernel by its name, or from its file; a sentence on why not. For rung_kernel_destroy. */
+bool lab_kernel_open(rung_context *context, const char *backend, const char *name, rung_kernel **kernel, char *why,
+                     size_t capacity);
+
 /* What is to be multiplied, and how precisely. */
 typedef struct lab_dtype {
     rung_product product;

@@ -35,8 +35,8 @@ static void print_ratio(int64_t over, int64_t under)
 
 static void print_loop(const lab_mix *loop)
 {
-    int64_t loads = lab_mix_moves(loop, LAB_SHARED_LOAD) + lab_mix_moves(loop, LAB_MATRIX_LOAD);
-    int64_t copies = lab_mix_moves(loop, LAB_GLOBAL_COPY) + lab_mix_moves(loop, LAB_GLOBAL_LOAD);
+    int64_t loads = lab_mix_moves(loop, LAB_MOVE_SHARED_LOAD) + lab_mix_moves(loop, LAB_MOVE_MATRIX_LOAD);
+    int64_t copies = lab_mix_moves(loop, LAB_MOVE_GLOBAL_COPY) + lab_mix_moves(loop, LAB_MOVE_GLOBAL_LOAD);
     printf("%lld\t%lld\t%.3f\t%lld\t%lld", (long long)loop->instructions, (long long)loop->math,
            (double)loop->math / (double)loop->instructions, (long long)loads, (long long)copies);
     print_ratio(loop->math, loads);

@@ -143,7 +143,7 @@ static void a_block_that_no_unit_holds_does_not_run(void **state)
 static void traffic_of_one_wave_is_each_matrix_once(void **state)
 {
     lab_machine machine = machine_of("p100");
-    lab_traffic traffic = {1024, 1024, 1024, 128, 128, 4, 4, 64, 1};
+    lab_panels traffic = {1024, 1024, 1024, 128, 128, 4, 4, 64, 1};
     (void)state;
     assert_near(lab_dram_bytes(&machine, &traffic), 3 * 4.0 * 1024 * 1024);
 }
@@ -154,7 +154,7 @@ static void traffic_of_one_wave_is_each_matrix_once(void **state)
 static void traffic_of_waves_depends_on_the_order(void **state)
 {
     lab_machine machine = machine_of("p100");
-    lab_traffic traffic = {8192, 8192, 8192, 128, 128, 4, 4, 64, 1};
+    lab_panels traffic = {8192, 8192, 8192, 128, 128, 4, 4, 64, 1};
     double matrix = 4.0 * 8192 * 8192, panel = 4.0 * 128 * 8192;
     (void)state;
     assert_near(lab_dram_bytes(&machine, &traffic), 64 * matrix + matrix + matrix);

@@ -77,13 +77,13 @@ static void counts_every_kind(void **state)
     assert_string_equal(loop->operation, "FFMA");
     assert_int_equal(loop->multiply_adds, 3 * 32);
     const int64_t moves[LAB_MOVE_COUNT][LAB_WIDTHS] = {
-        [LAB_SHARED_LOAD] = {1, 0, 1, 1, 1, 0}, [LAB_MATRIX_LOAD] = {0, 0, 0, 1, 1, 0},
-        [LAB_SHARED_STORE] = {0, 0, 0, 0, 1, 0}, [LAB_GLOBAL_LOAD] = {0, 1, 0, 0, 1, 0},
-        [LAB_GLOBAL_COPY] = {0, 0, 0, 0, 1, 0}, [LAB_GLOBAL_STORE] = {0, 0, 0, 1, 0, 0},
-        [LAB_LOCAL_LOAD] = {0, 0, 1, 0, 0, 0}, [LAB_LOCAL_STORE] = {0, 0, 0, 1, 0, 0},
+        [LAB_MOVE_SHARED_LOAD] = {1, 0, 1, 1, 1, 0}, [LAB_MOVE_MATRIX_LOAD] = {0, 0, 0, 1, 1, 0},
+        [LAB_MOVE_SHARED_STORE] = {0, 0, 0, 0, 1, 0}, [LAB_MOVE_GLOBAL_LOAD] = {0, 1, 0, 0, 1, 0},
+        [LAB_MOVE_GLOBAL_COPY] = {0, 0, 0, 0, 1, 0}, [LAB_MOVE_GLOBAL_STORE] = {0, 0, 0, 1, 0, 0},
+        [LAB_MOVE_LOCAL_LOAD] = {0, 0, 1, 0, 0, 0}, [LAB_MOVE_LOCAL_STORE] = {0, 0, 0, 1, 0, 0},
     };
     assert_memory_equal(loop->moves, moves, sizeof moves);
-    assert_int_equal(lab_mix_moves(loop, LAB_SHARED_LOAD), 4);
+    assert_int_equal(lab_mix_moves(loop, LAB_MOVE_SHARED_LOAD), 4);
     assert_int_equal(loop->integer, 2);
     assert_int_equal(loop->barriers, 1);
     assert_int_equal(loop->branches, 1);
@@ -165,7 +165,7 @@ static void tells_whose_line_spills(void **state)
     assert_int_equal(code.spills[1].line, 74);
     assert_int_equal(code.spills[1].stores, 2);
     assert_int_equal(code.spills[1].loads, 1);
-    assert_int_equal(lab_mix_moves(&code.whole, LAB_LOCAL_STORE), 3);
+    assert_int_equal(lab_mix_moves(&code.whole, LAB_MOVE_LOCAL_STORE), 3);
     code = read("STL [R1], R4\nEXIT\n"); /* without lines */
     assert_int_equal(code.spill_count, 1);
     assert_string_equal(code.spills[0].file, "");
@@ -180,7 +180,7 @@ static void drops_no_spill_past_the_last(void **state)
     lab_code code = read(text);
     assert_int_equal(code.spill_count, LAB_SPILLS_MAX + 5);
     assert_int_equal(code.spills[LAB_SPILLS_MAX - 1].line, LAB_SPILLS_MAX);
-    assert_int_equal(lab_mix_moves(&code.whole, LAB_LOCAL_STORE), LAB_SPILLS_MAX + 5);
+    assert_int_equal(lab_mix_moves(&code.whole, LAB_MOVE_LOCAL_STORE), LAB_SPILLS_MAX + 5);
 }
 
 static void refuses_what_is_no_code(void **state)

@@ -236,6 +236,8 @@ struct Lane {
     std::vector<uint64_t> called; /* the key of each function's call */
     std::unordered_map<const llvm::BasicBlock *, uint64_t> turns; /* of the loop with that header */
     std::map<std::pair<const void *, int>, Pending> pending;
+    uint64_t multiplied = 0; /* multiply-adds so far */
+    uint64_t loaded = ~0ull; /* how many those were at the last load from global memory */
 };
 
 uint64_t mix(uint64_t hash, uint64_t value)
@@ -284,6 +286,7 @@ private:
 
     void touch(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, uint64_t address, uint64_t size,
                bool stores);
+    void watch(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address);
     void copy(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address, unsigned size);
     void gather(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address, unsigned size);
     Request &request_of(const Site &site, const void *place, Kind kind, unsigned width, size_t number,
@@ -308,6 +311,8 @@ private:
     std::vector<Lane> lanes;
     std::unordered_map<uint64_t, Request> requests; /* of this block, since its last barrier */
     std::unordered_map<uint64_t, Branch> branches;
+    std::unordered_map<uint64_t, uint64_t> copied; /* places in shared memory, and when */
+    bool waits = false; /* the first thread has waited since the last barrier */
 
     Totals totals;
     /* By line, from, kind, width and what is touched. */
@@ -454,6 +459,7 @@ void Microscope::instructionExecuted(const oclgrind::WorkItem *item, const llvm:
     totals.instructions += site.word == NO_WORD || site.word == COPY;
     totals.multiply_adds += site.fmas;
     totals.engine_products += site.products;
+    lane.multiplied += site.fmas + site.products;
     auto *call = llvm::dyn_cast<llvm::CallInst>(instruction);
     auto *called = call ? call->getCalledFunction() : nullptr;
     if (called && !called->isDeclaration()) {
@@ -565,6 +571,28 @@ void Microscope::gather(Lane &lane, size_t number, const Site &site, Kind kind, 
         pending = Pending();
 }
 
+/* Whether the block's first thread comes to need what is still on its way. A copy's own two
+ * accesses are its beginning; it is needed where somebody reads its place. */
+void Microscope::watch(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address)
+{
+    bool copies = site.word == COPY16 || site.word == COPY;
+    if (copies && kind == SHARED_STORE)
+        copied[address / ACCESS_MAX] = lane.multiplied;
+    if (number != 0 || copies)
+        return;
+    if (kind == GLOBAL_LOAD)
+        lane.loaded = lane.multiplied;
+    if (kind == SHARED_STORE && lane.loaded != ~0ull) {
+        waits = waits || lane.loaded == lane.multiplied;
+        lane.loaded = ~0ull;
+    }
+    auto place = kind == SHARED_LOAD ? copied.find(address / ACCESS_MAX) : copied.end();
+    if (place != copied.end()) {
+        waits = waits || place->second == lane.multiplied;
+        copied.erase(place);
+    }
+}
+
 void Microscope::touch(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, uint64_t address,
                        uint64_t size, bool stores)
 {
@@ -579,6 +607,7 @@ void Microscope::touch(const oclgrind::Memory *memory, const oclgrind::WorkItem 
     Lane &lane = lanes[number];
     if (site.word == MMA)
         return;
+    watch(lane, number, site, kind, address);
     if (site.word == COPY16)
         return copy(lane, number, site, kind, address, (unsigned)size);
     if (parts_of(site, (unsigned)size) > 1)
@@ -592,20 +621,23 @@ void Microscope::touch(const oclgrind::Memory *memory, const oclgrind::WorkItem 
 
 /* ---- Requests are counted ---- */
 
-uint64_t count_wavefronts(const std::vector<Access> &accesses, uint64_t &ideal)
+uint64_t count_wavefronts(const std::vector<Access> &accesses, uint64_t &ideal, uint64_t &distinct_bytes)
 {
     std::map<unsigned, Places> passes; /* words of each */
+    Places words;
     uint64_t sum = 0;
     for (auto &access : accesses)
         for (uint64_t word = access.address / 4; word <= (access.address + access.size - 1) / 4; word++)
             passes[access.pass].insert(word);
     for (auto &pass : passes) {
         unsigned banks[BANKS] = {0};
+        words.insert(pass.second.begin(), pass.second.end());
         for (uint64_t word : pass.second)
             banks[word % BANKS]++;
         sum += *std::max_element(banks, banks + BANKS);
     }
     ideal += passes.size();
+    distinct_bytes += words.size() * 4;
     return sum;
 }
 
@@ -631,6 +663,7 @@ void Microscope::count_global(const Request &request, Counts &counts)
     counts.sectors += sectors.size();
     counts.lines += lines.size();
     counts.sectors_ideal += (bytes.size() + SECTOR - 1) / SECTOR;
+    counts.distinct_bytes += bytes.size();
     uint64_t memory = m_context->getGlobalMemory()->extractBuffer(request.accesses[0].address);
     Buffer &buffer = buffers[memory];
     if (request.kind == GLOBAL_STORE) {
@@ -654,7 +687,7 @@ void Microscope::count(const Request &request)
     if (request.kind == GLOBAL_LOAD || request.kind == GLOBAL_STORE)
         count_global(request, counts);
     else
-        counts.wavefronts += count_wavefronts(request.accesses, counts.wavefronts_ideal);
+        counts.wavefronts += count_wavefronts(request.accesses, counts.wavefronts_ideal, counts.distinct_bytes);
 }
 
 /* What all lanes of a block have come past. */
@@ -713,6 +746,8 @@ void Microscope::workGroupBegin(const oclgrind::WorkGroup *group)
     size = group->getGroupSize();
     size_t threads = size.x * size.y * size.z, warps = (threads + WARP - 1) / WARP;
     lanes.assign(threads, Lane());
+    copied.clear();
+    waits = false;
     shared = group->getLocalMemory();
     shared_names.clear();
     for (auto *array : shared_arrays) {
@@ -732,6 +767,8 @@ void Microscope::workGroupBarrier(const oclgrind::WorkGroup *group, uint32_t fla
     flush();
     if (!(flags & CLK_LOCAL_MEM_FENCE))
         return;
+    totals.waits += waits;
+    waits = false;
     totals.barriers++;
     const llvm::Instruction *barrier = group->getCurrentBarrier();
     barrier_records[barrier ? site_of(barrier).line : 0]++;
@@ -740,6 +777,7 @@ void Microscope::workGroupBarrier(const oclgrind::WorkGroup *group, uint32_t fla
 void Microscope::workGroupComplete(const oclgrind::WorkGroup *)
 {
     flush();
+    totals.waits += waits;
     for (auto &entry : buffers) {
         Buffer &buffer = entry.second;
         buffer.touched.block_sectors_read += buffer.read.size();

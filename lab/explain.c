@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.c - see explain.h: gathers what can be known of a kernel and predicts from it. */
+#include "explain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "oracle.h"
+
+/* The same file as each backend sees it. */
+typedef struct pair {
+    rung_kernel *simt; /* of "opencl", which is looked at */
+    rung_kernel *cuda; /* of "cuda", which is compiled; NULL in a library without it */
+} pair;
+
+static bool open_pair(const char *name, pair *pair, char *why, size_t capacity)
+{
+    *pair = (struct pair){NULL, NULL};
+    if (!lab_kernel_open(NULL, "opencl", name, &pair->simt, why, capacity))
+        return false;
+    char ignored[LAB_WHY];
+    if (!lab_kernel_open(NULL, "cuda", name, &pair->cuda, ignored, sizeof ignored))
+        pair->cuda = NULL;
+    return true;
+}
+
+static void close_pair(pair *pair)
+{
+    rung_kernel_destroy(pair->simt);
+    rung_kernel_destroy(pair->cuda);
+}
+
+static int64_t evaluate(const pair *pair, const lab_explanation *explanation, rung_type in, const char *expression,
+                        int64_t otherwise)
+{
+    int64_t value;
+    rung_status status = rung_kernel_evaluate(pair->simt, explanation->parameters, in, expression, &value);
+    return status == RUNG_OK && value > 0 ? value : otherwise;
+}
+
+/* ---- The compiler ------------------------------------------------------------------------- */
+
+static rung_problem problem_of(const lab_question *question)
+{
+    rung_type in = lab_product_in(question->dtype.product), out = lab_product_out(question->dtype.product);
+    rung_problem problem = rung_problem_of(rung_matrix_of(in, question->m, question->k, NULL),
+                                           rung_matrix_of(in, question->k, question->n, NULL),
+                                           rung_matrix_of(out, question->m, question->n, NULL));
+    problem.compute = question->dtype.compute;
+    return problem;
+}
+
+static void take_apart(const rung_code *code, lab_explanation *explanation)
+{
+    explanation->is_taken_apart = lab_code_take_apart(code->image, code->image_bytes, &explanation->code,
+                                                      explanation->why_whole, LAB_WHY);
+    const lab_mix *loop = &explanation->code.loop;
+    if (explanation->is_taken_apart && explanation->code.has_loop && loop->instructions > 0)
+        explanation->math_share = (double)loop->math / (double)loop->instructions;
+}
+
+/* False if the question makes no sense. */
+static bool compile(const lab_question *question, const pair *pair, lab_explanation *explanation, char *why,
+                    size_t capacity)
+{
+    rung_problem problem = problem_of(question);
+    rung_code *code;
+    if (!pair->cuda) {
+        snprintf(explanation->why_uncompiled, LAB_WHY, "this library was built without CUDA");
+        return true;
+    }
+    rung_status status = rung_kernel_compile(pair->cuda, &problem, question->parameters, question->machine.arch, &code);
+    if (status == RUNG_NO_DEVICE) {
+        snprintf(explanation->why_uncompiled, LAB_WHY, "%s", rung_error_text());
+        return true;
+    }
+    if (status != RUNG_OK) {
+        snprintf(why, capacity, "%s", rung_error_text());
+        return false;
+    }
+    explanation->is_compiled = true;
+    explanation->threads = code->threads;
+    explanation->registers = code->registers;
+    explanation->shared_bytes = code->shared_bytes;
+    explanation->spill_bytes = code->spill_bytes;
+    snprintf(explanation->parameters, sizeof explanation->parameters, "%s", code->parameters);
+    snprintf(explanation->path, sizeof explanation->path, "%s", code->path);
+    take_apart(code, explanation);
+    rung_code_destroy(code);
+    return true;
+}
+
+/* ---- The microscope ------------------------------------------------------------------------ */
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One block of the problem, as far along k as is asked. */
+static lab_look look_of(const lab_question *question, const lab_explanation *explanation, int64_t k)
+{
+    return (lab_look){.kernel = question->kernel,
+                      .parameters = explanation->parameters[0] ? explanation->parameters : question->parameters,
+                      .product = question->dtype.product, .compute = question->dtype.compute,
+                      .m = smaller(question->m, explanation->bm), .n = smaller(question->n, explanation->bn),
+                      .k = k, .a_stride = question->k, .b_stride = question->n, .c_stride = question->n};
+}
+
+static lab_block_counts count_block(const lab_sight *sight)
+{
+    lab_sight_line loads = lab_sight_sum(sight, 0, LAB_GLOBAL_LOAD, NULL), stores = lab_sight_sum(sight, 0, LAB_GLOBAL_STORE, NULL);
+    lab_sight_line shared = lab_sight_sum(sight, 0, LAB_SHARED_LOAD, NULL), put = lab_sight_sum(sight, 0, LAB_SHARED_STORE, NULL);
+    double blocks = sight->totals.blocks > 0 ? (double)sight->totals.blocks : 1;
+    lab_block_counts counts = {
+        .macs = (double)(sight->totals.multiply_adds + sight->totals.engine_products) / blocks,
+        .barriers = (double)sight->totals.barriers / blocks,
+        .waits = (double)sight->totals.waits / blocks,
+        .global_requests = (double)(loads.requests + stores.requests) / blocks,
+        .sectors = (double)(loads.sectors + stores.sectors) / blocks,
+        .sectors_ideal = (double)(loads.sectors_ideal + stores.sectors_ideal) / blocks,
+        .lines = (double)(loads.lines + stores.lines) / blocks,
+        .shared_loads = (double)shared.requests / blocks,
+        .shared_stores = (double)put.requests / blocks,
+        .wavefronts = (double)(shared.wavefronts + put.wavefronts) / blocks,
+        .wavefronts_ideal = (double)(shared.wavefronts_ideal + put.wavefronts_ideal) / blocks,
+        .load_wavefronts = (double)shared.wavefronts / blocks,
+        .load_bytes = (double)shared.distinct_bytes / blocks,
+    };
+    for (int64_t i = 0; i < sight->buffer_count; i++)
+        counts.distinct_sectors += (double)(sight->buffers[i].block_sectors_read +
+                                            sight->buffers[i].block_sectors_written) / blocks;
+    return counts;
+}
+
+/* What a block comes to at k, from what it came to at two smaller ones. All fields are doubles. */
+static lab_block_counts extend(const lab_block_counts *near, const lab_block_counts *far, double steps)
+{
+    enum { FIELDS = sizeof(lab_block_counts) / sizeof(double) };
+    double a[FIELDS], b[FIELDS];
+    lab_block_counts all;
+    memcpy(a, near, sizeof a);
+    memcpy(b, far, sizeof b);
+    for (int i = 0; i < FIELDS; i++)
+        a[i] += (b[i] - a[i]) * steps;
+    memcpy(&all, a, sizeof all);
+    return all;
+}
+
+/* Whole steps along k, and whole sectors of A's rows: enough to be past the beginning. */
+static void look_twice(const lab_question *question, const pair *pair, lab_explanation *explanation)
+{
+    rung_type in = lab_product_in(question->dtype.product);
+    int64_t step = evaluate(pair, explanation, in, "BK", 8), stages = evaluate(pair, explanation, in, "STAGES", 1);
+    int64_t sector = 32 / rung_type_size(in);
+    step = (step + sector - 1) / sector * sector;
+    int64_t first = smaller((stages + 1) * step, question->k), second = smaller(first + 2 * step, question->k);
+    lab_look look = look_of(question, explanation, first);
+    lab_sight sight;
+    lab_block_counts near, far;
+    if (!lab_microscope_look(&look, &sight, explanation->why_unseen, LAB_WHY))
+        return;
+    near = count_block(&sight);
+    lab_sight_free(&sight);
+    look.k = second;
+    if (!lab_microscope_look(&look, &explanation->sight, explanation->why_unseen, LAB_WHY))
+        return;
+    far = count_block(&explanation->sight);
+    double steps = second > first ? (double)(question->k - first) / (double)(second - first) : 0;
+    explanation->block = extend(&near, &far, steps);
+    explanation->is_seen = true;
+    if (!explanation->parameters[0])
+        snprintf(explanation->parameters, sizeof explanation->parameters, "%s", explanation->sight.parameters);
+}
+
+/* ---- The model ------------------------------------------------------------------------------ */
+
+static double lanes_of(const lab_question *question, const rung_kernel_info *info)
+{
+    const lab_machine *machine = &question->machine;
+    rung_type in = lab_product_in(question->dtype.product);
+    if (info->engine != RUNG_NO_ENGINE)
+        return in == RUNG_I8 ? machine->engine_i8 : in == RUNG_F32 ? machine->engine_tf32 : machine->engine16;
+    switch (rung_product_sum(question->dtype.product)) {
+    case RUNG_F64: return machine->fp64;
+    case RUNG_I32: return machine->int32;
+    default: return machine->fp32;
+    }
+}
+
+/* What the compiler made of loads from shared memory: how many a warp issues, and in how many
+ * wavefronts. What it widened is taken to be without conflicts. */
+static void compiled_loads(const lab_explanation *explanation, double *requests, double *wavefronts)
+{
+    const lab_block_counts *block = &explanation->block;
+    const lab_mix *loop = &explanation->code.loop;
+    *requests = block->shared_loads;
+    *wavefronts = block->load_wavefronts;
+    if (!explanation->is_taken_apart || !explanation->code.has_loop || loop->is_integer || loop->multiply_adds == 0)
+        return;
+    double loads = (double)(lab_mix_moves(loop, LAB_MOVE_SHARED_LOAD) + lab_mix_moves(loop, LAB_MOVE_MATRIX_LOAD));
+    *requests = loads / (double)loop->multiply_adds * block->macs;
+    if (*requests < 0.95 * block->shared_loads)
+        *wavefronts = fmax(*requests, block->load_bytes / 128);
+}
+
+/* Instructions that warps issue for a block: those of the loop, or, where that is not known,
+ * what is known to be needed. */
+static double instructions_of(const lab_explanation *explanation)
+{
+    const lab_block_counts *block = &explanation->block;
+    const lab_mix *loop = &explanation->code.loop;
+    if (explanation->math_share > 0 && loop->multiply_adds > 0)
+        return (double)loop->instructions / (double)loop->multiply_adds * block->macs;
+    return block->macs / 32 + block->global_requests + block->shared_loads + block->shared_stores;
+}
+
+/* How often a block's warps wait for loads. Without barriers each warp waits once a turn of
+ * the loop, which the compiler unrolls. */
+static double waits_of(const lab_explanation *explanation, double warps)
+{
+    const lab_block_counts *block = &explanation->block;
+    const lab_mix *loop = &explanation->code.loop;
+    if (block->barriers > 0)
+        return block->waits;
+    double turn = explanation->math_share > 0 ? (double)loop->multiply_adds : 32;
+    return block->macs / warps / turn;
+}
+
+static double dram_bytes_of(const lab_question *question, const pair *pair, const lab_explanation *explanation,
+                            double held)
+{
+    rung_type in = lab_product_in(question->dtype.product), out = lab_product_out(question->dtype.product);
+    lab_panels panels = {.m = (double)question->m, .n = (double)question->n, .k = (double)question->k,
+                         .bm = (double)explanation->bm, .bn = (double)explanation->bn,
+                         .in_bytes = (double)rung_type_size(in), .out_bytes = (double)rung_type_size(out),
+                         .wave = question->machine.units * held,
+                         .rows_in_order = (double)evaluate(pair, explanation, in, "GROUP", 1)};
+    return lab_dram_bytes(&question->machine, &panels);
+}
+
+static void predict(const lab_question *question, const pair *pair, lab_explanation *explanation)
+{
+    const lab_block_counts *block = &explanation->block;
+    double wavefronts, warps = ceil((double)explanation->threads / 32);
+    double blocks = ceil((double)question->m / (double)explanation->bm) * ceil((double)question->n / (double)explanation->bn);
+    compiled_loads(explanation, &explanation->shared_loads_compiled, &wavefronts);
+    explanation->load = (lab_load){
+        .blocks = blocks, .held = (double)explanation->occupancy.blocks, .warps = warps,
+        .flops = 2.0 * (double)question->m * (double)question->n * (double)question->k,
+        .macs = block->macs, .lanes = lanes_of(question, rung_kernel_describe(pair->simt)),
+        .instructions = instructions_of(explanation),
+        .requests = block->global_requests + block->shared_stores + explanation->shared_loads_compiled,
+        .wavefronts = block->wavefronts - block->load_wavefronts + wavefronts,
+        .lines = block->lines, .sectors = block->sectors, .distinct_sectors = block->distinct_sectors,
+        .barriers = block->barriers, .waits = waits_of(explanation, warps), .chain = (double)question->k,
+        .dram_bytes = dram_bytes_of(question, pair, explanation, (double)explanation->occupancy.blocks),
+    };
+    explanation->prediction = lab_predict(&question->machine, &explanation->load);
+}
+
+/* ---- All of it -------------------------------------------------------------------------------- */
+
+/* What was not compiled holds as many blocks as its threads allow. */
+static void hold(const lab_question *question, const pair *pair, lab_explanation *explanation)
+{
+    const lab_limits *limits = lab_limits_of(question->machine.arch);
+    if (!explanation->is_compiled && explanation->is_seen && explanation->sight.totals.blocks > 0)
+        explanation->threads = explanation->sight.totals.threads / explanation->sight.totals.blocks;
+    if (limits)
+        explanation->occupancy = lab_occupancy_of(limits, explanation->threads,
+                                                  explanation->is_compiled ? explanation->registers : 1,
+                                                  explanation->shared_bytes);
+    (void)pair;
+}
+
+static void begin(const lab_question *question, const pair *pair, lab_explanation *explanation)
+{
+    const rung_kernel_info *info = rung_kernel_describe(pair->simt);
+    const char *slash = strrchr(info->file, '/');
+    memset(explanation, 0, sizeof *explanation);
+    snprintf(explanation->kernel, sizeof explanation->kernel, "%s", info->name);
+    snprintf(explanation->file, sizeof explanation->file, "%s", slash ? slash + 1 : info->file);
+    explanation->dtype = question->dtype.name;
+    explanation->m = question->m, explanation->n = question->n, explanation->k = question->k;
+    explanation->machine = question->machine;
+}
+
+static void explain_pair(const lab_question *question, const pair *pair, lab_explanation *explanation)
+{
+    rung_type in = lab_product_in(question->dtype.product);
+    explanation->bm = evaluate(pair, explanation, in, "BM", 16);
+    explanation->bn = evaluate(pair, explanation, in, "BN", 16);
+    look_twice(question, pair, explanation);
+    hold(question, pair, explanation);
+    if (explanation->is_seen && explanation->threads > 0)
+        predict(question, pair, explanation);
+    lab_find_mistakes(explanation, rung_kernel_describe(pair->simt)->source);
+}
+
+bool lab_explain(const lab_question *question, lab_explanation *explanation, char *why, size_t capacity)
+{
+    pair pair;
+    memset(explanation, 0, sizeof *explanation);
+    if (!open_pair(question->kernel, &pair, why, capacity))
+        return false;
+    begin(question, &pair, explanation);
+    bool good = lab_takes(pair.simt, &question->dtype);
+    if (!good)
+        snprintf(why, capacity, "%s does not take %s", explanation->kernel, question->dtype.name);
+    good = good && compile(question, &pair, explanation, why, capacity);
+    if (good)
+        explain_pair(question, &pair, explanation);
+    close_pair(&pair);
+    return good;
+}
+
+void lab_explanation_free(lab_explanation *explanation)
+{
+    lab_sight_free(&explanation->sight);
+}
+
+static double ratio(double over, double under)
+{
+    return under > 0 ? over / under : 0;
+}
+
+double lab_sectors_per_request(const lab_explanation *explanation)
+{
+    return ratio(explanation->block.sectors, explanation->block.global_requests);
+}
+
+double lab_sectors_ideal(const lab_explanation *explanation)
+{
+    return ratio(explanation->block.sectors_ideal, explanation->block.global_requests);
+}
+
+double lab_wavefronts_per_request(const lab_explanation *explanation)
+{
+    const lab_block_counts *block = &explanation->block;
+    return ratio(block->wavefronts, block->shared_loads + block->shared_stores);
+}
+
+double lab_wavefronts_ideal(const lab_explanation *explanation)
+{
+    const lab_block_counts *block = &explanation->block;
+    return ratio(block->wavefronts_ideal, block->shared_loads + block->shared_stores);
+}
