@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung_kernel_compile, and taking apart what it makes: with NVRTC 12.9 and nvdisasm from
+/* compile.c - rung_kernel_compile, and taking apart what it makes: with NVRTC 12.9 and nvdisasm from
  * tools/install-test-tools, and no GPU. The loader is wrapped, so that no other compiler of
  * this machine is found, and none at all where that is the question. */
 #include "code.h"
@@ -200,10 +200,15 @@ static void tells_where_it_spills(void **state)
     assert_int_equal(rung_kernel_compile(kernel, &problem, NULL, "sm_86", &code), RUNG_OK);
     rung_kernel_destroy(kernel);
     assert_int_equal(code->registers, 64);
-    assert_true(code->spill_bytes > 0);
+    int64_t code_bytes = code->spill_bytes;
+    assert_true(code_bytes > 0);
     lab_code parts = take_apart(code);
     rung_code_destroy(code);
     assert_true(lab_mix_moves(&parts.loop, LAB_LOCAL_LOAD) > 0);
+    int64_t bytes = 0; /* what the compiler reports is what is there to be seen */
+    for (int i = 0; i < LAB_WIDTHS; i++)
+        bytes += (parts.whole.moves[LAB_LOCAL_LOAD][i] + parts.whole.moves[LAB_LOCAL_STORE][i]) << i;
+    assert_int_equal(bytes, code_bytes);
     const lab_spill *most = &parts.spills[0];
     for (int i = 0; i < parts.spill_count && i < LAB_SPILLS_MAX; i++) {
         assert_string_equal(parts.spills[i].file, "spill.cu");
