@@ -34,7 +34,7 @@ typedef enum lab_move {
     LAB_MOVE_COUNT
 } lab_move;
 
-enum { LAB_WIDTHS = 6, LAB_OPERATION = 32, LAB_SPILLS_MAX = 16 };
+enum { LAB_WIDTHS = 6, LAB_OPERATION = 32, LAB_SPILLS_MAX = 32 };
 
 typedef struct lab_mix {
     int64_t instructions;

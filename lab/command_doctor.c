@@ -3,6 +3,7 @@
  *
  * Each device multiplies once, and the result is judged exactly. It takes seconds; what a
  * driver compiles at its first use is most of that. */
+#include "code.h"
 #include "exact.h"
 #include "json.h"
 #include "options.h"
@@ -63,6 +64,17 @@ static void multiply_on(const char *device, finding *finding)
     rung_context_destroy(context);
 }
 
+/* What the lab itself uses, behind the library's parts. */
+static void look_for_disassembler(checkup *checkup)
+{
+    if (checkup->part_count == PARTS_MAX)
+        return;
+    rung_part *part = &checkup->parts[checkup->part_count++];
+    *part = (rung_part){.backend = "lab", .name = "nvdisasm", .purpose = "what a kernel's loop is made of"};
+    snprintf(part->install, sizeof part->install, "%s", lab_code_install);
+    lab_code_find_disassembler(part->found, sizeof part->found);
+}
+
 static bool look(checkup *checkup)
 {
     rung_device_info infos[DEVICES_MAX];
@@ -73,6 +85,7 @@ static bool look(checkup *checkup)
         checkup->count = DEVICES_MAX;
     if (checkup->part_count > PARTS_MAX)
         checkup->part_count = PARTS_MAX;
+    look_for_disassembler(checkup);
     for (int64_t i = 0; i < checkup->count; i++) {
         checkup->findings[i].info = infos[i];
         if (!*infos[i].missing)

@@ -9,10 +9,10 @@
 enum { WARP = 32 };
 
 static const lab_limits all_limits[] = {
-#define LIMITS(number, warps_, blocks_, parts_, shared_, shared_block_, shared_step_, shared_system_)            \
-    {.architecture = "sm_" #number, .warps = warps_, .blocks = blocks_, .threads_block = 1024,                   \
-     .registers = 65536, .registers_block = 65536, .registers_thread = 255, .register_step = 256,                \
-     .parts = parts_, .shared = shared_ * 1024, .shared_block = shared_block_ * 1024,                            \
+#define LIMITS(number, warps_, blocks_, parts_, shared_, shared_block_, shared_step_, shared_system_) \
+    {.architecture = "sm_" #number, .warps = warps_, .blocks = blocks_, .threads_block = 1024,        \
+     .registers = 65536, .registers_block = 65536, .registers_thread = 255, .register_step = 256,     \
+     .parts = parts_, .shared = shared_ * 1024, .shared_block = shared_block_ * 1024,                 \
      .shared_step = shared_step_, .shared_system = shared_system_},
 #include "limits.def"
 #undef LIMITS
@@ -130,6 +130,7 @@ lab_waves lab_waves_of(const lab_occupancy *occupancy, int64_t units, int64_t bl
     waves.full = blocks_total / waves.blocks;
     int64_t rest = blocks_total % waves.blocks;
     waves.tail = (double)rest / (double)waves.blocks;
-    waves.efficiency = blocks_total == 0 ? 0 : ((double)waves.full + waves.tail) / (double)(waves.full + (rest > 0));
+    if (blocks_total > 0)
+        waves.efficiency = ((double)waves.full + waves.tail) / (double)(waves.full + (rest > 0));
     return waves;
 }

@@ -17,7 +17,8 @@ static rung_status read_architecture(const char *name, int *architecture)
     *architecture = strncmp(name, "sm_", 3) == 0 ? atoi(name + 3) : 0;
     snprintf(again, sizeof again, "sm_%d", *architecture);
     if (*architecture < 10 || strcmp(again, name) != 0)
-        return rungi_fail(RUNG_INVALID, "\"%s\" is no architecture; they are written sm_75, sm_86, sm_120", name);
+        return rungi_fail(RUNG_INVALID, "\"%s\" is no architecture; they are written sm_75, sm_86, sm_120",
+                          name);
     return RUNG_OK;
 }
 
@@ -28,10 +29,10 @@ static rung_status find_compiler(int architecture, rungi_nvrtc *nvrtc)
                           "nvidia-cuda-nvrtc-cu12); neither a GPU nor a driver is needed");
     if (rungi_nvrtc_architecture(nvrtc, architecture) == architecture)
         return RUNG_OK;
+    const char *advice = architecture < 75 ? "NVRTC 12 does from sm_50 on (pip install nvidia-cuda-nvrtc-cu12)"
+                                           : "see NVIDIA's list of compute capabilities, or install a later one";
     return rungi_fail(RUNG_UNSUPPORTED, "NVRTC %d.%d does not compile for sm_%d; %s", nvrtc->major, nvrtc->minor,
-                      architecture, architecture < 75 ? "NVRTC 12 does from sm_50 on (pip install "
-                      "nvidia-cuda-nvrtc-cu12)" : "see NVIDIA's list of compute capabilities, or install a "
-                      "later one");
+                      architecture, advice);
 }
 
 /* Makes the code and fills in what the compiler says of it. */

@@ -288,7 +288,10 @@ void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capaci
                         : path->a_along_l && path->b_along_l                 ? "_along_l"
                         : path->a_along_l                                    ? "_turned"
                                                                              : "_along_k";
-    const char *base = !path->has_paths ? "-" : !path->wide ? "general" : path->guarded ? "wide_guarded" : "wide";
+    const char *base = !path->has_paths ? "-"
+                       : !path->wide    ? "general"
+                       : path->guarded  ? "wide_guarded"
+                                        : "wide";
     snprintf(text, capacity, "%s%s%s%s%s", base, stand, path->partly ? "_partly" : "",
              has_epilogue ? "_epilogue" : "", path->split ? "_split" : "");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading disassemblies: what each instruction counts as, which loop is the hottest, whose line
+/* code.c - reading disassemblies: what each instruction counts as, which loop is the hottest, whose line
  * a spill is. tests/build/hot_loop.sh has the shapes of loops. */
 #include "code.h"
 
@@ -141,6 +141,23 @@ static void finds_integer_loops(void **state)
     assert_int_equal(code.loop.instructions, 2);
 }
 
+/* Of two functions the one that multiplies for certain, whichever is first. */
+static void chooses_among_functions(void **state)
+{
+    (void)state;
+    static const char sure[] = ".section .text.sure\n.L_x_0:\nFFMA R0, R4, R5, R0\n@P0 BRA `(.L_x_0)\nEXIT\n";
+    static const char maybe[] = ".section .text.maybe\n.L_x_1:\nLDS R4, [R8]\nIMAD R0, R4, R5, R0\n"
+                                "IMAD R0, R4, R5, R0\n@P0 BRA `(.L_x_1)\nEXIT\n";
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "%s%s", i ? sure : maybe, i ? maybe : sure);
+        lab_code code = read(text);
+        assert_string_equal(code.loop.operation, "FFMA");
+        assert_int_equal(code.loop.instructions, 2);
+        assert_int_equal(code.whole.instructions, 3);
+    }
+}
+
 /* Of an instruction that was inlined the outermost line counts, wherever it spills. */
 static void tells_whose_line_spills(void **state)
 {
@@ -246,7 +263,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_every_kind),       cmocka_unit_test(knows_shapes),
-        cmocka_unit_test(finds_integer_loops),     cmocka_unit_test(tells_whose_line_spills),
+        cmocka_unit_test(finds_integer_loops),     cmocka_unit_test(chooses_among_functions),
+        cmocka_unit_test(tells_whose_line_spills),
         cmocka_unit_test(drops_no_spill_past_the_last), cmocka_unit_test(refuses_what_is_no_code),
         cmocka_unit_test(runs_the_disassembler),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Occupancy against cases worked out by hand from NVIDIA's rules, and against NVIDIA's own
+/* occupancy.c - occupancy against cases worked out by hand from NVIDIA's rules, and against NVIDIA's own
  * cuda_occupancy.h where that is installed. */
 #include "occupancy.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill.cu - a kernel that cannot keep its sums in registers: 256 of them in each of 1,024
+/* spill.cu - a kernel that cannot keep its sums in registers: 81 of them in each of 1,024
  * threads, which have 64 registers. For tests of who tells so, and of which line. */
 #include "dialect.h"
 
 #ifndef SIDE
-#define SIDE 16 // 2 16
+#define SIDE 9 // 2 9
 #endif
 
 #define BM (32 * SIDE)
