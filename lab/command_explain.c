@@ -371,7 +371,8 @@ static void print_seen(const lab_explanation *answer)
 static void print_loop(const lab_explanation *answer)
 {
     const lab_mix *loop = &answer->code.loop;
-    printf("  hottest loop: %lld instructions, %lld %s (%.1f %%); ", (long long)loop->instructions, (long long)loop->math,
+    bool other = strcmp(answer->code_arch, answer->machine.arch) != 0;
+    printf("  hottest loop%s%s: %lld instructions, %lld %s (%.1f %%); ", other ? ", as for " : "", other ? answer->code_arch : "", (long long)loop->instructions, (long long)loop->math,
            loop->operation, 100 * answer->math_share);
     const char *comma = "";
     for (int move = 0; move < LAB_MOVE_COUNT; move++) {

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "oracle.h"
@@ -51,10 +52,25 @@ static rung_problem problem_of(const lab_question *question)
     return problem;
 }
 
-static void take_apart(const rung_code *code, lab_explanation *explanation)
+/* Disassemblers drop old architectures. The loop of the oldest that they all read then stands in:
+ * what is widened and unrolled is decided before an architecture's own part of the compiler. */
+static const char readable[] = "sm_75";
+
+static void take_apart(const lab_question *question, const pair *pair, const rung_code *code, lab_explanation *explanation)
 {
+    rung_problem problem = problem_of(question);
+    rung_code *other = NULL;
+    snprintf(explanation->code_arch, sizeof explanation->code_arch, "%s", question->machine.arch);
     explanation->is_taken_apart = lab_code_take_apart(code->image, code->image_bytes, &explanation->code,
                                                       explanation->why_whole, LAB_WHY);
+    if (!explanation->is_taken_apart && atoi(question->machine.arch + 3) < atoi(readable + 3) &&
+        rung_kernel_compile(pair->cuda, &problem, code->parameters, readable, &other) == RUNG_OK) {
+        snprintf(explanation->code_arch, sizeof explanation->code_arch, "%s", readable);
+        explanation->is_taken_apart = lab_code_take_apart(other->image, other->image_bytes, &explanation->code,
+                                                          explanation->why_whole, LAB_WHY);
+        explanation->code.spill_count = 0; /* they are that architecture's */
+    }
+    rung_code_destroy(other);
     const lab_mix *loop = &explanation->code.loop;
     if (explanation->is_taken_apart && explanation->code.has_loop && loop->instructions > 0)
         explanation->math_share = (double)loop->math / (double)loop->instructions;
@@ -86,7 +102,7 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
     explanation->spill_bytes = code->spill_bytes;
     snprintf(explanation->parameters, sizeof explanation->parameters, "%s", code->parameters);
     snprintf(explanation->path, sizeof explanation->path, "%s", code->path);
-    take_apart(code, explanation);
+    take_apart(question, pair, code, explanation);
     rung_code_destroy(code);
     return true;
 }

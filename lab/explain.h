@@ -53,6 +53,7 @@ typedef struct lab_explanation {
     int64_t          threads, registers, shared_bytes, spill_bytes;
     char             path[64];
     lab_code         code;
+    char             code_arch[16]; /* the architecture that `code` is for: see explain.c */
     lab_occupancy    occupancy;
     lab_load         load;
     lab_prediction   prediction;

@@ -43,6 +43,7 @@ static void count_clocks(const lab_machine *machine, const lab_load *load, lab_p
     clocks[LAB_AT_MATH] = load->macs / load->lanes;
     clocks[LAB_AT_ISSUE] = load->instructions / machine->issue;
     clocks[LAB_AT_LSU] = load->requests * 32 / machine->lsu;
+    /* One array serves both, a wavefront or a line at a time. */
     clocks[LAB_AT_SHARED] = load->wavefronts * 128 / machine->shared +
                             fmax(load->lines, load->sectors * 32 / machine->l1);
     clocks[LAB_AT_L2] = fetched * 32 / machine->l2;

@@ -3,7 +3,7 @@
  * stops it there.
  *
  * A multiprocessor is a set of stations: the lanes that multiply, the slots that issue, the
- * load/store units, the path to shared memory and L1, the path from L2. Each block brings
+ * load/store units, what shared memory and L1 deliver, the path from L2. Each block brings
  * each station an amount of work, in clocks; blocks that are held at once overlap, so the
  * busiest station is the floor:
  *

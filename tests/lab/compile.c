@@ -160,14 +160,14 @@ static void finds_the_loops(void **state)
     assert_true(parts.has_loop); /* as the compiler unrolls it, by four */
     assert_string_equal(parts.loop.operation, "FFMA");
     assert_int_equal(parts.loop.multiply_adds, 4 * 32);
-    assert_int_equal(lab_mix_moves(&parts.loop, LAB_GLOBAL_LOAD), 8);
+    assert_int_equal(lab_mix_moves(&parts.loop, LAB_MOVE_GLOBAL_LOAD), 8);
     assert_int_equal(parts.spill_count, 0);
 
     code = compile("07_tile2d", square(RUNG_F32, RUNG_F32, 1024), "sm_86");
     parts = take_apart(code);
     rung_code_destroy(code);
     assert_int_equal(parts.loop.multiply_adds, 8 * 8 * 8 * 32); /* TM x TN x BK a thread */
-    assert_int_equal(parts.loop.moves[LAB_SHARED_LOAD][4], 32);
+    assert_int_equal(parts.loop.moves[LAB_MOVE_SHARED_LOAD][4], 32);
     assert_int_equal(parts.loop.barriers, 2);
 
     code = compile("07_tile2d", square(RUNG_I32, RUNG_I32, 1024), "sm_86");
@@ -204,10 +204,10 @@ static void tells_where_it_spills(void **state)
     assert_true(code_bytes > 0);
     lab_code parts = take_apart(code);
     rung_code_destroy(code);
-    assert_true(lab_mix_moves(&parts.loop, LAB_LOCAL_LOAD) > 0);
+    assert_true(lab_mix_moves(&parts.loop, LAB_MOVE_LOCAL_LOAD) > 0);
     int64_t bytes = 0; /* what the compiler reports is what is there to be seen */
     for (int i = 0; i < LAB_WIDTHS; i++)
-        bytes += (parts.whole.moves[LAB_LOCAL_LOAD][i] + parts.whole.moves[LAB_LOCAL_STORE][i]) << i;
+        bytes += (parts.whole.moves[LAB_MOVE_LOCAL_LOAD][i] + parts.whole.moves[LAB_MOVE_LOCAL_STORE][i]) << i;
     assert_int_equal(bytes, code_bytes);
     const lab_spill *most = &parts.spills[0];
     for (int i = 0; i < parts.spill_count && i < LAB_SPILLS_MAX; i++) {

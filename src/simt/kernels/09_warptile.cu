@@ -10,8 +10,9 @@
  * Watch    rung bench --kernels 08,09
  *
  * The 32 threads of a warp stand in a grid of WM/TM x WN/TN. A's rows are four
- * elements longer than its tile: the transposing stores then fall into different
- * banks, and 16-byte loads stay aligned.
+ * elements longer than its tile, and 16-byte loads stay aligned; the transposing
+ * stores then fall into different banks, as long as a warp brings two pieces of a
+ * row, 8 of k, and not four: so a tile of A is brought in parts.
  */
 #include "dialect.h"
 #include "finish.h"
@@ -59,6 +60,7 @@
 #define THREADS (BM / WM * (BN / WN) * 32)
 #define LDA (BM + 4)
 #define LDB BN
+#define A_PART (BK % 8 == 0 && BM * 8 % (4 * THREADS) == 0 ? 8 : BK)
 
 #if THREADS > 1024
 #error "32 threads a warp must fit a block of 1024"
@@ -100,7 +102,9 @@ rung_09_warptile(index_t m, index_t n, index_t k,
         sum[i] = 0;
 
     for (index_t k0 = 0; k0 < share; k0 += BK) {
-        bring(a_tile, LDA, BM, BK, THREADS, a, a_share, row0, k0, m, share, A_ALONG_L);
+#pragma unroll
+        for (uint part = 0; part < BK; part += A_PART)
+            bring(&a_tile[part * LDA], LDA, BM, A_PART, THREADS, a, a_share, row0, k0 + part, m, share, A_ALONG_L);
         bring(b_tile, LDB, BN, BK, THREADS, b, flipped(b_share), col0, k0, n, share, B_ALONG_L);
         __syncthreads();
 
