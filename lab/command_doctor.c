@@ -6,6 +6,7 @@
 #include "code.h"
 #include "exact.h"
 #include "json.h"
+#include "microscope.h"
 #include "options.h"
 #include "rung/rung.h"
 
@@ -64,15 +65,31 @@ static void multiply_on(const char *device, finding *finding)
     rung_context_destroy(context);
 }
 
-/* What the lab itself uses, behind the library's parts. */
-static void look_for_disassembler(checkup *checkup)
+static void add_part(checkup *checkup, const char *name, const char *found, const char *purpose, const char *install)
 {
     if (checkup->part_count == PARTS_MAX)
         return;
     rung_part *part = &checkup->parts[checkup->part_count++];
-    *part = (rung_part){.backend = "lab", .name = "nvdisasm", .purpose = "what a kernel's loop is made of"};
-    snprintf(part->install, sizeof part->install, "%s", lab_code_install);
-    lab_code_find_disassembler(part->found, sizeof part->found);
+    snprintf(part->backend, sizeof part->backend, "lab");
+    snprintf(part->name, sizeof part->name, "%s", name);
+    snprintf(part->found, sizeof part->found, "%s", found);
+    snprintf(part->purpose, sizeof part->purpose, "%s", purpose);
+    snprintf(part->install, sizeof part->install, "%s", install);
+}
+
+/* What the command itself uses, and no device. */
+static void add_own_parts(checkup *checkup)
+{
+    lab_microscope_parts found;
+    lab_microscope_find(&found);
+    add_part(checkup, "Oclgrind", found.oclgrind, "a simulator for the microscope",
+             "Oclgrind 21.10 (Debian: oclgrind), or RUNG_OCLGRIND");
+    add_part(checkup, "microscope", found.plugin, "what warps ask of memory, line by line",
+             "build where liboclgrind-dev and llvm-14-dev are, or RUNG_MICROSCOPE");
+    char disassembler[512];
+    if (!lab_code_find_disassembler(disassembler, sizeof disassembler))
+        *disassembler = '\0';
+    add_part(checkup, "nvdisasm", disassembler, "what a kernel's loop is made of", lab_code_install);
 }
 
 static bool look(checkup *checkup)
@@ -85,7 +102,7 @@ static bool look(checkup *checkup)
         checkup->count = DEVICES_MAX;
     if (checkup->part_count > PARTS_MAX)
         checkup->part_count = PARTS_MAX;
-    look_for_disassembler(checkup);
+    add_own_parts(checkup);
     for (int64_t i = 0; i < checkup->count; i++) {
         checkup->findings[i].info = infos[i];
         if (!*infos[i].missing)

@@ -359,7 +359,8 @@ bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size
         snprintf(why, capacity, "no folder can be made in TMPDIR, or in /tmp: %s", strerror(errno));
         return false;
     }
-    bool good = run_child(look, &parts, &place, why, capacity) && is_log_empty(&place, look->kernel, why, capacity);
+    bool good = run_child(look, &parts, &place, why, capacity);
+    good = is_log_empty(&place, look->kernel, why, capacity) && good; /* the log tells more */
     if (good && !read_sight(place.output, sight)) {
         snprintf(why, capacity, "what the microscope wrote cannot be read: is %s of another version?", parts.plugin);
         good = false;

@@ -403,8 +403,12 @@ const Site &Microscope::site_of(const llvm::Instruction *instruction)
     site.products = is_engine ? site.products : 0;
     auto put = puts.find(site.line);
     site.parts = put != puts.end() && llvm::isa<llvm::StoreInst>(instruction) ? put->second : 1;
-    for (auto *loop = site.function->loops.getLoopFor(block); loop; loop = loop->getParentLoop())
-        site.headers.push_back(loop->getHeader());
+    for (auto *loop = site.function->loops.getLoopFor(block); loop; loop = loop->getParentLoop()) {
+        Site head = {};
+        locate(loop->getHeader()->getTerminator(), head);
+        if (!site.call || head.call != site.call) /* a word's own loops are no turns of the kernel's */
+            site.headers.push_back(loop->getHeader());
+    }
     return sites[instruction] = std::move(site);
 }
 

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Planted mistakes are named by `rung explain`, each with the line it is in, and the same kernels
+# without them are not accused. Needs Oclgrind, the microscope, and for the last two NVRTC and
+# nvdisasm from tools/install-test-tools; 77 where they are missing.
+set -u
+here=$RUNG_SOURCE/tests
+export VIRTUAL_ENV=$RUNG_TEST_TOOLS/python
+RUNG_NVDISASM=$(ls -d "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm 2> /dev/null | head -n 1)
+export RUNG_NVDISASM
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+wrong=0
+
+# The number of the line of a file that has this text.
+line_of() { grep -n -F -- "$2" "$1" | head -n 1 | cut -d: -f1; }
+
+explain() {
+    "$RUNG" explain "$@" --quiet --arch sm_86 > "$log" 2>&1
+    local code=$?
+    [ $code -eq 77 ] && { cat "$log"; exit 77; }
+    [ $code -eq 0 ] || { echo "rung explain $* exits with $code"; cat "$log"; wrong=1; }
+    ! grep -q "^Not compiled\|its loop: no" "$log" || { cat "$log"; exit 77; }
+}
+
+# names FILE WORDS LINE: a finding that begins so, there.
+names() {
+    grep -q "^  $1:$3: $2" "$log" && return
+    echo "no \"$2\" at $1:$3 in:"
+    cat "$log"
+    wrong=1
+}
+
+blames_not() {
+    grep -q ": $1" "$log" || return
+    echo "\"$1\" where there is none, in:"
+    cat "$log"
+    wrong=1
+}
+
+file=$here/microscope/uncoalesced.cu
+explain "$file" --m 1024
+names uncoalesced.cu "uncoalesced load of a" "$(line_of "$file" "the load")"
+explain 02 --m 1024
+blames_not uncoalesced
+
+file=$here/microscope/column.cu
+explain "$file" --m 1024
+names column.cu "bank conflict: a load of tile takes 32.0 wavefronts" "$(line_of "$file" "down a column")"
+explain "$file" --m 1024 --params PAD=1
+blames_not "bank conflict"
+
+file=$here/microscope/half_empty.cu
+explain "$file" --m 1024 --n 960
+names half_empty.cu "half-empty warp: a block of 48 threads has a warp with 16" "$(line_of "$file" "KERNEL(")"
+
+file=$here/lab/spill.cu
+explain "$file" --m 1024 --k 64
+names spill.cu "spill: " "$(line_of "$file" "here */")"
+explain "$file" --m 1024 --k 64 --params SIDE=2
+blames_not spill
+
+file=$here/explain/kernels/cliff.cu
+explain "$file" --m 1024
+names cliff.cu "occupancy cliff: 34000 bytes of shared memory leave room for 2 blocks" "$(line_of "$file" "KERNEL(")"
+explain "$file" --m 1024 --params WORDS=8256
+blames_not "occupancy cliff"
+exit $wrong
