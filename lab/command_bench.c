@@ -5,6 +5,7 @@
  * sample each, until each knows its median well or has spent its time: what disturbs
  * the machine disturbs them alike. A time of a wrong result is never printed. */
 #include "call.h"
+#include "explain.h"
 #include "json.h"
 #include "measure.h"
 #include "options.h"
@@ -36,6 +37,8 @@ typedef struct row {
     int64_t   batch_wall_ns, calls_wall_ns;
     lab_call  call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
     double    gflops, percent_of_vendor, over_before, over_first; /* 0: nothing to compare with */
+    char      asked_as[256];     /* the kernel's name or file, "" for what is not explained */
+    lab_explanation *explanation; /* NULL where it is not asked for or cannot be given */
 } row;
 
 /* What a contender took before, to tell beforehand what it will take. */
@@ -55,6 +58,7 @@ typedef struct session {
     int                dtype_count;
     int64_t            batch, splits, carveout;
     lab_epilogue       epilogue;
+    lab_machine        machine; /* that --arch or --machine asks about */
     int64_t            budget_ns;
     sizes              problems[PROBLEMS_MAX];
     int                problem_count;
@@ -145,6 +149,8 @@ static int read_options(session *session)
     session->batch = 1;
     rung_compute compute;
     const char *wrong = lab_read_dtypes(options, &compute, session->dtypes, &session->dtype_count);
+    if (!wrong)
+        wrong = lab_read_machine(options, &session->machine);
     if (wrong)
         return usage(wrong);
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
@@ -365,6 +371,8 @@ static void add_rows(session *session, const lab_problem *problem)
             row->percent_of_vendor = 100 * ratio(vendor, contender->median_ns);
         if (is_vendor(contender))
             continue; /* steps are counted on our own ladder */
+        const rung_kernel_info *info = rung_kernel_describe(contender->kernel);
+        snprintf(row->asked_as, sizeof row->asked_as, "%s", info->number < 0 ? info->file : info->name);
         row->over_before = ratio(before, contender->median_ns);
         row->over_first = ratio(first, contender->median_ns);
         before = contender->median_ns;
@@ -457,6 +465,71 @@ static int run_all(session *session)
     if (!session->options->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "\r%-70s\r", "");
     return LAB_GOOD;
+}
+
+/* ---- What explain says of it, for another machine perhaps ---------------------------------------- */
+
+static const lab_dtype *dtype_of(const session *session, const row *row)
+{
+    for (int i = 0; i < session->dtype_count; i++)
+        if (session->dtypes[i].product == row->product && session->dtypes[i].compute == row->asked)
+            return &session->dtypes[i];
+    return &session->dtypes[0];
+}
+
+static void explain_row(const session *session, row *row)
+{
+    lab_question question = {.kernel = row->asked_as, .parameters = *row->params ? row->params : NULL,
+                             .dtype = *dtype_of(session, row), .m = row->size.m, .n = row->size.n, .k = row->size.k,
+                             .machine = session->machine};
+    char why[2048];
+    row->explanation = calloc(1, sizeof *row->explanation);
+    if (row->explanation && lab_explain(&question, row->explanation, why, sizeof why))
+        return;
+    free(row->explanation);
+    row->explanation = NULL;
+}
+
+static void explain_rows(session *session)
+{
+    bool asked = session->options->arch || session->options->machine;
+    for (int i = 0; asked && i < session->row_count; i++)
+        if (*session->rows[i].asked_as)
+            explain_row(session, &session->rows[i]);
+}
+
+static void free_explanations(session *session)
+{
+    for (int i = 0; i < session->row_count; i++)
+        if (session->rows[i].explanation) {
+            lab_explanation_free(session->rows[i].explanation);
+            free(session->rows[i].explanation);
+        }
+}
+
+static void print_explained(const row *row)
+{
+    const lab_explanation *answer = row->explanation;
+    if (!answer || !answer->prediction.runs)
+        return;
+    printf("%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, at most %.0f GFLOPS, "
+           "bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer), lab_sectors_ideal(answer),
+           lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer), 100 * answer->occupancy.fraction,
+           answer->prediction.gflops, lab_station_words(answer->prediction.bound));
+}
+
+static void add_explained(lab_json *json, const lab_explanation *answer)
+{
+    if (!answer)
+        return;
+    lab_json_string(json, "machine", answer->machine.name);
+    lab_json_number(json, "sectors_per_request", answer->is_seen ? lab_sectors_per_request(answer) : (double)NAN);
+    lab_json_number(json, "sectors_ideal", answer->is_seen ? lab_sectors_ideal(answer) : (double)NAN);
+    lab_json_number(json, "wavefronts_per_request", answer->is_seen ? lab_wavefronts_per_request(answer) : (double)NAN);
+    lab_json_number(json, "wavefronts_ideal", answer->is_seen ? lab_wavefronts_ideal(answer) : (double)NAN);
+    lab_json_number(json, "occupancy", answer->is_compiled ? answer->occupancy.fraction : (double)NAN);
+    lab_json_string(json, "bound", answer->prediction.runs ? lab_station_name(answer->prediction.bound) : "");
+    lab_json_number(json, "predicted_gflops", answer->prediction.runs ? answer->prediction.gflops : (double)NAN);
 }
 
 /* ---- Telling ----------------------------------------------------------------------------------------- */
@@ -571,6 +644,8 @@ static void print_tables(const session *session)
         lab_table_print(table, "llrrrrrrrl", stdout);
         for (int i = start; i < end; i++)
             print_calls(session, &rows[i]);
+        for (int i = start; i < end; i++)
+            print_explained(&rows[i]);
         print_parts(&rows[start], end - start, table);
     }
     free(table);
@@ -660,6 +735,7 @@ static void print_row(lab_json *json, const session *session, const char *device
     lab_json_integer(json, "h2d_ns", row->h2d_ns);
     lab_json_integer(json, "kernel_ns", row->call.wall_ns > 0 ? row->call.kernel_ns : row->median_ns);
     lab_json_integer(json, "d2h_ns", row->d2h_ns);
+    add_explained(json, row->explanation);
     if (row->call.wall_ns > 0) {
         const char *overlap = getenv("RUNG_OVERLAP");
         lab_json_string(json, "overlap", overlap && *overlap ? overlap : "default");
@@ -747,6 +823,7 @@ static int bench(session *session)
         code = LAB_USAGE;
     if (code != LAB_GOOD)
         return code;
+    explain_rows(session);
     if (session->options->json)
         print_json(session);
     else if (session->options->csv)
@@ -770,6 +847,8 @@ int lab_command_bench(const lab_options *options)
             code = bench(session);
         lab_caller_close(&session->caller);
         lab_target_close(&session->target);
+        if (session->rows)
+            free_explanations(session);
         free(session->contenders);
         free(session->rows);
     }

@@ -47,26 +47,11 @@ static bool read_size(const char *text, int64_t otherwise, int64_t *value)
     return !text || (lab_read_integer(text, value) && *value > 0 && *value < 1 << 24);
 }
 
-static const char *read_machine(const lab_options *options, session *session)
-{
-    static char why[512];
-    if (options->machine) {
-        if (!lab_machine_find(options->machine, &session->machine, why, sizeof why))
-            return why;
-        if (options->arch && strcmp(options->arch, session->machine.arch) != 0)
-            return "--arch is not that of --machine; give one of them";
-        return NULL;
-    }
-    return lab_machine_of(options->arch ? options->arch : "sm_86", &session->machine)
-               ? NULL : "--arch names no architecture that is known: sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, sm_89, "
-                        "sm_90, sm_100 or sm_120";
-}
-
 static const char *read_options(const lab_options *options, session *session)
 {
     rung_compute compute;
     int count;
-    const char *wrong = read_machine(options, session);
+    const char *wrong = lab_read_machine(options, &session->machine);
     if (!wrong)
         wrong = lab_read_dtypes(options, &compute, session->dtypes, &count);
     if (!wrong && count != 1)

@@ -169,6 +169,21 @@ bool lab_machine_find(const char *name, lab_machine *machine, char *why, size_t 
     return good;
 }
 
+const char *lab_read_machine(const lab_options *options, lab_machine *machine)
+{
+    static _Thread_local char why[512];
+    if (options->machine) {
+        if (!lab_machine_find(options->machine, machine, why, sizeof why))
+            return why;
+        if (options->arch && strcmp(options->arch, machine->arch) != 0)
+            return "--arch is not that of --machine; give one of them";
+        return NULL;
+    }
+    return lab_machine_of(options->arch ? options->arch : "sm_86", machine)
+               ? NULL : "--arch names no architecture that is known: sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, sm_89, "
+                        "sm_90, sm_100 or sm_120";
+}
+
 double lab_machine_peak(const lab_machine *machine, double lanes)
 {
     return 2e-3 * lanes * machine->units * machine->clock_mhz;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "options.h"
+
 /* See machines.def for what each means; rates are of one multiprocessor and clock. */
 typedef struct lab_machine {
     char   name[32], title[64], arch[16], source[192];
@@ -24,6 +26,9 @@ bool lab_machine_find(const char *name, lab_machine *machine, char *why, size_t 
 
 /* The one that stands for an architecture. */
 bool lab_machine_of(const char *arch, lab_machine *machine);
+
+/* What --machine and --arch ask for; sm_86's where neither does. NULL, or what is wrong. */
+const char *lab_read_machine(const lab_options *options, lab_machine *machine);
 
 /* The list, from 0 on; false past its end. */
 bool lab_machine_at(int index, lab_machine *machine);
