@@ -240,6 +240,7 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     rungi_kernel_values_text(plan->kernel, &plan->values, plan->parameters, sizeof plan->parameters);
     plan->info.kernel = plan->kernel->info.name;
     plan->info.parameters = plan->parameters;
+    plan->info.origin = "defaults";
     plan->info.refused = plan->refused;
     return RUNG_OK;
 }
