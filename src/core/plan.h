@@ -17,6 +17,7 @@ struct rung_plan {
     rungi_values       values;
     rung_plan_info     info;
     char               parameters[RUNGI_PARAMETERS_TEXT];
+    char               origin[256];
     char               refused[1024];
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */
