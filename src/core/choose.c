@@ -46,9 +46,8 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
 }
 
 /* The parameters to take where none are given: the usual ones, or smaller ones beside them
- * that keep the device busy for less than half as long if both were equally fast. Small C,
- * skinny C and C of fewer tiles than the device has units are all of that kind; where a long
- * k is cut, larger tiles keep all units busy and stay. */
+ * that leave less than half as much of their tiles unused. Where the choice is open, units
+ * that would be idle count as unused too; where a long k is cut, they are not. */
 static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[RUNGI_PRESET_NAME])
 {
     const rung_device *device = plan->device;
@@ -57,7 +56,9 @@ static void default_parameters(const rung_plan *plan, const rung_kernel *kernel,
     rungi_kernel_usual_preset(kernel, device->preset, device->architecture, sum, name);
     if (!rungi_kernel_small_preset(kernel, device->preset, device->architecture, small))
         return;
-    double usual = rungi_tiles_cost(plan, kernel, name), less = rungi_tiles_cost(plan, kernel, small);
+    double (*weigh)(const rung_plan *, const rung_kernel *, const char *) =
+        plan->is_open ? rungi_tiles_cost : rungi_tiles_area;
+    double usual = weigh(plan, kernel, name), less = weigh(plan, kernel, small);
     if (less > 0 && 2 * less < usual)
         snprintf(name, RUNGI_PRESET_NAME, "%s", small);
 }
@@ -249,6 +250,7 @@ rung_status rungi_choose(rung_plan *plan)
 {
     rungi_error before;
     rungi_error_save(&before);
+    plan->is_open = true;
     rung_status status = choose_by_store(plan);
     if (status == RUNG_NOT_FOUND)
         status = choose_by_ladder(plan);
