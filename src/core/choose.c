@@ -45,21 +45,29 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
     return RUNG_OK;
 }
 
-/* The parameters to take where none are given: the usual ones, or smaller ones beside them
- * that leave less than half as much of their tiles unused. Where the choice is open, units
- * that would be idle count as unused too; where a long k is cut, they are not. */
+/* Whether tiles of the smaller parameters suit better: if they leave less than half as much
+ * unused, since larger ones are faster by less than that. Where the choice is open, units that
+ * would be idle count as unused too, unless a long k is cut for them; and along a side that a
+ * small tile spans, larger ones have nothing to be faster by. */
+static bool suits_better(const rung_plan *plan, const rung_kernel *kernel, const char *small, const char *usual)
+{
+    if (!plan->is_open) {
+        double less = rungi_tiles_area(plan, kernel, small);
+        return less > 0 && 2 * less < rungi_tiles_area(plan, kernel, usual);
+    }
+    double less = rungi_tiles_cost(plan, kernel, small), more = rungi_tiles_cost(plan, kernel, usual);
+    return less > 0 && (2 * less < more || (less < more && rungi_tiles_span(plan, kernel, small)));
+}
+
+/* The parameters to take where none are given: the usual ones, or smaller ones beside them. */
 static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[RUNGI_PRESET_NAME])
 {
     const rung_device *device = plan->device;
     rung_type sum = rungi_problem_sum_type(&plan->problem);
     char small[RUNGI_PRESET_NAME];
     rungi_kernel_usual_preset(kernel, device->preset, device->architecture, sum, name);
-    if (!rungi_kernel_small_preset(kernel, device->preset, device->architecture, small))
-        return;
-    double (*weigh)(const rung_plan *, const rung_kernel *, const char *) =
-        plan->is_open ? rungi_tiles_cost : rungi_tiles_area;
-    double usual = weigh(plan, kernel, name), less = weigh(plan, kernel, small);
-    if (less > 0 && 2 * less < usual)
+    if (rungi_kernel_small_preset(kernel, device->preset, device->architecture, small) &&
+        suits_better(plan, kernel, small, name))
         snprintf(name, RUNGI_PRESET_NAME, "%s", small);
 }
 

@@ -153,7 +153,7 @@ rung_status rungi_records_read(rung_context *context, const char *path, rungi_re
 /* ---- The lock ------------------------------------------------------------------------------------- */
 
 /* Tries for so long: a process that is stopped must not stop all others. */
-enum { LOCK_TRIES = 1000, LOCK_PAUSE = 10 /* milliseconds */ };
+enum { LOCK_TRIES = 5000, LOCK_PAUSE = 2 /* milliseconds */ };
 
 static bool take_lock(int file)
 {

@@ -47,8 +47,9 @@ static int64_t shares_of(const rung_plan *plan, const rung_kernel *kernel, const
 /* How a kernel with these parameters covers C. */
 typedef struct cover {
     rungi_values values;
-    int64_t      tile;   /* elements */
-    int64_t      blocks; /* of all items */
+    int64_t      tile;         /* elements */
+    int64_t      down, across; /* tiles */
+    int64_t      blocks;       /* tiles of all items */
 } cover;
 
 static bool cover_of(const rung_plan *plan, const rung_kernel *kernel, const char *parameters, cover *cover)
@@ -61,7 +62,9 @@ static bool cover_of(const rung_plan *plan, const rung_kernel *kernel, const cha
         !read_number(kernel, &cover->values, "BM", &bm) || !read_number(kernel, &cover->values, "BN", &bn) ||
         !rungi_multiply(bm, bn, &cover->tile))
         return false;
-    if (!rungi_multiply(rungi_divide_up(m, bm), rungi_divide_up(n, bn), &cover->blocks) ||
+    cover->down = rungi_divide_up(m, bm);
+    cover->across = rungi_divide_up(n, bn);
+    if (!rungi_multiply(cover->down, cover->across, &cover->blocks) ||
         !rungi_multiply(cover->blocks, plan->problem.batch, &cover->blocks))
         cover->blocks = INT64_MAX;
     return true;
@@ -81,4 +84,10 @@ double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const 
     double shares = (double)shares_of(plan, kernel, &cover.values, cover.blocks);
     double units = plan->device->info.compute_units > 0 ? (double)plan->device->info.compute_units : 1;
     return ceil((double)cover.blocks * shares / units) * units * (double)cover.tile / shares;
+}
+
+bool rungi_tiles_span(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    cover cover;
+    return cover_of(plan, kernel, parameters, &cover) && (cover.down <= 1 || cover.across <= 1);
 }

@@ -14,6 +14,9 @@ double rungi_tiles_area(const rung_plan *plan, const rung_kernel *kernel, const 
  * as if they had one. */
 double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters);
 
+/* Whether one tile spans a side of C. Larger ones than that only leave more of it unused. */
+bool rungi_tiles_span(const rung_plan *plan, const rung_kernel *kernel, const char *parameters);
+
 /* Into how many shares k is best cut, where all items together have so many tiles, which step
  * by bk, and `bytes` are there for partial sums. */
 int64_t rungi_tiles_shares(const rung_device *device, const rung_problem *problem, int64_t blocks, int64_t bk,
