@@ -12,13 +12,13 @@ cmake -S "$source" -B "$build" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWi
 cmake --build "$build" --target "fuzz_$target" -j2 >> "$build.log" 2>&1 || { tail -40 "$build.log"; exit 1; }
 mkdir -p "$build/crashes" "$build/found/$target"
 program=$(find "$build" -name "fuzz_$target" -type f -perm -u+x)
-code=0
+code=0 commit=$(git -C "$source" log -1 --format=%h 2> /dev/null || echo unknown)
 RUNG_TUNING=off "$program" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
     -dict="$source/tests/fuzz/$target.dict" -print_final_stats=1 -artifact_prefix="$build/crashes/" \
     "$build/found/$target" "$source/tests/fuzz/corpus/$target" > "$build/$target.log" 2>&1 || code=$?
 
 echo "target:   tests/fuzz/$target.c"
-echo "commit:   $(git -C "$source" log -1 --format=%h 2> /dev/null || echo unknown)"
+echo "commit:   $commit"
 echo "compiler: $(clang --version | head -1), fuzzer, address and undefined sanitizers"
 echo "seconds:  $seconds, one job"
 grep -E '^#[0-9]+.*(INITED|DONE)' "$build/$target.log" || true

@@ -207,8 +207,7 @@ static void what_is_no_record(void **state)
         "cpu x y f32 strict rrr 64x64x64 one 01_naive A=1 .5", "cpu x y f32 strict rrr 64x64x64 one 01_naive A=1 1.",
         "cpu x y f32 strict rrr 64x64x64 one 01_naive A=1 1.2345",
         "cpu x y f32 strict rrr 64x64x64 one 01_naive A=1 12345678901", "cpu x y f32 strict rrr 64x64x64 one 01_naive - 0\r",
-        "cpu x y f32 strict rrr 64x64x64 one 01_naive "
-        "A=1,B=1,C=1,D=1,E=1,F=1,G=1,H=1,I=1,J=1,K=1,L=1,M=1,N=1,O=1,P=1,Q=1 0",
+        "cpu x y f32 strict rrr 64x64x64 one a A=1,B=1,C=1,D=1,E=1,F=1,G=1,H=1,I=1,J=1,K=1,L=1,M=1,N=1,O=1,P=1,Q=1 0",
         "cpu x y f32 strict rrr 64x64x64 one 01_naive A2345678901234567890123456789012=1 0",
     };
     rungi_record record;
