@@ -351,8 +351,8 @@ typedef struct rung_context_options {
  * and lives as long as the process.
  *
  * Verbose 1 writes a line for each multiply: the time it took, the device, the
- * kernel, the `rung verify` command that runs the same problem again, and which
- * kernels were refused and why. Work on a queue is told when it is done and the
+ * kernel, where its parameters came from, the `rung verify` command that runs the
+ * same problem again, and which kernels and tuning records were refused and why. Work on a queue is told when it is done and the
  * queue is next used or finished. Verbose 2 adds a line for each kernel compiled and each library that
  * was not found. */
 RUNG_API rung_status rung_context_create(const rung_context_options *options,
@@ -533,7 +533,8 @@ typedef struct rung_constraint {
  * called "f64" where sums are F64 ("i32" alike), "cpu_f64" where both are so, one called
  * "sm_75" on NVIDIA GPUs of that architecture. One called "small", on processors
  * "cpu_small", on such GPUs "sm_75_small" before it, is taken where it leaves less than half
- * as much of its tiles unused. */
+ * as much of its tiles unused; where the kernel is the library's choice, a unit of the device
+ * without a tile counts as one unused, and one side of C within a small tile is enough. */
 typedef struct rung_preset {
     const char *name;
     const char *parameters;
@@ -683,6 +684,8 @@ typedef struct rung_plan_options {
 typedef struct rung_plan_info {
     const char *kernel;     /* "04_shared" */
     const char *parameters; /* "TILE=32": all of them, "" if it has none */
+    const char *origin;     /* where those came from: "given", "defaults", "preset small", or a
+                             * record of a tuning store, "/home/x/.config/rung/tuning:12" */
     const char *refused;    /* "12_matrix: takes f16 only; ...", or "" */
     int64_t     workspace;  /* bytes that rung_plan_run must be given */
     int64_t     splits;     /* shares of k, 1 if it is not cut */
@@ -701,6 +704,50 @@ RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
  * then. */
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
+
+/* ---- Tuning ----------------------------------------------------------------------------- */
+
+/* What was measured to be fast on a device is kept in a store: a text file, a record a line,
+ * which every process of the user's reads from then on. Three files are read, where they are
+ * there, the later winning over the earlier: the system's (/etc/rung/tuning unless the library
+ * was built otherwise), the user's ($XDG_CONFIG_HOME/rung/tuning, else ~/.config/rung/tuning)
+ * and the one that $RUNG_TUNING names. RUNG_TUNING=off, or an empty one, reads none. They are
+ * read once a context, at its first plan that leaves the kernel to the library.
+ *
+ * A record is for problems like the one it was measured with: the same device and driver,
+ * product, compute mode and layout, m, n and k of the same order (up to 16, 64, 256, 1024,
+ * 4096, or more), a batch or none. Where there is none for just these orders of m, n and k, one
+ * next to them serves, unless its tiles suit this C less than half as well as the usual ones.
+ * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
+ * rung_plan_info.refused, and lines that are no records count for nothing: a store that is
+ * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of
+ * each. */
+typedef struct rung_tuning {
+    const char *kernel;     /* "07_tile2d" */
+    const char *parameters; /* all of them: "BM=64,BN=64,..." */
+    double      gflops;     /* measured; 0: not told */
+} rung_tuning;
+
+/* What a record is found by, as text: device, driver, product, compute mode, layout, orders
+ * of m, n and k, batch or none. RUNG_TOO_LARGE if it does not fit. */
+RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem,
+                                     char *text, size_t capacity);
+
+/* Keeps a record for problems like this one in the file `path`; NULL: the user's. One of the
+ * same key is replaced, all other lines stay. The file is written anew beside itself, synced
+ * and renamed, one process at a time. The device's context takes the record from now on. An
+ * unknown kernel, or parameters that it refuses, are refused. */
+RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem,
+                                      const rung_tuning *found, const char *path);
+
+/* Copies the records of one file into another, made if it is not there; where both have a
+ * key, the faster stays. Lines that are no records are left behind. `changed` counts what was
+ * added or replaced and may be NULL. */
+RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into,
+                                       int64_t *changed);
+
+/* Where the user's store is, whether it is there or not. */
+RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile.c - a kernel's code for a device that need not be here: a plan on paper, made as
  * every plan is up to the point where the device would be asked. */
-#include "core/plan.h"
+#include "core/choose.h"
 #include "core/problem.h"
 
 static rung_status check(const rung_kernel *kernel, const rung_problem *problem)
@@ -22,7 +22,7 @@ static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const 
     rung_device paper = {.backend = kernel->backend, .context = kernel->context, .architecture = architecture};
     rung_plan plan = {.device = &paper};
     rungi_plan_begin(&plan, problem);
-    rung_status status = rungi_plan_take(&plan, kernel, parameters);
+    rung_status status = rungi_choose_take(&plan, kernel, parameters, "given");
     if (status == RUNG_OK)
         status = kernel->backend->compile(&plan, code);
     if (status == RUNG_OK)

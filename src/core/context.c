@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "core/kernel.h"
+#include "core/store.h"
 
 /* ---- Memory -------------------------------------------------------------------- */
 
@@ -183,6 +184,7 @@ void rungi_context_release(rung_context *context)
     rung_device_close(context->device);
     for (int i = 0; rungi_backends[i]; i++)
         destroy_backend(context, i);
+    rungi_store_free(context, context->tuning);
     pthread_mutex_destroy(&context->lock);
     rung_context copy = *context;
     rungi_release(&copy, context);

@@ -1,188 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - choosing a kernel for a problem, and running the choice. */
+/* plan.c - a plan for a problem, and running it. The choice is choose.c's. */
 #include "core/plan.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/checked.h"
+#include "core/choose.h"
 #include "core/matrix.h"
 #include "core/problem.h"
 #include "core/run.h"
 #include "core/trace.h"
-
-/* ---- Choosing -------------------------------------------------------------------------- */
-
-static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
-{
-    rung_product product = rung_product_of(problem->a.type, problem->c.type);
-    if (problem->a.type != problem->b.type || product == RUNG_PRODUCT_COUNT ||
-        !(kernel->info.products & 1u << product))
-        return rungi_fail(RUNG_UNSUPPORTED, "%s does not multiply %s by %s into %s", kernel->info.name,
-                          rung_type_name(problem->a.type), rung_type_name(problem->b.type),
-                          rung_type_name(problem->c.type));
-    return RUNG_OK;
-}
-
-static rung_status check_abilities(const rung_plan *plan, const rung_kernel *kernel)
-{
-    const rung_problem *problem = &plan->problem;
-    const rung_kernel_info *info = &kernel->info;
-    if (problem->a.type == RUNG_F32 && info->compute > problem->compute)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s computes in %s, which is less than %s", info->name,
-                          rung_compute_name(info->compute), rung_compute_name(problem->compute));
-    unsigned needed = 0;
-    if (rungi_problem_has_epilogue(problem))
-        needed |= RUNG_EPILOGUE;
-    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
-        needed |= RUNG_SCATTERED;
-    if (plan->splits_asked > 1)
-        needed |= RUNG_SPLIT;
-#define X(ability, bit, words)                                                                       \
-    if (needed & ~info->abilities & RUNG_##ability)                                                  \
-        return rungi_fail(RUNG_UNSUPPORTED, "%s is not made for " words, info->name);
-    RUNG_ABILITY_LIST(X)
-#undef X
-    return RUNG_OK;
-}
-
-/* How much of C's tiles is computed with these parameters, edges and beyond; 0 if the
- * kernel does not take them or does not say what its tiles are. */
-static double padded_size(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
-{
-    const rung_matrix *c = &plan->problem.c;
-    rungi_values values;
-    int64_t bm, bn;
-    if (rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &values) != RUNG_OK ||
-        rungi_kernel_number(kernel, &values, rungi_slice_of("BM", 2), &bm) != RUNG_OK ||
-        rungi_kernel_number(kernel, &values, rungi_slice_of("BN", 2), &bn) != RUNG_OK || bm < 1 || bn < 1)
-        return 0;
-    return (double)rungi_divide_up(c->rows, bm) * (double)bm * (double)rungi_divide_up(c->cols, bn) *
-           (double)bn;
-}
-
-/* The parameters to take where none are given: the usual ones, or smaller ones beside them
- * that leave less than half as much unused. */
-static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[RUNGI_PRESET_NAME])
-{
-    const rung_device *device = plan->device;
-    rung_type sum = rungi_problem_sum_type(&plan->problem);
-    char small[RUNGI_PRESET_NAME];
-    rungi_kernel_usual_preset(kernel, device->preset, device->architecture, sum, name);
-    if (!rungi_kernel_small_preset(kernel, device->preset, device->architecture, small))
-        return;
-    double usual = padded_size(plan, kernel, name), less = padded_size(plan, kernel, small);
-    if (less > 0 && 2 * less < usual)
-        snprintf(name, RUNGI_PRESET_NAME, "%s", small);
-}
-
-rung_status rungi_plan_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
-{
-    char preset[RUNGI_PRESET_NAME];
-    plan->kernel = kernel;
-    plan->info.workspace = 0;
-    plan->info.splits = 1;
-    plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_STRICT;
-    rung_status status = check_types(kernel, &plan->problem);
-    if (status == RUNG_OK)
-        status = check_abilities(plan, kernel);
-    if (status != RUNG_OK)
-        return status;
-    if (!parameters || !*parameters) {
-        rungi_error before;
-        rungi_error_save(&before);
-        default_parameters(plan, kernel, preset);
-        rungi_error_restore(&before);
-        parameters = preset;
-    }
-    return rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
-}
-
-/* Makes the plan with this kernel, or says why not. */
-static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
-{
-    rung_status status = rungi_plan_take(plan, kernel, parameters);
-    return status == RUNG_OK ? plan->device->ops->plan_create(plan) : status;
-}
-
-/* With the kernel's defaults, and where the device cannot take those (a block of too
- * many threads), with each other choice of one parameter. */
-static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
-{
-    rungi_error first;
-    rung_status status = try_kernel(plan, kernel, NULL);
-    if (status != RUNG_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK ||
-        check_abilities(plan, kernel) != RUNG_OK)
-        return status;
-    rungi_error_save(&first);
-    for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
-        const rung_parameter *parameter = &kernel->parameters[i];
-        for (int64_t j = 0; j < parameter->choice_count; j++) {
-            char choice[RUNGI_PARAMETER_NAME + 24];
-            snprintf(choice, sizeof choice, "%s=%lld", parameter->name,
-                     (long long)parameter->choices[j]);
-            if (try_kernel(plan, kernel, choice) == RUNG_OK)
-                return RUNG_OK;
-        }
-    }
-    rungi_error_restore(&first);
-    return status;
-}
-
-/* Whether a kernel may be taken unasked. */
-static rung_status check_choice(const rung_kernel *kernel)
-{
-    if (kernel->step->is_vendor)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s is taken only when it is named", kernel->info.name);
-    if (kernel->info.engine == RUNG_ENGINE_EMULATED)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s multiplies in software here, and is taken only when it is "
-                          "named", kernel->info.name);
-    return RUNG_OK;
-}
-
-/* One kernel of an open choice. A refusal is kept for the log, in one sentence. */
-static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
-{
-    rung_status status = check_choice(kernel);
-    if (status == RUNG_OK)
-        status = try_choices(plan, kernel);
-    if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
-        return status;
-    size_t used = strlen(plan->refused);
-    const char *sentence = rung_error_text();
-    snprintf(plan->refused + used, sizeof plan->refused - used, "%s%.*s", used ? "; " : "",
-             (int)strcspn(sentence, "\n"), sentence);
-    return status;
-}
-
-/* From the top of the ladder down, the first that takes the problem; those with
- * parameters for this kind of device before all others. */
-static rung_status choose_kernel(rung_plan *plan)
-{
-    const rungi_backend *backend = plan->device->backend;
-    const char *preset = plan->device->preset;
-    rung_status status, refusal = RUNG_UNSUPPORTED;
-    rungi_error before;
-    rungi_error_save(&before);
-    for (int round = preset ? 0 : 1; round < 2; round++) {
-        for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
-            rung_kernel *kernel;
-            status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
-            if (status != RUNG_OK)
-                return status;
-            bool is_meant = preset && rungi_kernel_has_preset(kernel, preset);
-            if (is_meant != (round == 0))
-                continue;
-            status = consider(plan, kernel);
-            if (status == RUNG_OK)
-                rungi_error_restore(&before); /* a refusal on the way is no failure */
-            if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
-                return status;
-            refusal = status;
-        }
-    }
-    return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
-}
 
 /* ---- Plans ------------------------------------------------------------------------------- */
 
@@ -236,12 +63,12 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
         if (options->kernel->context != plan->device->context)
             return rungi_fail(RUNG_INVALID, "%s was found in another context than the device's",
                               options->kernel->info.name);
-        status = try_kernel(plan, options->kernel, options->parameters);
+        status = rungi_choose_given(plan, options->kernel, options->parameters);
     } else if (options && options->parameters && *options->parameters) {
         return rungi_fail(RUNG_INVALID, "parameters are a kernel's; say which kernel \"%s\" are for",
                           options->parameters);
     } else {
-        status = choose_kernel(plan);
+        status = rungi_choose(plan);
     }
     if (status != RUNG_OK)
         return status;
@@ -249,6 +76,7 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     rungi_kernel_values_text(plan->kernel, &plan->values, plan->parameters, sizeof plan->parameters);
     plan->info.kernel = plan->kernel->info.name;
     plan->info.parameters = plan->parameters;
+    plan->info.origin = plan->origin;
     plan->info.refused = plan->refused;
     return RUNG_OK;
 }

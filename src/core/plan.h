@@ -17,7 +17,9 @@ struct rung_plan {
     rungi_values       values;
     rung_plan_info     info;
     char               parameters[RUNGI_PARAMETERS_TEXT];
+    char               origin[256];
     char               refused[1024];
+    bool               is_open;           /* the kernel is the library's choice */
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */
     int64_t            carveout;          /* see rung_plan_options */
@@ -26,11 +28,8 @@ struct rung_plan {
     void              *state; /* the device's own */
 };
 
-/* Fills a plan, zeroed but for its device, with a problem's form; and gives it a kernel and
- * parameters, the kernel's for such a device where there are none: all that comes before the
- * device is asked. */
-void        rungi_plan_begin(rung_plan *plan, const rung_problem *problem);
-rung_status rungi_plan_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters);
+/* Fills a plan, zeroed but for its device, with a problem's form. */
+void rungi_plan_begin(rung_plan *plan, const rung_problem *problem);
 
 /* A rung_code and the memory behind it. The backend fills all but parameters and context. */
 struct rungi_code {

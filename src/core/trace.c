@@ -102,8 +102,8 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
 
     char *tail = line->tail;
     size_t capacity = sizeof line->tail;
-    append(tail, capacity, "; again: rung verify --device %s --kernels %s", device,
-           plan->info.kernel);
+    append(tail, capacity, "; parameters: %s; again: rung verify --device %s --kernels %s", plan->origin,
+           device, plan->info.kernel);
     if (has_parameters)
         append(tail, capacity, " --params %s", plan->parameters);
     append(tail, capacity, " --dtype %s --m %lld --n %lld --k %lld",

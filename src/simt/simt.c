@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/matrix.h"
 #include "core/problem.h"
+#include "core/tiles.h"
 #include "sources.h"
 
 #define VENDOR(number, step)                                                        \
@@ -310,30 +311,6 @@ rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
 
 /* ---- Shares of k --------------------------------------------------------------------------------- */
 
-/* A share is worth a launch of its own if it has at least so many steps of bk. */
-enum { STEPS_MIN = 16 };
-
-/* As many shares as give every unit of the device something to do. */
-static int64_t good_splits(const rung_plan *plan, int64_t blocks, int64_t k, int64_t bk)
-{
-    int64_t units = plan->device->info.compute_units, most = k / bk / STEPS_MIN;
-    return rungi_smaller(blocks > 0 ? units / blocks : 1, most);
-}
-
-static bool partials_size(const rung_problem *turned, int64_t splits, int64_t *bytes)
-{
-    *bytes = rung_type_size(rungi_problem_sum_type(turned));
-    return rungi_multiply(*bytes, turned->c.rows, bytes) && rungi_multiply(*bytes, turned->c.cols, bytes) &&
-           rungi_multiply(*bytes, turned->batch, bytes) && rungi_multiply(*bytes, splits, bytes);
-}
-
-/* As many shares as so many bytes hold the sums of. */
-static int64_t affordable_splits(const rung_problem *turned, int64_t bytes)
-{
-    int64_t one;
-    return partials_size(turned, 1, &one) && one > 0 ? bytes / one : 0;
-}
-
 static void cut(int64_t k, int64_t splits, int64_t bk, rungi_simt_split *split)
 {
     split->k_share = rungi_divide_up(rungi_divide_up(k, splits), bk) * bk;
@@ -356,12 +333,12 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
         return RUNG_OK;
     int64_t splits = asked;
     if (asked == 0)
-        splits = rungi_smaller(good_splits(plan, all_blocks, k, bk),
-                         affordable_splits(turned, plan->workspace_offered - split->partials));
+        splits = rungi_tiles_shares(plan->device, turned, all_blocks, bk,
+                                    plan->workspace_offered - split->partials);
     if (splits < 2)
         return RUNG_OK;
     cut(k, rungi_smaller(splits, RUNGI_SIMT_ITEMS_MAX), bk, split);
-    bool fits = partials_size(turned, split->splits, &bytes) &&
+    bool fits = rungi_tiles_partials(turned, split->splits, &bytes) &&
                 rungi_add(bytes, split->partials, &split->workspace);
     if (!fits && asked > 0)
         return rungi_fail(RUNG_TOO_LARGE, "the partial sums of %lld shares are too large",
@@ -377,7 +354,7 @@ rung_status rungi_simt_one_share(const rung_problem *turned, rungi_simt_split *s
     int64_t bytes;
     split->splits = 1;
     split->k_share = turned->a.cols;
-    if (!partials_size(turned, 1, &bytes) || !rungi_add(bytes, split->partials, &split->workspace))
+    if (!rungi_tiles_partials(turned, 1, &bytes) || !rungi_add(bytes, split->partials, &split->workspace))
         return rungi_fail(RUNG_TOO_LARGE, "the sums of %lld x %lld are too large", (long long)turned->c.rows,
                           (long long)turned->c.cols);
     return RUNG_OK;

@@ -12,6 +12,7 @@ case=$1 expected=${1%.sh}.expect
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 export PATH="$(dirname "$RUNG"):$PATH" LC_ALL=C
 unset RUNG_DEVICE RUNG_VERBOSE RUNG_OVERLAP
+export RUNG_TUNING=off
 
 try() {
     echo "\$ $*"

@@ -25,6 +25,7 @@ static inline void unit_clean_environment(void)
     unsetenv("RUNG_VERBOSE");
     unsetenv("RUNG_DEVICE");
     unsetenv("RUNG_OVERLAP");
+    setenv("RUNG_TUNING", "off", 1);
 }
 
 /* Small numbers from a fixed seed: the same ones everywhere, so that a failure

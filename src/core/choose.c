@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* choose.c - choosing a kernel and its parameters for a problem. See
+ * docs/decisions/0018-tuning-store.md for the order in which they are tried. */
+#include "core/choose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/problem.h"
+#include "core/store.h"
+#include "core/tiles.h"
+
+/* ---- One kernel ---------------------------------------------------------------------------- */
+
+static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
+{
+    rung_product product = rung_product_of(problem->a.type, problem->c.type);
+    if (problem->a.type != problem->b.type || product == RUNG_PRODUCT_COUNT ||
+        !(kernel->info.products & 1u << product))
+        return rungi_fail(RUNG_UNSUPPORTED, "%s does not multiply %s by %s into %s", kernel->info.name,
+                          rung_type_name(problem->a.type), rung_type_name(problem->b.type),
+                          rung_type_name(problem->c.type));
+    return RUNG_OK;
+}
+
+static rung_status check_abilities(const rung_plan *plan, const rung_kernel *kernel)
+{
+    const rung_problem *problem = &plan->problem;
+    const rung_kernel_info *info = &kernel->info;
+    if (problem->a.type == RUNG_F32 && info->compute > problem->compute)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s computes in %s, which is less than %s", info->name,
+                          rung_compute_name(info->compute), rung_compute_name(problem->compute));
+    unsigned needed = 0;
+    if (rungi_problem_has_epilogue(problem))
+        needed |= RUNG_EPILOGUE;
+    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
+        needed |= RUNG_SCATTERED;
+    if (plan->splits_asked > 1)
+        needed |= RUNG_SPLIT;
+#define X(ability, bit, words)                                                                       \
+    if (needed & ~info->abilities & RUNG_##ability)                                                  \
+        return rungi_fail(RUNG_UNSUPPORTED, "%s is not made for " words, info->name);
+    RUNG_ABILITY_LIST(X)
+#undef X
+    return RUNG_OK;
+}
+
+/* Whether tiles of the smaller parameters suit better: if they leave less than half as much
+ * unused, since larger ones are faster by less than that. Where the choice is open, units that
+ * would be idle count as unused too, unless a long k is cut for them; and along a side that a
+ * small tile spans, larger ones have nothing to be faster by. */
+static bool suits_better(const rung_plan *plan, const rung_kernel *kernel, const char *small, const char *usual)
+{
+    if (!plan->is_open) {
+        double less = rungi_tiles_area(plan, kernel, small);
+        return less > 0 && 2 * less < rungi_tiles_area(plan, kernel, usual);
+    }
+    double less = rungi_tiles_cost(plan, kernel, small), more = rungi_tiles_cost(plan, kernel, usual);
+    return less > 0 && (2 * less < more || (less < more && rungi_tiles_span(plan, kernel, small)));
+}
+
+/* The parameters to take where none are given: the usual ones, or smaller ones beside them. */
+static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[RUNGI_PRESET_NAME])
+{
+    const rung_device *device = plan->device;
+    rung_type sum = rungi_problem_sum_type(&plan->problem);
+    char small[RUNGI_PRESET_NAME];
+    rungi_kernel_usual_preset(kernel, device->preset, device->architecture, sum, name);
+    if (rungi_kernel_small_preset(kernel, device->preset, device->architecture, small) &&
+        suits_better(plan, kernel, small, name))
+        snprintf(name, RUNGI_PRESET_NAME, "%s", small);
+}
+
+rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
+                              const char *origin)
+{
+    char preset[RUNGI_PRESET_NAME];
+    snprintf(plan->origin, sizeof plan->origin, "%s", origin);
+    plan->kernel = kernel;
+    plan->info.workspace = 0;
+    plan->info.splits = 1;
+    plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_STRICT;
+    rung_status status = check_types(kernel, &plan->problem);
+    if (status == RUNG_OK)
+        status = check_abilities(plan, kernel);
+    if (status != RUNG_OK)
+        return status;
+    if (!parameters || !*parameters) {
+        rungi_error before;
+        rungi_error_save(&before);
+        default_parameters(plan, kernel, preset);
+        rungi_error_restore(&before);
+        parameters = preset;
+        snprintf(plan->origin, sizeof plan->origin, "%s%s", *preset ? "preset " : "defaults", preset);
+    }
+    return rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
+}
+
+/* Makes the plan with this kernel, or says why not. */
+static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
+                              const char *origin)
+{
+    rung_status status = rungi_choose_take(plan, kernel, parameters, origin);
+    return status == RUNG_OK ? plan->device->ops->plan_create(plan) : status;
+}
+
+/* With the kernel's defaults, and where the device cannot take those (a block of too
+ * many threads), with each other choice of one parameter. */
+static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
+{
+    rungi_error first;
+    rung_status status = try_kernel(plan, kernel, NULL, "defaults");
+    if (status != RUNG_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK ||
+        check_abilities(plan, kernel) != RUNG_OK)
+        return status;
+    rungi_error_save(&first);
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
+        const rung_parameter *parameter = &kernel->parameters[i];
+        for (int64_t j = 0; j < parameter->choice_count; j++) {
+            char choice[RUNGI_PARAMETER_NAME + 24];
+            snprintf(choice, sizeof choice, "%s=%lld", parameter->name,
+                     (long long)parameter->choices[j]);
+            char origin[sizeof choice + 16];
+            snprintf(origin, sizeof origin, "defaults but %s", choice);
+            if (try_kernel(plan, kernel, choice, origin) == RUNG_OK)
+                return RUNG_OK;
+        }
+    }
+    rungi_error_restore(&first);
+    return status;
+}
+
+/* Whether a kernel may be taken unasked. */
+static rung_status check_choice(const rung_kernel *kernel)
+{
+    if (kernel->step->is_vendor)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s is taken only when it is named", kernel->info.name);
+    if (kernel->info.engine == RUNG_ENGINE_EMULATED)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s multiplies in software here, and is taken only when it is "
+                          "named", kernel->info.name);
+    return RUNG_OK;
+}
+
+/* Keeps a refusal for the log, in one sentence; `whose` is NULL where that says it itself. */
+static void note_refusal(rung_plan *plan, const char *whose)
+{
+    size_t used = strlen(plan->refused);
+    const char *sentence = rung_error_text();
+    snprintf(plan->refused + used, sizeof plan->refused - used, "%s%s%s%.*s", used ? "; " : "",
+             whose ? whose : "", whose ? ": " : "", (int)strcspn(sentence, "\n"), sentence);
+}
+
+/* ---- What was measured ------------------------------------------------------------------- */
+
+rung_status rungi_choose_check(const rung_kernel *kernel, const rung_problem *problem)
+{
+    rung_status status = check_choice(kernel);
+    return status == RUNG_OK ? check_types(kernel, problem) : status;
+}
+
+/* A record names every parameter, so that it means what was measured whatever the defaults
+ * become. */
+static rung_status check_parameters(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    char all[RUNGI_PARAMETERS_TEXT];
+    rungi_values values;
+    rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &values);
+    if (status != RUNG_OK)
+        return status;
+    rungi_kernel_values_text(kernel, &values, all, sizeof all);
+    if (strcmp(all, parameters) != 0)
+        return rungi_fail(RUNG_INVALID, "the parameters of %s are now \"%s\"", kernel->info.name, kernel->defaults);
+    return RUNG_OK;
+}
+
+/* One that was measured on smaller or larger problems may have tiles that do not suit. */
+static rung_status check_nearness(const rung_plan *plan, const rung_kernel *kernel,
+                                  const rungi_proposal *proposal)
+{
+    char usual[RUNGI_PRESET_NAME];
+    if (proposal->steps == 0)
+        return RUNG_OK;
+    default_parameters(plan, kernel, usual);
+    if (rungi_tiles_cost(plan, kernel, proposal->parameters) > 2 * rungi_tiles_cost(plan, kernel, usual))
+        return rungi_fail(RUNG_UNSUPPORTED, "it was measured on other sizes, and its tiles suit these less than "
+                          "half as well as the usual ones of %s", kernel->info.name);
+    return RUNG_OK;
+}
+
+static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
+{
+    rung_kernel *kernel;
+    rung_status status = rung_kernel_find(plan->device->context, plan->device->backend->name,
+                                          proposal->kernel, &kernel);
+    if (status == RUNG_OK && strcmp(kernel->info.name, proposal->kernel) != 0)
+        status = rungi_fail(RUNG_NOT_FOUND, "a record gives a kernel's whole name, %s", kernel->info.name);
+    if (status == RUNG_OK)
+        status = rungi_choose_check(kernel, &plan->problem);
+    if (status == RUNG_OK)
+        status = check_parameters(plan, kernel, proposal->parameters);
+    if (status == RUNG_OK)
+        status = check_nearness(plan, kernel, proposal);
+    return status == RUNG_OK ? try_kernel(plan, kernel, proposal->parameters, proposal->origin) : status;
+}
+
+/* RUNG_NOT_FOUND if no record serves. */
+static rung_status choose_by_store(rung_plan *plan)
+{
+    rungi_proposal proposals[RUNGI_PROPOSALS];
+    int count;
+    rung_status status = rungi_store_find(plan->device, &plan->problem, proposals, &count);
+    if (status != RUNG_OK)
+        return status;
+    for (int i = 0; i < count; i++) {
+        status = try_proposal(plan, &proposals[i]);
+        if (status == RUNG_OK || status == RUNG_NO_MEMORY || status == RUNG_DEVICE_LOST)
+            return status;
+        note_refusal(plan, proposals[i].origin);
+    }
+    return RUNG_NOT_FOUND;
+}
+
+/* ---- What can be counted ------------------------------------------------------------------- */
+
+/* One kernel of an open choice. */
+static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
+{
+    rung_status status = check_choice(kernel);
+    if (status == RUNG_OK)
+        status = try_choices(plan, kernel);
+    if (status == RUNG_UNSUPPORTED || status == RUNG_COMPILE)
+        note_refusal(plan, NULL);
+    return status;
+}
+
+/* From the top of the ladder down, the first that takes the problem; those with
+ * parameters for this kind of device before all others. */
+static rung_status choose_by_ladder(rung_plan *plan)
+{
+    const rungi_backend *backend = plan->device->backend;
+    const char *preset = plan->device->preset;
+    rung_status status, refusal = RUNG_UNSUPPORTED;
+    for (int round = preset ? 0 : 1; round < 2; round++) {
+        for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
+            rung_kernel *kernel;
+            status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
+            if (status != RUNG_OK)
+                return status;
+            bool is_meant = preset && rungi_kernel_has_preset(kernel, preset);
+            if (is_meant != (round == 0))
+                continue;
+            status = consider(plan, kernel);
+            if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
+                return status;
+            refusal = status;
+        }
+    }
+    return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
+}
+
+rung_status rungi_choose(rung_plan *plan)
+{
+    rungi_error before;
+    rungi_error_save(&before);
+    plan->is_open = true;
+    rung_status status = choose_by_store(plan);
+    if (status == RUNG_NOT_FOUND)
+        status = choose_by_ladder(plan);
+    if (status == RUNG_OK)
+        rungi_error_restore(&before); /* a refusal on the way is no failure */
+    return status;
+}
+
+rung_status rungi_choose_given(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    return try_kernel(plan, kernel, parameters, "given");
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_file.c - tuning records in files. Anything may stand at a path: a folder, a pipe, a
+ * file that grows; reading it never waits and never takes more than a store may have.
+ *
+ * Writers take a lock beside the file, read it, and put a new one in its place, so that two of
+ * them lose nothing and a reader needs no lock. */
+#define _GNU_SOURCE /* secure_getenv: a set-uid program's caller must not name its files;
+                     * F_OFD_SETLK: threads of a process must exclude each other too */
+#include "core/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Paths ----------------------------------------------------------------------------------- */
+
+#ifndef RUNGI_SYSTEM_TUNING
+#define RUNGI_SYSTEM_TUNING "/etc/rung/tuning"
+#endif
+
+static bool fits(int length, size_t capacity)
+{
+    return length > 0 && (size_t)length < capacity;
+}
+
+/* The folder of a path and the one above it, which new accounts lack. What goes wrong shows
+ * when the file is written. */
+static void make_folders(const char *path)
+{
+    char folder[RUNGI_STORE_PATH];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *below = strrchr(folder, '/');
+    *below = '\0';
+    char *above = strrchr(folder, '/');
+    if (above && above != folder) {
+        *above = '\0';
+        mkdir(folder, S_IRWXU);
+        *above = '/';
+    }
+    mkdir(folder, S_IRWXU);
+}
+
+static bool path_under(const char *variable, const char *below, char *path, size_t capacity)
+{
+    const char *above = secure_getenv(variable);
+    return above && above[0] == '/' && fits(snprintf(path, capacity, "%s%s", above, below), capacity);
+}
+
+bool rungi_store_user_path(char *path, size_t capacity, bool make)
+{
+    bool is_there = path_under("XDG_CONFIG_HOME", "/rung/tuning", path, capacity) ||
+                    path_under("HOME", "/.config/rung/tuning", path, capacity);
+    if (is_there && make)
+        make_folders(path);
+    return is_there;
+}
+
+bool rungi_store_paths(char paths[RUNGI_STORE_FILES][RUNGI_STORE_PATH])
+{
+    const char *named = secure_getenv("RUNG_TUNING");
+    if (named && (!*named || strcmp(named, "off") == 0))
+        return false;
+    snprintf(paths[0], RUNGI_STORE_PATH, "%s", RUNGI_SYSTEM_TUNING);
+    if (!rungi_store_user_path(paths[1], RUNGI_STORE_PATH, false))
+        paths[1][0] = '\0';
+    paths[2][0] = '\0';
+    if (named && strlen(named) < RUNGI_STORE_PATH)
+        strcpy(paths[2], named);
+    return true;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+/* Up to `capacity` bytes; -1 on failure. */
+static int64_t read_all(int file, char *text, int64_t capacity)
+{
+    int64_t used = 0;
+    while (used < capacity) {
+        ssize_t got = read(file, text + used, (size_t)(capacity - used));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        used += got;
+    }
+    return used;
+}
+
+/* The text of an open file, one byte longer than a store may be if it is too long. */
+static rung_status read_open(rung_context *context, int file, char **text, int64_t *bytes, const char **wrong)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0) {
+        *wrong = strerror(errno);
+        return RUNG_OK;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size > RUNGI_STORE_BYTES) {
+        *wrong = S_ISREG(status.st_mode) ? "it has more than 1 MiB" : "it is no regular file";
+        return RUNG_OK;
+    }
+    int64_t room = (int64_t)status.st_size + 1; /* whether it has grown meanwhile */
+    char *memory = rungi_allocate(context, room, 1);
+    if (!memory)
+        return RUNG_NO_MEMORY;
+    *bytes = read_all(file, memory, room);
+    if (*bytes >= 0 && *bytes < room) {
+        *text = memory;
+        return RUNG_OK;
+    }
+    *wrong = *bytes < 0 ? strerror(errno) : "it changed while it was read";
+    rungi_release(context, memory);
+    return RUNG_OK;
+}
+
+/* The text of a file, the caller's to release; NULL where there is none, and then *wrong says
+ * why if it is not simply missing. O_NONBLOCK: opening a pipe would wait for a writer. */
+static rung_status read_text(rung_context *context, const char *path, char **text, int64_t *bytes,
+                             const char **wrong)
+{
+    *text = NULL;
+    *wrong = NULL;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            *wrong = strerror(errno);
+        return RUNG_OK;
+    }
+    rung_status status = read_open(context, file, text, bytes, wrong);
+    close(file);
+    return status;
+}
+
+rung_status rungi_records_read(rung_context *context, const char *path, rungi_records **out)
+{
+    const char *wrong;
+    char *text;
+    int64_t bytes;
+    *out = NULL;
+    rung_status status = read_text(context, path, &text, &bytes, &wrong);
+    if (wrong)
+        rungi_log(context, 1, "rung: tuning: %s is not read: %s", path, wrong);
+    if (!text)
+        return status;
+    status = rungi_records_parse(context, path, text, bytes, out);
+    if (status == RUNG_OK)
+        rungi_log(context, (*out)->skipped ? 1 : 2, "rung: tuning: %s: %lld records; %lld lines are none", path,
+                  (long long)(*out)->count, (long long)(*out)->skipped);
+    return status;
+}
+
+/* ---- The lock ------------------------------------------------------------------------------------- */
+
+/* Tries for so long: a process that is stopped must not stop all others. */
+enum { LOCK_TRIES = 5000, LOCK_PAUSE = 2 /* milliseconds */ };
+
+static bool take_lock(int file)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE * 1000000};
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (fcntl(file, F_OFD_SETLK, &whole) == 0)
+            return true;
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+/* The lock's file stays: whoever removed it could remove another's lock. */
+static rung_status open_lock(const char *path, int *lock)
+{
+    char name[RUNGI_STORE_PATH + 8];
+    struct stat status;
+    snprintf(name, sizeof name, "%s.lock", path);
+    *lock = open(name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (*lock >= 0 && fstat(*lock, &status) == 0 && S_ISREG(status.st_mode) && take_lock(*lock))
+        return RUNG_OK;
+    rungi_fail(RUNG_INVALID, "%s cannot be locked, so nothing is written beside it: %s", name,
+               strerror(errno));
+    if (*lock >= 0)
+        close(*lock);
+    return RUNG_INVALID;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------- */
+
+static bool write_all(int file, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(file, text, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        text += written;
+        bytes -= (size_t)written;
+    }
+    return true;
+}
+
+/* So that a crash leaves the old name or the new one, and not neither. */
+static void sync_folder(const char *path)
+{
+    char folder[RUNGI_STORE_PATH];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    int opened = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0)
+        return;
+    fsync(opened);
+    close(opened);
+}
+
+/* A process that writes past its limit on file sizes is sent a signal that ends it. */
+static bool passes_limit(size_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
+/* Under the lock, so the name beside it is nobody else's; one that was left by a process that
+ * ended is written over. The old file's rights stay. */
+static bool replace_file(const char *path, const char *text, size_t bytes)
+{
+    char aside[RUNGI_STORE_PATH + 8];
+    struct stat old;
+    snprintf(aside, sizeof aside, "%s.new", path);
+    mode_t mode = stat(path, &old) == 0 ? old.st_mode & 07777 : S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
+    if (passes_limit(bytes)) {
+        errno = EFBIG;
+        return false;
+    }
+    unlink(aside);
+    int file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (file < 0)
+        return false;
+    bool written = write_all(file, text, bytes) && fsync(file) == 0;
+    int number = errno;
+    written = close(file) == 0 && written;
+    if (written && rename(aside, path) == 0) {
+        sync_folder(path);
+        return true;
+    }
+    if (written)
+        number = errno;
+    unlink(aside);
+    errno = number;
+    return false;
+}
+
+/* ---- Putting records into a text ---------------------------------------------------------------------- */
+
+/* A file as it will be: for each of its records the one that stands there from now on, and
+ * behind them those that are new. */
+typedef struct edit {
+    const rungi_records  *old;
+    const rungi_record  **lines;
+    int64_t               count;
+    int64_t               changed;
+} edit;
+
+static bool same_key(const rungi_record *x, const rungi_record *y)
+{
+    return x->key.length == y->key.length && memcmp(x->key.text, y->key.text, x->key.length) == 0;
+}
+
+/* Of several with one key the last counts. */
+static void put_record(edit *edit, const rungi_record *record, bool if_faster)
+{
+    int64_t i = edit->count - 1;
+    while (i >= 0 && !same_key(edit->lines[i], record))
+        i--;
+    if (i >= 0 && if_faster && record->mflops <= edit->lines[i]->mflops)
+        return;
+    edit->lines[i >= 0 ? i : edit->count++] = record;
+    edit->changed++;
+}
+
+static rung_status make_edit(rung_context *context, edit *edit, const rungi_records *old,
+                             const rungi_record *records, int64_t count, bool if_faster)
+{
+    edit->old = old;
+    edit->changed = 0;
+    edit->lines = rungi_new(context, (size_t)(old->count + count + 1) * sizeof *edit->lines);
+    if (!edit->lines)
+        return RUNG_NO_MEMORY;
+    for (int64_t i = 0; i < old->count; i++)
+        edit->lines[i] = &old->records[i];
+    edit->count = old->count;
+    for (int64_t i = 0; i < count; i++)
+        put_record(edit, &records[i], if_faster);
+    return RUNG_OK;
+}
+
+/* The new text; where `to` is NULL only its length is counted. */
+typedef struct output {
+    char   *to;
+    size_t  used;
+    int64_t lines;
+} output;
+
+static void put_text(output *output, const char *text, size_t length)
+{
+    if (output->to)
+        memcpy(output->to + output->used, text, length);
+    output->used += length;
+}
+
+static void put_line(output *output, const char *text, size_t length)
+{
+    put_text(output, text, length);
+    put_text(output, "\n", 1);
+    output->lines++;
+}
+
+/* A last line without its end may be cut short: it must not become a record by this. */
+static void put_rest(output *output, const char *text, size_t length)
+{
+    static const char mark[] = "# cut short: ";
+    put_text(output, mark, strlen(mark));
+    put_line(output, text, length);
+}
+
+/* `line` becomes the number of that record's. */
+static size_t put_all(const edit *edit, char *to, const rungi_record *record, int64_t *line)
+{
+    const char *text = edit->old->text, *end = text + edit->old->bytes;
+    output output = {.to = to};
+    int64_t next = 0;
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const rungi_record *now = NULL;
+        if (next < edit->old->count && edit->old->records[next].line.text == text)
+            now = edit->lines[next++];
+        if (now)
+            put_line(&output, now->line.text, now->line.length);
+        else if (newline)
+            put_line(&output, text, (size_t)(newline - text));
+        else
+            put_rest(&output, text, (size_t)(end - text));
+        *line = now == record ? output.lines : *line;
+        text = newline ? newline + 1 : end;
+    }
+    for (int64_t i = edit->old->count; i < edit->count; i++) {
+        put_line(&output, edit->lines[i]->line.text, edit->lines[i]->line.length);
+        *line = edit->lines[i] == record ? output.lines : *line;
+    }
+    return output.used;
+}
+
+static rung_status write_edit(rung_context *context, const edit *edit, const char *path,
+                              const rungi_record *last, int64_t *line)
+{
+    size_t bytes = put_all(edit, NULL, last, line);
+    if (bytes > RUNGI_STORE_BYTES || edit->count > RUNGI_STORE_RECORDS)
+        return rungi_fail(RUNG_TOO_LARGE, "%s would have %lld records in %zu bytes; a store has %d in %d at "
+                          "most: remove those of devices that are gone", path, (long long)edit->count, bytes,
+                          RUNGI_STORE_RECORDS, RUNGI_STORE_BYTES);
+    char *text = rungi_allocate(context, (int64_t)bytes, 1);
+    if (!text)
+        return RUNG_NO_MEMORY;
+    put_all(edit, text, last, line);
+    bool written = replace_file(path, text, bytes);
+    int number = errno;
+    rungi_release(context, text);
+    return written ? RUNG_OK : rungi_fail(RUNG_INVALID, "%s cannot be written: %s", path, strerror(number));
+}
+
+/* What a store begins with. */
+static const char beginning[] = RUNGI_STORE_HEAD "\n"
+    "# backend device driver product compute layout shape batch kernel parameters gflops\n";
+
+/* The records of a file that is to be written, which must be a store or not be there. */
+static rung_status read_old(rung_context *context, const char *path, rungi_records **old)
+{
+    const char *wrong;
+    int64_t bytes = 0;
+    char *text;
+    rung_status status = read_text(context, path, &text, &bytes, &wrong);
+    if (status != RUNG_OK)
+        return status;
+    if (wrong)
+        return rungi_fail(RUNG_INVALID, "%s cannot be read: %s", path, wrong);
+    if (text && bytes > 0 && (bytes < (int64_t)sizeof RUNGI_STORE_HEAD ||
+                              memcmp(text, beginning, sizeof RUNGI_STORE_HEAD) != 0)) {
+        rungi_release(context, text);
+        return rungi_fail(RUNG_INVALID, "%s does not begin with \"%s\", and is left as it is; name another "
+                          "file or move it away", path, RUNGI_STORE_HEAD);
+    }
+    if (bytes == 0) {
+        rungi_release(context, text);
+        bytes = (int64_t)strlen(beginning);
+        text = rungi_allocate(context, bytes, 1);
+        if (!text)
+            return RUNG_NO_MEMORY;
+        memcpy(text, beginning, (size_t)bytes);
+    }
+    return rungi_records_parse(context, path, text, bytes, old);
+}
+
+static rung_status put_under_lock(rung_context *context, const char *path, const rungi_record *records,
+                                  int64_t count, bool if_faster, int64_t *changed, int64_t *line)
+{
+    rungi_records *old = NULL;
+    edit edit = {0};
+    rung_status status = read_old(context, path, &old);
+    if (status == RUNG_OK)
+        status = make_edit(context, &edit, old, records, count, if_faster);
+    if (status == RUNG_OK && edit.changed > 0)
+        status = write_edit(context, &edit, path, &records[count - 1], line);
+    if (status == RUNG_OK)
+        *changed = edit.changed;
+    rungi_release(context, edit.lines);
+    rungi_records_free(context, old);
+    return status;
+}
+
+rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records,
+                              int64_t count, bool if_faster, int64_t *changed, int64_t *line)
+{
+    char real[RUNGI_STORE_PATH]; /* PATH_MAX: a link stays, and what it names is written */
+    int lock;
+    *changed = *line = 0;
+    if (strlen(path) >= sizeof real)
+        return rungi_fail(RUNG_INVALID, "the path of a store has %d bytes at most", RUNGI_STORE_PATH - 1);
+    if (realpath(path, real))
+        path = real;
+    rung_status status = open_lock(path, &lock);
+    if (status != RUNG_OK)
+        return status;
+    status = put_under_lock(context, path, records, count, if_faster, changed, line);
+    close(lock); /* and with it the lock goes */
+    return status;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tuning.c - the records that a context knows of, and the public calls that make more. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/choose.h"
+#include "core/problem.h"
+#include "core/store.h"
+
+/* ---- A context's records ----------------------------------------------------------------- */
+
+void rungi_store_free(rung_context *context, rungi_records *list)
+{
+    while (list) {
+        rungi_records *next = list->next;
+        rungi_records_free(context, list);
+        list = next;
+    }
+}
+
+rung_status rungi_store_read(rung_context *context, char paths[][RUNGI_STORE_PATH], int count,
+                             rungi_records **list)
+{
+    *list = NULL;
+    for (int i = 0; i < count; i++) {
+        rungi_records *records = NULL;
+        rung_status status = paths[i][0] ? rungi_records_read(context, paths[i], &records) : RUNG_OK;
+        if (status != RUNG_OK) {
+            rungi_store_free(context, *list);
+            *list = NULL;
+            return status;
+        }
+        if (!records)
+            continue;
+        records->next = *list;
+        *list = records;
+    }
+    return RUNG_OK;
+}
+
+/* Not under the lock, since reading may be told in the caller's log. If two threads come here
+ * at once both read, and one keeps what it has read. */
+static rung_status read_files(rung_context *context)
+{
+    rungi_records *list = NULL;
+    char(*paths)[RUNGI_STORE_PATH];
+    pthread_mutex_lock(&context->lock);
+    bool is_read = context->tuning_is_read;
+    pthread_mutex_unlock(&context->lock);
+    if (is_read)
+        return RUNG_OK;
+    paths = rungi_new(context, RUNGI_STORE_FILES * sizeof *paths);
+    if (!paths)
+        return RUNG_NO_MEMORY;
+    rung_status status = RUNG_OK;
+    if (rungi_store_paths(paths))
+        status = rungi_store_read(context, paths, RUNGI_STORE_FILES, &list);
+    rungi_release(context, paths);
+    if (status != RUNG_OK)
+        return status;
+    pthread_mutex_lock(&context->lock);
+    if (!context->tuning_is_read) {
+        context->tuning = list;
+        context->tuning_is_read = true;
+        list = NULL;
+    }
+    pthread_mutex_unlock(&context->lock);
+    rungi_store_free(context, list);
+    return RUNG_OK;
+}
+
+/* Most have none, and pay for a lock alone. */
+rung_status rungi_store_find(const rung_device *device, const rung_problem *problem,
+                             rungi_proposal found[RUNGI_PROPOSALS], int *count)
+{
+    rung_context *context = device->context;
+    rungi_tuning_key key;
+    *count = 0;
+    rung_status status = read_files(context);
+    if (status != RUNG_OK)
+        return status;
+    pthread_mutex_lock(&context->lock);
+    if (context->tuning) {
+        rungi_tuning_key_of(device, problem, &key);
+        *count = rungi_records_find(context->tuning, &key, found);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return RUNG_OK;
+}
+
+/* Puts one record, which was written to a file, before all others. */
+static rung_status remember(rung_context *context, const char *path, const char *line, size_t length,
+                            int64_t number)
+{
+    static const char head[] = RUNGI_STORE_HEAD "\n";
+    rungi_records *records;
+    size_t bytes = strlen(head) + length;
+    rung_status status = read_files(context);
+    if (status != RUNG_OK)
+        return status;
+    char *text = rungi_allocate(context, (int64_t)bytes, 1);
+    if (!text)
+        return RUNG_NO_MEMORY;
+    memcpy(text, head, strlen(head));
+    memcpy(text + strlen(head), line, length);
+    status = rungi_records_parse(context, path, text, (int64_t)bytes, &records);
+    if (status != RUNG_OK)
+        return status;
+    records->records[0].number = number;
+    pthread_mutex_lock(&context->lock);
+    records->next = context->tuning;
+    context->tuning = records;
+    pthread_mutex_unlock(&context->lock);
+    return RUNG_OK;
+}
+
+/* ---- The public calls ---------------------------------------------------------------------- */
+
+static rung_status key_of(const rung_device *device, const rung_problem *problem, rungi_tuning_key *key)
+{
+    rung_status status = rungi_problem_check_form(problem);
+    if (status != RUNG_OK)
+        return status;
+    if (rung_product_of(problem->a.type, problem->c.type) == RUNG_PRODUCT_COUNT ||
+        problem->a.type != problem->b.type)
+        return rungi_fail(RUNG_UNSUPPORTED, "no kernel multiplies %s by %s into %s, so there is nothing to tune",
+                          rung_type_name(problem->a.type), rung_type_name(problem->b.type),
+                          rung_type_name(problem->c.type));
+    rung_problem settled = rungi_problem_settled(problem);
+    rungi_tuning_key_of(device, &settled, key);
+    return RUNG_OK;
+}
+
+rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text,
+                            size_t capacity)
+{
+    rungi_tuning_key key;
+    char whole[RUNGI_STORE_KEY];
+    if (!device || !problem || !text || capacity == 0)
+        return rungi_fail(RUNG_INVALID, "rung_tuning_key needs a device, a problem and a place for the text");
+    *text = '\0';
+    rung_status status = key_of(device, problem, &key);
+    if (status != RUNG_OK)
+        return status;
+    rungi_tuning_key_text(&key, whole);
+    if (strlen(whole) >= capacity)
+        return rungi_fail(RUNG_TOO_LARGE, "the key has %zu bytes, the place for it %zu", strlen(whole) + 1,
+                          capacity);
+    strcpy(text, whole);
+    return RUNG_OK;
+}
+
+/* The configuration as a record has it, or why it can be none. */
+static rung_status check_found(const rung_device *device, const rung_problem *problem,
+                               const rung_tuning *found, const rung_kernel **kernel,
+                               char parameters[RUNGI_PARAMETERS_TEXT])
+{
+    rung_kernel *named;
+    rungi_values values;
+    if (!(found->gflops >= 0 && found->gflops < 1e9))
+        return rungi_fail(RUNG_INVALID, "%g GFLOPS cannot have been measured", found->gflops);
+    rung_status status = rung_kernel_find(device->context, device->backend->name, found->kernel, &named);
+    if (status == RUNG_OK)
+        status = rungi_choose_check(named, problem);
+    if (status == RUNG_OK)
+        status = rungi_kernel_values(named, found->parameters, rung_type_size(problem->a.type), &values);
+    if (status != RUNG_OK)
+        return status;
+    rungi_kernel_values_text(named, &values, parameters, RUNGI_PARAMETERS_TEXT);
+    *kernel = named;
+    return RUNG_OK;
+}
+
+rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, const rung_tuning *found,
+                             const char *path)
+{
+    char parameters[RUNGI_PARAMETERS_TEXT], line[RUNGI_STORE_LINE], users[RUNGI_STORE_PATH];
+    const rung_kernel *kernel = NULL;
+    rungi_tuning_key key;
+    rungi_record record;
+    int64_t changed, number;
+    if (!device || !problem || !found || !found->kernel)
+        return rungi_fail(RUNG_INVALID, "rung_tuning_save needs a device, a problem and what was found");
+    rung_status status = key_of(device, problem, &key);
+    if (status == RUNG_OK)
+        status = check_found(device, problem, found, &kernel, parameters);
+    if (status == RUNG_OK && !path && !rungi_store_user_path(users, sizeof users, true))
+        status = rungi_fail(RUNG_INVALID, "there is no place for the user's store: set HOME, or name a file");
+    if (status != RUNG_OK)
+        return status;
+    path = path ? path : users;
+    size_t length = rungi_record_write(&key, kernel->info.name, parameters,
+                                       (int64_t)floor(found->gflops * 1000 + 0.5), line);
+    const char *wrong = length > 0 ? rungi_record_parse(line, length - 1, &record) : "it is too long";
+    if (wrong)
+        return rungi_fail(RUNG_INVALID, "this cannot be kept as a record: %s", wrong);
+    status = rungi_records_put(device->context, path, &record, 1, false, &changed, &number);
+    return status == RUNG_OK ? remember(device->context, path, line, length, number) : status;
+}
+
+rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed)
+{
+    rungi_records *records;
+    int64_t count = 0, line;
+    if (changed)
+        *changed = 0;
+    if (!from || !into)
+        return rungi_fail(RUNG_INVALID, "rung_tuning_merge needs two files");
+    context = rungi_context_of(context);
+    if (!context)
+        return RUNG_NO_MEMORY;
+    rung_status status = rungi_records_read(context, from, &records);
+    if (status != RUNG_OK)
+        return status;
+    if (!records)
+        return rungi_fail(RUNG_NOT_FOUND, "%s is not there, or is no file that can be read", from);
+    if (records->count > 0)
+        status = rungi_records_put(context, into, records->records, records->count, true, &count, &line);
+    else if (records->skipped > 0)
+        status = rungi_fail(RUNG_INVALID, "%s holds no record that this library reads", from);
+    rungi_records_free(context, records);
+    if (status == RUNG_OK && changed)
+        *changed = count;
+    return status;
+}
+
+rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity)
+{
+    char path[RUNGI_STORE_PATH];
+    (void)context;
+    if (!text || capacity == 0)
+        return rungi_fail(RUNG_INVALID, "rung_tuning_path needs a place for the text");
+    *text = '\0';
+    if (!rungi_store_user_path(path, sizeof path, false))
+        return rungi_fail(RUNG_NOT_FOUND, "there is no place for the user's store: set HOME to an absolute path");
+    if (strlen(path) >= capacity)
+        return rungi_fail(RUNG_TOO_LARGE, "the path has %zu bytes, the place for it %zu", strlen(path) + 1,
+                          capacity);
+    strcpy(text, path);
+    return RUNG_OK;
+}
