@@ -16,6 +16,9 @@
  *                   merge passes whose lanes want the same words (a broadcast of 8 or 16
  *                   bytes); that is not counted on, so the truth may be less, never more.
  *
+ * Requests are those that the source asks for. NVIDIA's compilers may merge neighbours of an
+ * unrolled loop into one of 8 or 16 bytes: then there are fewer, of the same bytes.
+ *
  * An access of more than 16 bytes a lane is several of 16, as it is on a GPU. What is not the
  * kernel's but comes from running in software what a GPU has instructions for is seen through:
  * the words of async.h, matrix.h and wmma.h are known by their names (program.cpp) and counted
