@@ -334,14 +334,17 @@ static bool read_sight(const char *path, lab_sight *sight)
 }
 
 /* What Oclgrind itself has found wrong: a kernel that reads outside of its matrices says
- * nothing true about those inside. */
+ * nothing true about those inside. Its first line says what, a later one where; the source that
+ * it quotes is not the right one, since it does not know of #line. */
 static bool is_log_empty(const workplace *place, const char *kernel, char *why, size_t capacity)
 {
     char text[1000];
     read_text(place->log, text, sizeof text);
-    if (*text)
-        snprintf(why, capacity, "%s does what it must not: %s", kernel, text);
-    return !*text;
+    const char *what = text + strspn(text, "\n"), *where = strstr(what, "At line ");
+    if (*what)
+        snprintf(why, capacity, "%s does what it must not: %.*s%s%.*s", kernel, (int)strcspn(what, "\n"), what,
+                 where ? "; at " : "", where ? (int)strcspn(where + 3, ":") : 0, where ? where + 3 : "");
+    return !*what;
 }
 
 bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size_t capacity)

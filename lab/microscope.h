@@ -3,8 +3,9 @@
  *
  * A look runs this very command again, as a child under Oclgrind with our plugin in it
  * (tools/microscope), and multiplies once. No GPU is needed, and nothing is timed: what is
- * counted follows from the addresses alone. It takes seconds for some ten million instructions,
- * so problems should be a block or a few. */
+ * counted follows from the addresses alone, one request for each access that the source names.
+ * NVIDIA's compilers merge some, where an unrolled loop reads neighbours (04, 06, 07). A look
+ * takes seconds for some ten million instructions, so problems should be a block or a few. */
 #ifndef LAB_MICROSCOPE_H
 #define LAB_MICROSCOPE_H
 

@@ -46,4 +46,8 @@ cmake --build "$work/project/build" > "$work/log"
 
 unset LD_LIBRARY_PATH # the command finds its library by itself
 [ "$("$work/usr/bin/rung" --version)" = "rung $(pkg-config --modversion rung)" ]
+# ... and its microscope, if there is one.
+if [ -e "$RUNG_BUILD/rung_microscope.so" ]; then
+    OCL_ICD_VENDORS=$work "$work/usr/bin/rung" doctor | grep "microscope: $work/usr/"
+fi
 find "$work/usr" -type f | sed "s,$work,," | sort

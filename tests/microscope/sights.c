@@ -6,6 +6,7 @@
  * most is wanted (32 banks of one word, 4 bytes). Lines are found by what stands on them, so
  * that a comment may be added to a kernel. All matrices are dense, and begin at multiples of
  * 128 bytes. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,7 +124,8 @@ static void expect_all_requests(const view *view, int64_t requests)
     compare("requests of all lines", view->sight.kernel, seen, requests);
 }
 
-static void expect_buffer(const view *view, const char *name, int64_t by_blocks, int64_t lines_by_blocks, int64_t at_all)
+static void expect_buffer(const view *view, const char *name, int64_t by_blocks, int64_t lines_by_blocks,
+                          int64_t at_all)
 {
     for (int64_t i = 0; i < view->sight.buffer_count; i++) {
         const lab_sight_buffer *buffer = &view->sight.buffers[i];
@@ -500,6 +502,38 @@ static void user_turns(void **state)
     leave(&view);
 }
 
+/* Two looks side by side see what each would alone. */
+static void *look_alone(void *user)
+{
+    lab_look look = {.kernel = "04", .parameters = user, .product = RUNG_F32_TO_F32, .m = 16, .n = 16, .k = 16};
+    lab_sight *sight = malloc(sizeof *sight);
+    char why[1000];
+    if (sight && !lab_microscope_look(&look, sight, why, sizeof why)) {
+        printf("%s\n", why);
+        free(sight);
+        sight = NULL;
+    }
+    return sight;
+}
+
+static void two_at_once(void **state)
+{
+    static char parameters[2][8] = {"TILE=8", "TILE=16"};
+    pthread_t threads[2];
+    void *seen[2];
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look_alone, parameters[i]), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(threads[i], &seen[i]), 0);
+        assert_non_null(seen[i]);
+        assert_string_equal(((lab_sight *)seen[i])->parameters, parameters[i]);
+        assert_int_equal(((lab_sight *)seen[i])->totals.blocks, i == 0 ? 4 : 1);
+        lab_sight_free(seen[i]);
+        free(seen[i]);
+    }
+}
+
 /* ---- What cannot be looked at --------------------------------------------------------------------- */
 
 static void expect_refusal(lab_look look, const char *word)
@@ -557,7 +591,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(warptile_deep), cmocka_unit_test(pipeline), cmocka_unit_test(wmma),
         cmocka_unit_test(matrix), cmocka_unit_test(matrix_cut), cmocka_unit_test(user_uncoalesced),
         cmocka_unit_test(user_column), cmocka_unit_test(user_half_empty), cmocka_unit_test(user_turns),
-        cmocka_unit_test(refusals), cmocka_unit_test(missing_parts),
+        cmocka_unit_test(two_at_once), cmocka_unit_test(refusals), cmocka_unit_test(missing_parts),
     };
     lab_microscope_parts parts;
     if (lab_microscope_is_child(argc, argv))

@@ -16,16 +16,19 @@
  *                   merge passes whose lanes want the same words (a broadcast of 8 or 16
  *                   bytes); that is not counted on, so the truth may be less, never more.
  *
+ * Requests are those that the source asks for. NVIDIA's compilers may merge neighbours of an
+ * unrolled loop into one of 8 or 16 bytes: then there are fewer, of the same bytes.
+ *
  * An access of more than 16 bytes a lane is several of 16, as it is on a GPU. What is not the
  * kernel's but comes from running in software what a GPU has instructions for is seen through:
- * the words of async.h, matrix.h and wmma.h are known by their names (see `words`) and counted
+ * the words of async.h, matrix.h and wmma.h are known by their names (program.cpp) and counted
  * as the instructions they stand for. Lines are those of the kernel's own file: what a header
  * does counts where it was called.
  *
  * Everything goes to the file that RUNG_MICROSCOPE_OUTPUT names, as lines of tab-separated
- * fields: lab/sight.h lists them and lab/microscope.c reads them. RUNG_MICROSCOPE_PUTS lists the lines "273:2,296:4" whose stores
- * are parts, two or four, of one: the macros put_two and put_four leave no trace of
- * themselves.
+ * fields: lab/sight.h lists them and lab/microscope.c reads them. RUNG_MICROSCOPE_PUTS lists the
+ * lines "273:2,296:4" whose stores are parts, two or four, of one: the macros put_two and
+ * put_four leave no trace of themselves.
  */
 #include "oclgrind/Context.h"
 #include "oclgrind/Kernel.h"
@@ -35,140 +38,18 @@
 #include "oclgrind/WorkGroup.h"
 #include "oclgrind/WorkItem.h"
 
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/IR/CFG.h"
-#include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/Dominators.h"
-#include "llvm/IR/Instructions.h"
-#include "llvm/Support/CommandLine.h"
-
+#include "program.h"
 #include "sight.h"
 
 #include <algorithm>
 #include <tuple>
 #include <unordered_set>
 
+using namespace microscope;
+
 namespace {
 
 constexpr unsigned WARP = 32, BANKS = 32, SECTOR = 32, LINE = 128, ACCESS_MAX = 16;
-
-/* ---- What stands where ----------------------------------------------------------------------- */
-
-/* What a GPU has an instruction for, and software does in many. */
-enum Word {
-    NO_WORD,
-    COPY16,     /* one load and one store of 16 bytes, however it is put together */
-    COPY,       /* counted as it is, but for its branches */
-    LDMATRIX,   /* four times eight rows of 16 bytes, for 16 bytes a lane */
-    WMMA_LOAD,  /* the same, whoever has which element; or half of it */
-    WMMA_STORE, /* pairs of sums: 4 rows of 32 bytes a pass */
-    MMA,        /* no traffic at all: what lanes exchange is the engine's */
-    ARITHMETIC, /* a conversion: no branch */
-};
-
-const struct {
-    const char *function, *file;
-    Word word;
-} words[] = {
-    {"copy16_async", "async.h", COPY16},    {"copy_async", "async.h", COPY},
-    {"copy4_async", "async.h", COPY},       {"copies_wait", "async.h", COPY},
-    {"ldmatrix", "matrix.h", LDMATRIX},     {"mma_all", "matrix.h", MMA},
-    {"wmma_load", "wmma.h", WMMA_LOAD},     {"wmma_store", "wmma.h", WMMA_STORE},
-    {"wmma_mma", "wmma.h", MMA},            {"tf32_of", "engine.h", ARITHMETIC},
-    {"float_of_f16", "dialect.h", ARITHMETIC},  {"f16_of_float", "dialect.h", ARITHMETIC},
-    {"float_of_bf16", "dialect.h", ARITHMETIC}, {"bf16_of_float", "dialect.h", ARITHMETIC},
-};
-
-/* A function that Oclgrind runs: mostly the kernel alone, into which all else is inlined. */
-struct Function {
-    llvm::DominatorTree tree;
-    llvm::LoopInfo      loops;
-    unsigned            number;
-    explicit Function(llvm::Function &function, unsigned number) : tree(function), loops(tree), number(number) {}
-};
-
-/* What is known of an instruction before it runs. */
-struct Site {
-    unsigned    line, from;  /* in the kernel's file; and the kernel's own line that led there */
-    Word        word;
-    const void *call;        /* of that word, the same for all its instructions */
-    unsigned    parts;       /* stores that are one, by put_two or put_four; else 1 */
-    unsigned    fmas, products; /* multiply-adds; multiplications for a matrix engine */
-    bool        enters;      /* the first of its block */
-    Function   *function;
-    std::vector<const llvm::BasicBlock *> headers; /* of the loops around it */
-};
-
-std::string base_name(llvm::StringRef path)
-{
-    return path.substr(path.rfind('/') + 1).str();
-}
-
-unsigned lanes_of(const llvm::Type *type)
-{
-    auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
-    return vector ? vector->getNumElements() : 1;
-}
-
-bool is_product(const llvm::Value *value, unsigned opcode)
-{
-    auto *product = llvm::dyn_cast<llvm::BinaryOperator>(value);
-    return product && product->getOpcode() == opcode && !llvm::isa<llvm::Constant>(product->getOperand(0)) &&
-           !llvm::isa<llvm::Constant>(product->getOperand(1)) &&
-           (opcode == llvm::Instruction::FMul || product->getType()->getScalarSizeInBits() == 32);
-}
-
-bool calls_fma(const llvm::Instruction *instruction)
-{
-    auto *call = llvm::dyn_cast<llvm::CallInst>(instruction);
-    auto *called = call ? call->getCalledFunction() : nullptr;
-    if (!called)
-        return false;
-    for (const char *name : {"llvm.fmuladd.", "llvm.fma.", "_Z3fma", "_Z3mad"})
-        if (called->getName().startswith(name))
-            return true;
-    return false;
-}
-
-/* Multiply-adds: of whole numbers those of 32 bits, since addresses have 64. */
-unsigned count_fmas(const llvm::Instruction *instruction)
-{
-    unsigned opcode = instruction->getOpcode(), factor = 0;
-    if (opcode == llvm::Instruction::FAdd || opcode == llvm::Instruction::FSub)
-        factor = llvm::Instruction::FMul;
-    else if (opcode == llvm::Instruction::Add)
-        factor = llvm::Instruction::Mul;
-    bool adds = factor && (is_product(instruction->getOperand(0), factor) ||
-                           is_product(instruction->getOperand(1), factor));
-    return adds || calls_fma(instruction) ? lanes_of(instruction->getType()) : 0;
-}
-
-unsigned count_products(const llvm::Instruction *instruction)
-{
-    bool multiplies = is_product(instruction, llvm::Instruction::FMul) ||
-                      is_product(instruction, llvm::Instruction::Mul) || calls_fma(instruction);
-    return multiplies ? lanes_of(instruction->getType()) : 0;
-}
-
-/* Where an instruction stands; what a compiler has put there itself belongs to a neighbour. */
-const llvm::DILocation *location_of(const llvm::Instruction *instruction)
-{
-    for (auto *at = instruction; at; at = at->getPrevNode())
-        if (at->getDebugLoc())
-            return at->getDebugLoc().get();
-    for (auto *at = instruction; at; at = at->getNextNode())
-        if (at->getDebugLoc())
-            return at->getDebugLoc().get();
-    return nullptr;
-}
-
-Word word_of(llvm::StringRef function, const std::string &file)
-{
-    for (auto &known : words)
-        if (function == known.function && file == known.file)
-            return known.word;
-    return NO_WORD;
-}
 
 /* ---- What is counted --------------------------------------------------------------------------- */
 
@@ -274,11 +155,6 @@ public:
     }
 
 private:
-    void read_puts();
-    const Site &site_of(const llvm::Instruction *instruction);
-    void locate(const llvm::Instruction *instruction, Site &site);
-    Function *function_of(const llvm::Function *function);
-
     void name_buffer(const std::string &name, const llvm::Argument *argument, const oclgrind::TypedValue &value);
     size_t number_of(const oclgrind::WorkItem *item) const;
     void enter_block(Lane &lane, size_t number, const Site &site, const llvm::BasicBlock *block);
@@ -301,11 +177,8 @@ private:
     void write_records(FILE *out);
     void write_all();
 
-    std::string file; /* the kernel's own */
+    Program program;
     std::string kernel;
-    std::map<unsigned, unsigned> puts;
-    std::unordered_map<const llvm::Instruction *, Site> sites;
-    std::unordered_map<const llvm::Function *, std::unique_ptr<Function>> functions;
 
     oclgrind::Size3 size; /* of the block */
     std::vector<Lane> lanes;
@@ -325,91 +198,9 @@ private:
     const oclgrind::Memory *shared = nullptr;
 };
 
-/* LLVM takes loads of a vector apart where its elements are used one by one. NVIDIA's
- * compilers do not, so it is told not to. */
-void keep_vectors()
-{
-    auto &options = llvm::cl::getRegisteredOptions();
-    auto option = options.find("disable-vector-combine");
-    if (option != options.end())
-        option->second->addOccurrence(0, "disable-vector-combine", "true");
-}
-
 Microscope::Microscope(const oclgrind::Context *context) : Plugin(context)
 {
     keep_vectors();
-}
-
-void Microscope::read_puts()
-{
-    const char *text = getenv("RUNG_MICROSCOPE_PUTS");
-    unsigned line, parts;
-    int length;
-    puts.clear();
-    while (text && sscanf(text, "%u:%u%n", &line, &parts, &length) == 2) {
-        puts[line] = parts;
-        text += length;
-        text += *text == ',';
-    }
-}
-
-/* ---- Places in the program ---- */
-
-Function *Microscope::function_of(const llvm::Function *function)
-{
-    auto &known = functions[function];
-    if (!known)
-        known.reset(new Function(*const_cast<llvm::Function *>(function), (unsigned)functions.size() - 1));
-    return known.get();
-}
-
-/* From the innermost inlined function outwards: the first line in the kernel's file counts, and
- * the outermost word. */
-void Microscope::locate(const llvm::Instruction *instruction, Site &site)
-{
-    const llvm::DILocation *location = location_of(instruction);
-    if (location && count_products(instruction)) {
-        auto *inside = location->getScope()->getSubprogram();
-        bool multiplies = inside->getName() == "dot" || inside->getName() == "wmma_mma";
-        site.products = multiplies ? count_products(instruction) : 0;
-    }
-    for (; location; location = location->getInlinedAt()) {
-        auto *inside = location->getScope()->getSubprogram();
-        std::string name = base_name(inside->getFilename());
-        if (Word word = word_of(inside->getName(), name)) {
-            site.word = word;
-            site.call = location->getInlinedAt();
-        }
-        if (name == file && location->getLine() > 0) {
-            if (site.line == 0)
-                site.line = location->getLine();
-            site.from = location->getLine();
-        }
-    }
-}
-
-const Site &Microscope::site_of(const llvm::Instruction *instruction)
-{
-    auto known = sites.find(instruction);
-    if (known != sites.end())
-        return known->second;
-    const llvm::BasicBlock *block = instruction->getParent();
-    Site site = {};
-    site.function = function_of(block->getParent());
-    site.enters = instruction == block->getFirstNonPHI();
-    locate(instruction, site);
-    bool is_engine = site.word == MMA;
-    site.fmas = site.word == NO_WORD ? count_fmas(instruction) : 0;
-    site.products = is_engine ? site.products : 0;
-    auto put = puts.find(site.line);
-    site.parts = put != puts.end() && llvm::isa<llvm::StoreInst>(instruction) ? put->second : 1;
-    for (auto *loop = site.function->loops.getLoopFor(block); loop; loop = loop->getParentLoop()) {
-        Site head = {};
-        locate(loop->getHeader()->getTerminator(), head);
-        if (!site.call || head.call != site.call) /* a word's own loops are no turns of the kernel's */
-            site.headers.push_back(loop->getHeader());
-    }
-    return sites[instruction] = std::move(site);
 }
 
 /* ---- Lanes on their way ---- */
@@ -438,7 +229,7 @@ void Microscope::enter_block(Lane &lane, size_t number, const Site &site, const 
     const llvm::BasicBlock *before = lane.block[function];
     if (before) {
         const llvm::Instruction *branch = before->getTerminator();
-        const Site &left = site_of(branch);
+        const Site &left = program.site_of(branch);
         if (branch->getNumSuccessors() > 1 && left.word == NO_WORD) {
             uint64_t key = mix(mix(mix(key_of(lane, left), (uint64_t)branch), number / WARP), 1);
             Branch &taken = branches[key];
@@ -455,7 +246,7 @@ void Microscope::enter_block(Lane &lane, size_t number, const Site &site, const 
 void Microscope::instructionExecuted(const oclgrind::WorkItem *item, const llvm::Instruction *instruction,
                                      const oclgrind::TypedValue &)
 {
-    const Site &site = site_of(instruction);
+    const Site &site = program.site_of(instruction);
     size_t number = number_of(item);
     Lane &lane = lanes[number];
     if (site.enters)
@@ -467,7 +258,7 @@ void Microscope::instructionExecuted(const oclgrind::WorkItem *item, const llvm:
     auto *call = llvm::dyn_cast<llvm::CallInst>(instruction);
     auto *called = call ? call->getCalledFunction() : nullptr;
     if (called && !called->isDeclaration()) {
-        unsigned function = function_of(called)->number;
+        unsigned function = program.function_of(called)->number;
         lane.called.resize(std::max<size_t>(lane.called.size(), function + 1));
         lane.called[function] = mix(key_of(lane, site), (uint64_t)instruction);
         if (lane.block.size() > function)
@@ -524,7 +315,8 @@ void Microscope::copy(Lane &lane, size_t number, const Site &site, Kind kind, ui
     uint64_t key = key_of(lane, site);
     if (pending.from_bytes)
         add(site, site.call, GLOBAL_LOAD, ACCESS_MAX, number, key, {pending.from, (unsigned)pending.from_bytes, 0});
-    add(site, site.call, SHARED_STORE, ACCESS_MAX, number, key, {pending.to, ACCESS_MAX, pass_of(number, ACCESS_MAX)});
+    add(site, site.call, SHARED_STORE, ACCESS_MAX, number, key,
+        {pending.to, ACCESS_MAX, pass_of(number, ACCESS_MAX)});
     pending = Pending();
 }
 
@@ -604,7 +396,7 @@ void Microscope::touch(const oclgrind::Memory *memory, const oclgrind::WorkItem 
     const llvm::Instruction *instruction = item->getCurrentInstruction();
     if (space != oclgrind::AddrSpaceGlobal && space != oclgrind::AddrSpaceLocal)
         return;
-    const Site &site = site_of(instruction);
+    const Site &site = program.site_of(instruction);
     Kind kind = space == oclgrind::AddrSpaceGlobal ? (stores ? GLOBAL_STORE : GLOBAL_LOAD)
                                                    : (stores ? SHARED_STORE : SHARED_LOAD);
     size_t number = number_of(item);
@@ -716,12 +508,8 @@ void Microscope::flush()
 void Microscope::kernelBegin(const oclgrind::KernelInvocation *invocation)
 {
     const oclgrind::Kernel *running = invocation->getKernel();
-    const llvm::Function *function = running->getFunction();
     kernel = running->getName();
-    sites.clear(); /* an address may have come to stand for another */
-    functions.clear();
-    read_puts();
-    file = function->getSubprogram() ? base_name(function->getSubprogram()->getFilename()) : "";
+    program.begin(running->getFunction());
     shared_arrays.clear();
     for (auto value = running->values_begin(); value != running->values_end(); ++value) {
         auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(value->first);
@@ -775,7 +563,7 @@ void Microscope::workGroupBarrier(const oclgrind::WorkGroup *group, uint32_t fla
     waits = false;
     totals.barriers++;
     const llvm::Instruction *barrier = group->getCurrentBarrier();
-    barrier_records[barrier ? site_of(barrier).line : 0]++;
+    barrier_records[barrier ? program.site_of(barrier).line : 0]++;
 }
 
 void Microscope::workGroupComplete(const oclgrind::WorkGroup *)
@@ -823,7 +611,7 @@ void write(FILE *out, const Touched &from)
 
 void Microscope::write_records(FILE *out)
 {
-    fprintf(out, LAB_SIGHT_FORMAT "\nkernel\t%s\t%s\ntotals", kernel.c_str(), file.c_str());
+    fprintf(out, LAB_SIGHT_FORMAT "\nkernel\t%s\t%s\ntotals", kernel.c_str(), program.file().c_str());
     write(out, totals);
     for (auto &entry : records) {
         fprintf(out, "\nline\t%u\t%u\t%s\t%u\t%s", std::get<0>(entry.first), std::get<1>(entry.first),
@@ -860,19 +648,19 @@ void Microscope::write_all()
     fclose(out);
 }
 
-Microscope *microscope;
+Microscope *plugin;
 
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) void initializePlugins(oclgrind::Context *context)
 {
-    microscope = new Microscope(context);
-    context->registerPlugin(microscope);
+    plugin = new Microscope(context);
+    context->registerPlugin(plugin);
 }
 
 extern "C" __attribute__((visibility("default"))) void releasePlugins(oclgrind::Context *context)
 {
-    context->unregisterPlugin(microscope);
-    delete microscope;
-    microscope = nullptr;
+    context->unregisterPlugin(plugin);
+    delete plugin;
+    plugin = nullptr;
 }
