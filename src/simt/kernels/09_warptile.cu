@@ -7,7 +7,7 @@
  *          so that the 16-byte loads of neighbours lie side by side.
  * Leaves   the wait at each tile: nothing is loaded while the warp multiplies
  *          (see 10).
- * Watch    rung bench --kernels 08,09
+ * Watch    rung explain 09, and 08: wavefronts a request
  *
  * The 32 threads of a warp stand in a grid of WM/TM x WN/TN. A's rows are four
  * elements longer than its tile, and 16-byte loads stay aligned; the transposing

@@ -4,8 +4,8 @@
  * Removes  what bounded 10_pipeline, the multiply-adds: one instruction of a warp
  *          multiplies 16 x 16 x 16 (FP32, as TF32, 16 x 16 x 8).
  * Leaves   an engine that mostly waits: each fragment is read from shared memory for one
- *          multiply, behind the barriers of 04_shared (see 12).
- * Watch    rung bench --dtype f16 --kernels 10,11,12
+ *          multiply, over bank conflicts and behind the barriers of 04_shared (see 12).
+ * Watch    rung explain 11 --dtype f16
  *
  * A warp has one 16 x 16 of C, and a block as many warps as it has of those. Tiles go
  * through shared memory so that any size and stride can be had: what is outside is zero.
@@ -29,7 +29,7 @@
 
 #define BK (IN_BYTES == 4 ? 8 : 16)
 #define THREADS (BM / 16 * (BN / 16) * 32)
-#define LD (BK + 32 / IN_BYTES) // rows begin in different banks, at multiples of 32 bytes or of 16
+#define LD (BK + 32 / IN_BYTES) // rows begin at multiples of 32 bytes or of 16, as wmma wants them
 
 #if BM < 16 || BN < 16 || BM % 16 != 0 || BN % 16 != 0
 #error "BM and BN must be multiples of 16"
