@@ -512,7 +512,7 @@ static void print_explained(const row *row)
     const lab_explanation *answer = row->explanation;
     if (!answer || !answer->prediction.runs)
         return;
-    printf("%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, at most %.0f GFLOPS, "
+    printf("%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, predicted %.0f GFLOPS, "
            "bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer), lab_sectors_ideal(answer),
            lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer), 100 * answer->occupancy.fraction,
            answer->prediction.gflops, lab_station_words(answer->prediction.bound));

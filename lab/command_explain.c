@@ -417,7 +417,7 @@ static void print_prediction(const lab_explanation *answer)
     printf("  operations a byte: %.3g of DRAM, %.3g of L2; the roof bends at %.3g\n", load->flops / load->dram_bytes,
            load->macs * 2 / (load->distinct_sectors * 32), prediction->peak_gflops / answer->machine.dram_gbs);
     printf("  %.1f waves of blocks\n", prediction->waves + prediction->tail);
-    printf("Predicted at most %.0f GFLOPS, %.1f %% of the peak of %.0f.\n", prediction->gflops,
+    printf("Predicted: %.0f GFLOPS, %.1f %% of the peak of %.0f.\n", prediction->gflops,
            100 * prediction->gflops / prediction->peak_gflops, prediction->peak_gflops);
     printf("Bound by %s: %s.\n", lab_station_words(prediction->bound), lab_station_help(prediction->bound));
 }
@@ -476,10 +476,10 @@ static void print_overview(const session *session)
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return;
-    printf("%lld x %lld x %lld on %s (%s); sectors and wavefronts a request, beside the ideal\n", (long long)session->m,
+    printf("%lld x %lld x %lld on %s (%s); sectors and wavefronts a request, beside the ideal; GFLOPS as predicted\n", (long long)session->m,
            (long long)session->n, (long long)session->k, session->machine.title, session->machine.arch);
     lab_table_add(table, 9, (const char *[]){"kernel", "dtype", "sectors", "wavefronts", "registers", "occupancy", "math",
-                                             "GFLOPS, at most", "bound by"});
+                                             "GFLOPS", "bound by"});
     for (int i = 0; i < session->count; i++)
         add_overview(table, &session->jobs[i]);
     lab_table_print(table, "llrrrrrrl", stdout);

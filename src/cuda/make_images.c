@@ -317,7 +317,7 @@ static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME]
     if (rungi_cuda_image_source(job->kernel, name, &source) != RUNG_OK)
         stop(name);
     rungi_nvrtc_job work = {job->kernel->info.file, source, strchr(name, ' ') + 1, job->architecture,
-                            job->to_ptx};
+                            job->to_ptx, NULL};
     const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
     code = rungi_cache_read(maker->context, maker->cache, key, 5, bytes);
     if (!code || *bytes <= sizeof *plain) {

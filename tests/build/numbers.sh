@@ -38,11 +38,12 @@ copy=$temporary/page.md page=docs/ladder/07_tile2d.md
 fresh() { cp "$page" "$copy"; }
 
 # One digit in a table: found, told by the page's name, and left alone by --check.
-for kind in bench compile loops types batch overlap; do
+for kind in bench compile loops types batch overlap explained predicted; do
     case $kind in
     bench | compile) page=docs/ladder/07_tile2d.md ;;
     overlap) page=docs/overlap.md ;;
     loops) page=docs/yardstick.md ;;
+    explained | predicted) page=docs/explain.md ;;
     *) page=docs/problems.md ;;
     esac
     fresh
