@@ -6,23 +6,17 @@
  * watches it: if it ends, its journal says which candidate it was at, and another goes on
  * behind that one. Resuming a killed run and surviving a candidate are the same thing. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include "finals.h"
 #include "json.h"
 #include "machine.h"
-#include "options.h"
-#include "oracle.h"
-#include "search.h"
 #include "sweep.h"
 #include "table.h"
-#include "target.h"
+#include "tune.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,9 +25,6 @@
 #endif
 
 enum {
-    PROBLEMS_MAX = 64,
-    PATIENCE = 40,   /* candidates a process */
-    AGAIN = 3,       /* a worker's exit code: another is to go on */
     BARREN_MAX = 3,  /* workers that may end in a row without having begun a candidate */
     TRIAL_S = 60,    /* seconds that a candidate may take, */
     GRACE_S = 2,     /* and by how much it may pass the time of the search */
@@ -41,40 +32,6 @@ enum {
 };
 
 static const int64_t SECOND = 1000000000;
-
-/* One problem and what came of it. */
-typedef struct tuned {
-    int64_t    m, n, k;
-    char       key[512];
-    bool       is_done, is_of_another; /* of the class of a later one, which stands for both */
-    lab_counts counts;
-    lab_finals finals;
-    double     seconds;
-    bool       saved;
-    int64_t    start_ns, end_ns;
-} tuned;
-
-/* What outlives a worker. */
-typedef struct shared {
-    lab_watch        watch;
-    tuned            problems[PROBLEMS_MAX];
-    int              problem_count;
-    rung_device_info device;
-    char             path[1024], head[512]; /* of the journal */
-    int64_t          began_ns, budget_ns;
-} shared;
-
-typedef struct session {
-    const lab_options *options;
-    lab_dtype          dtypes[LAB_DTYPES_MAX];
-    uint64_t           seed;
-    bool               a_by_columns, b_by_columns;
-    shared            *shared;
-    lab_target         target;
-    const rung_kernel *kernels[LAB_KERNELS_MAX];
-    int                kernel_count;
-    lab_journal        journal;
-} session;
 
 static int usage(const char *message)
 {
@@ -89,15 +46,15 @@ static int complain(const char *message)
 
 /* ---- Options ------------------------------------------------------------------------------------ */
 
-static bool add_problem(shared *shared, int64_t m, int64_t n, int64_t k)
+static bool add_problem(lab_tuning_run *shared, int64_t m, int64_t n, int64_t k)
 {
-    if (shared->problem_count == PROBLEMS_MAX || m < 1 || n < 1 || k < 1)
+    if (shared->problem_count == LAB_TUNED_MAX || m < 1 || n < 1 || k < 1)
         return false;
-    shared->problems[shared->problem_count++] = (tuned){.m = m, .n = n, .k = k};
+    shared->problems[shared->problem_count++] = (lab_tuned){.m = m, .n = n, .k = k};
     return true;
 }
 
-static bool read_sizes(const lab_options *options, shared *shared)
+static bool read_sizes(const lab_options *options, lab_tuning_run *shared)
 {
     int64_t sizes[LAB_SWEEP_MAX], m, n, k;
     if (options->m) {
@@ -107,7 +64,8 @@ static bool read_sizes(const lab_options *options, shared *shared)
                (!options->k || lab_read_integer(options->k, &k));
         return good && add_problem(shared, m, n, k);
     }
-    int count = options->n || options->k ? -1 : lab_sweep_sizes(options->sizes ? options->sizes : "256,512,1024", sizes);
+    const char *list = options->sizes ? options->sizes : "256,512,1024";
+    int count = options->n || options->k ? -1 : lab_sweep_sizes(list, sizes);
     for (int i = 0; i < count; i++)
         if (!add_problem(shared, sizes[i], sizes[i], sizes[i]))
             return false;
@@ -124,7 +82,7 @@ static bool read_layout(const char *text, bool *a_by_columns, bool *b_by_columns
     return strlen(text) == 2 && strspn(text, "rc") == 2;
 }
 
-static int read_options(session *session)
+static int read_options(lab_tuner *session)
 {
     const lab_options *options = session->options;
     rung_compute compute;
@@ -149,214 +107,10 @@ static int read_options(session *session)
     return LAB_GOOD;
 }
 
-/* ---- The worker: what it works with --------------------------------------------------------------- */
-
-/* Those that may be chosen: no vendor's, no engine in software. */
-static int find_kernels(session *session)
-{
-    const rung_kernel *all[LAB_KERNELS_MAX];
-    const char *list = session->options->kernels;
-    int count = 0;
-    int code = lab_target_kernels(&session->target, list, all, &count);
-    session->kernel_count = 0;
-    for (int i = 0; code == LAB_GOOD && i < count; i++) {
-        if (!all[i] || rung_kernel_describe(all[i])->number == 0 || lab_is_emulated(all[i])) {
-            if (list)
-                return usage("rung tune has nothing to vary in rung_gemm, the vendor's library and a matrix "
-                             "engine in software");
-            continue;
-        }
-        if (lab_takes(all[i], &session->dtypes[0]))
-            session->kernels[session->kernel_count++] = all[i];
-    }
-    if (code == LAB_GOOD && session->kernel_count == 0)
-        return complain("no kernel takes this type on this device");
-    return code;
-}
-
-static bool make_folders(char *path)
-{
-    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *at = '/';
-        if (!made)
-            return false;
-    }
-    return true;
-}
-
-/* $XDG_STATE_HOME/rung, else ~/.local/state/rung; a file a device, driver and type. */
-static bool default_path(const char *head, char *path, size_t capacity)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    bool has_state = state && state[0] == '/';
-    if (!has_state && (!home || home[0] != '/'))
-        return false;
-    int length = snprintf(path, capacity, "%s%s/rung/tune-%016llx.txt", has_state ? state : home,
-                          has_state ? "" : "/.local/state", (unsigned long long)lab_hash(head));
-    return length > 0 && (size_t)length < capacity && make_folders(path);
-}
-
-static int open_journal(session *session)
-{
-    shared *shared = session->shared;
-    const rung_device_info *device = rung_device_describe(session->target.device);
-    char why[1200] = "";
-    snprintf(shared->head, sizeof shared->head, "rung-tune/1 %s; %s; driver %s; rung %s; %s; layout %c%c",
-             device->title, device->platform, device->driver, rung_version(), session->dtypes[0].name,
-             session->a_by_columns ? 'c' : 'r', session->b_by_columns ? 'c' : 'r');
-    if (session->options->state)
-        snprintf(shared->path, sizeof shared->path, "%s", session->options->state);
-    else if (!default_path(shared->head, shared->path, sizeof shared->path))
-        return complain("there is no folder for the search's state; name a file with --state");
-    return lab_journal_open(shared->path, shared->head, &session->journal, why, sizeof why) ? LAB_GOOD
-                                                                                            : complain(why);
-}
-
-static lab_problem problem_of(const session *session, const tuned *tuned)
-{
-    const lab_dtype *dtype = &session->dtypes[0];
-    return (lab_problem){.context = session->target.context, .device = session->target.device,
-                         .queue = session->target.queue, .product = dtype->product,
-                         .compute = dtype->compute, .m = tuned->m, .n = tuned->n, .k = tuned->k, .batch = 1,
-                         .a_by_columns = session->a_by_columns, .b_by_columns = session->b_by_columns};
-}
-
-/* A dense view without memory. */
-static rung_matrix view_of(rung_type type, int64_t rows, int64_t cols, bool by_columns)
-{
-    return by_columns ? rung_matrix_transpose(rung_matrix_of(type, cols, rows, NULL))
-                      : rung_matrix_of(type, rows, cols, NULL);
-}
-
-/* A record is for a class of sizes. Of those of one class the last that was given stands for
- * all of them. */
-static void find_classes(session *session)
-{
-    shared *shared = session->shared;
-    for (int i = 0; i < shared->problem_count; i++) {
-        tuned *tuned = &shared->problems[i];
-        rung_product product = session->dtypes[0].product;
-        rung_type in = lab_product_in(product), out = lab_product_out(product);
-        rung_problem form = rung_problem_of(view_of(in, tuned->m, tuned->k, session->a_by_columns),
-                                            view_of(in, tuned->k, tuned->n, session->b_by_columns),
-                                            view_of(out, tuned->m, tuned->n, false));
-        form.compute = session->dtypes[0].compute;
-        if (rung_tuning_key(session->target.device, &form, tuned->key, sizeof tuned->key) != RUNG_OK)
-            tuned->key[0] = '\0';
-        for (int j = 0; j < i; j++)
-            if (*tuned->key && strcmp(shared->problems[j].key, tuned->key) == 0)
-                shared->problems[j].is_of_another = true;
-    }
-}
-
-/* ---- The worker: its work ------------------------------------------------------------------------- */
-
-static void save(session *session, const lab_problem *problem, tuned *tuned)
-{
-    lab_finals *finals = &tuned->finals;
-    rung_problem multiply = lab_problem_multiply(problem, true);
-    rung_tuning found = {finals->kernel, finals->parameters, finals->gflops};
-    rung_kernel *kernel;
-    if (!finals->decided || !finals->improved)
-        return;
-    if (rung_kernel_find(problem->context, rung_device_describe(problem->device)->backend, finals->kernel,
-                         &kernel) != RUNG_OK) {
-        snprintf(finals->why, sizeof finals->why, "a kernel from a file is not saved: others do not have it");
-        return;
-    }
-    tuned->saved = rung_tuning_save(problem->device, &multiply, &found, session->options->store) == RUNG_OK;
-    if (!tuned->saved)
-        snprintf(finals->why, sizeof finals->why, "not saved: %.200s", rung_error_text());
-}
-
-static int search_on(session *session, const lab_problem *problem, tuned *tuned)
-{
-    lab_search *search = calloc(1, sizeof *search);
-    if (!search)
-        return complain("there is no memory");
-    *search = (lab_search){
-        .target = &session->target, .journal = &session->journal, .watch = &session->shared->watch,
-        .counts = &tuned->counts, .problem = problem, .seed = session->seed,
-        .quiet = session->options->quiet != NULL, .began_ns = session->shared->began_ns,
-        .start_ns = tuned->start_ns, .end_ns = tuned->end_ns, .patience = PATIENCE};
-    lab_search_result result = LAB_SEARCH_FAILED;
-    if (lab_search_begin(search, session->kernels, session->kernel_count))
-        result = lab_search_run(search);
-    if (result == LAB_SEARCH_DONE) {
-        lab_finals_run(search, tuned->end_ns, &tuned->finals);
-        save(session, problem, tuned);
-        tuned->is_done = true;
-        tuned->seconds = (double)(lab_now() - tuned->start_ns) * 1e-9;
-    }
-    lab_search_end(search);
-    free(search);
-    if (result == LAB_SEARCH_FAILED)
-        return complain("the search's state cannot be written, or there is no memory");
-    return AGAIN;
-}
-
-/* Time is divided among what is left to do. */
-static void start_clock(shared *shared, tuned *tuned)
-{
-    int left = 0;
-    for (int i = 0; i < shared->problem_count; i++)
-        left += !shared->problems[i].is_done && !shared->problems[i].is_of_another;
-    tuned->start_ns = lab_now();
-    int64_t rest = shared->began_ns + shared->budget_ns - tuned->start_ns;
-    tuned->end_ns = tuned->start_ns + (rest > 0 ? rest / left : 0);
-}
-
-static int do_problem(session *session, tuned *tuned)
-{
-    lab_problem problem = problem_of(session, tuned);
-    int code = AGAIN;
-    if (tuned->start_ns == 0)
-        start_clock(session->shared, tuned);
-    if (lab_problem_create(&problem) == RUNG_OK) {
-        code = search_on(session, &problem, tuned);
-    } else {
-        snprintf(tuned->finals.why, sizeof tuned->finals.why, "%.200s", rung_error_text());
-        tuned->is_done = true;
-    }
-    lab_problem_destroy(&problem);
-    return code;
-}
-
-static tuned *next_problem(shared *shared)
-{
-    for (int i = 0; i < shared->problem_count; i++)
-        if (!shared->problems[i].is_done && !shared->problems[i].is_of_another)
-            return &shared->problems[i];
-    return NULL;
-}
-
-/* One problem at most: what it saves must not become the next one's defaults. */
-static int work(session *session)
-{
-    int code = lab_target_open(session->options, session->options->kernels, &session->target);
-    if (code == LAB_GOOD) {
-        session->shared->device = *rung_device_describe(session->target.device);
-        code = find_kernels(session);
-    }
-    if (code == LAB_GOOD)
-        code = open_journal(session);
-    if (code == LAB_GOOD) {
-        find_classes(session);
-        tuned *tuned = next_problem(session->shared);
-        if (tuned)
-            code = do_problem(session, tuned);
-    }
-    lab_journal_close(&session->journal);
-    lab_target_close(&session->target);
-    return code;
-}
-
 /* ---- The one that watches --------------------------------------------------------------------------- */
 
 /* Ends the worker if it takes too long over something. */
-static void look_at(const shared *shared, pid_t worker)
+static void look_at(const lab_tuning_run *shared, pid_t worker)
 {
     int64_t since = atomic_load(&shared->watch.since_ns), now = lab_now();
     if (since > 0 ? now - since > TRIAL_S * SECOND ||
@@ -365,7 +119,7 @@ static void look_at(const shared *shared, pid_t worker)
         kill(worker, SIGKILL);
 }
 
-static int wait_for(const shared *shared, pid_t worker)
+static int wait_for(const lab_tuning_run *shared, pid_t worker)
 {
     int status;
     while (waitpid(worker, &status, WNOHANG) == 0) {
@@ -376,13 +130,13 @@ static int wait_for(const shared *shared, pid_t worker)
 }
 
 /* Writes down what the candidate under way did to its process. */
-static bool bury(session *session, int status)
+static bool bury(lab_tuner *session, int status)
 {
-    shared *shared = session->shared;
+    lab_tuning_run *shared = session->shared;
     lab_trial trial = shared->watch.trial;
     int64_t since = atomic_load(&shared->watch.since_ns);
     char why[1200] = "";
-    tuned *tuned = next_problem(shared);
+    lab_tuned *tuned = lab_tune_next(shared);
     atomic_store(&shared->watch.since_ns, 0);
     if (since == 0)
         return true; /* between candidates */
@@ -405,7 +159,7 @@ static bool bury(session *session, int status)
     return good;
 }
 
-static pid_t start_worker(session *session)
+static pid_t start_worker(lab_tuner *session)
 {
     fflush(stdout);
     fflush(stderr);
@@ -416,22 +170,22 @@ static pid_t start_worker(session *session)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     setenv("RUNG_TUNING", "off", 1); /* the defaults are what the library takes untuned */
-    exit(work(session));
+    exit(lab_tune_work(session));
 }
 
 /* Gives up on a problem where workers end before they try anything. */
-static void skip_problem(shared *shared)
+static void skip_problem(lab_tuning_run *shared)
 {
-    tuned *tuned = next_problem(shared);
+    lab_tuned *tuned = lab_tune_next(shared);
     if (!tuned)
         return;
     tuned->is_done = true;
     snprintf(tuned->finals.why, sizeof tuned->finals.why, "the process that works on it ends every time");
 }
 
-static int run_workers(session *session)
+static int run_workers(lab_tuner *session)
 {
-    shared *shared = session->shared;
+    lab_tuning_run *shared = session->shared;
     int barren = 0;
     for (;;) {
         int64_t steps = shared->watch.steps;
@@ -441,7 +195,7 @@ static int run_workers(session *session)
         int status = wait_for(shared, worker);
         /* An exit in the midst of a candidate is a driver's. */
         bool is_own = WIFEXITED(status) && atomic_load(&shared->watch.since_ns) == 0;
-        if (is_own && WEXITSTATUS(status) != AGAIN)
+        if (is_own && WEXITSTATUS(status) != LAB_AGAIN)
             return WEXITSTATUS(status);
         if (is_own)
             continue;
@@ -457,9 +211,9 @@ static int run_workers(session *session)
 
 /* ---- Telling ------------------------------------------------------------------------------------------ */
 
-static void print_table(const session *session)
+static void print_table(const lab_tuner *session)
 {
-    const shared *shared = session->shared;
+    const lab_tuning_run *shared = session->shared;
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return;
@@ -467,7 +221,7 @@ static void print_table(const session *session)
     lab_table_add(table, 8, (const char *[]){"problem", "kernel", "parameters", "GFLOPS", "defaults", "ratio",
                                              "tried", "result"});
     for (int i = 0; i < shared->problem_count; i++) {
-        const tuned *tuned = &shared->problems[i];
+        const lab_tuned *tuned = &shared->problems[i];
         const lab_finals *finals = &tuned->finals;
         char problem[80], gflops[32] = "-", defaults[32] = "-", ratio[32] = "-", tried[32], result[320];
         if (tuned->is_of_another)
@@ -489,7 +243,7 @@ static void print_table(const session *session)
     free(table);
 }
 
-static void print_row(lab_json *json, const session *session, const tuned *tuned)
+static void print_row(lab_json *json, const lab_tuner *session, const lab_tuned *tuned)
 {
     const lab_finals *finals = &tuned->finals;
     const rung_device_info *device = &session->shared->device;
@@ -516,7 +270,8 @@ static void print_row(lab_json *json, const session *session, const tuned *tuned
     lab_json_true(json, "improved", finals->improved);
     lab_json_string(json, "challenger", finals->challenger);
     lab_json_string(json, "challenger_params", finals->challenger_parameters);
-    lab_json_number(json, "challenger_ratio", finals->challenger_ratio > 0 ? finals->challenger_ratio : (double)NAN);
+    lab_json_number(json, "challenger_ratio", finals->challenger_ratio > 0 ? finals->challenger_ratio
+                                                                            : (double)NAN);
     lab_json_integer(json, "rounds", finals->rounds);
     lab_json_integer(json, "wins", finals->wins);
     lab_json_integer(json, "tried", tuned->counts.tried);
@@ -530,9 +285,9 @@ static void print_row(lab_json *json, const session *session, const tuned *tuned
     lab_json_end(json, '}');
 }
 
-static void print_json(const session *session)
+static void print_json(const lab_tuner *session)
 {
-    const shared *shared = session->shared;
+    const lab_tuning_run *shared = session->shared;
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-tune/1");
@@ -547,14 +302,15 @@ static void print_json(const session *session)
     lab_json_end(&json, '}');
 }
 
-static void tell_classes(const session *session)
+static void tell_classes(const lab_tuner *session)
 {
-    const shared *shared = session->shared;
+    const lab_tuning_run *shared = session->shared;
     for (int i = 0; i < shared->problem_count && !session->options->quiet; i++)
         for (int j = i + 1; shared->problems[i].is_of_another && j < shared->problem_count; j++)
             if (!shared->problems[j].is_of_another &&
                 strcmp(shared->problems[i].key, shared->problems[j].key) == 0)
-                fprintf(stderr, "rung: %lldx%lldx%lld is of the class of %lldx%lldx%lld, which stands for both\n",
+                fprintf(stderr, "rung: %lldx%lldx%lld is of the class of %lldx%lldx%lld, which stands "
+                        "for both\n",
                         (long long)shared->problems[i].m, (long long)shared->problems[i].n,
                         (long long)shared->problems[i].k, (long long)shared->problems[j].m,
                         (long long)shared->problems[j].n, (long long)shared->problems[j].k);
@@ -585,7 +341,7 @@ static int export_store(const lab_options *options)
     return LAB_GOOD;
 }
 
-static int outcome_of(const shared *shared)
+static int outcome_of(const lab_tuning_run *shared)
 {
     int code = LAB_NOTHING;
     for (int i = 0; i < shared->problem_count; i++) {
@@ -597,7 +353,7 @@ static int outcome_of(const shared *shared)
     return code;
 }
 
-static int tune(session *session)
+static int tune(lab_tuner *session)
 {
     int code = read_options(session);
     session->shared->began_ns = lab_now();
@@ -617,12 +373,13 @@ static int tune(session *session)
 
 int lab_command_tune(const lab_options *options)
 {
-    session *session = calloc(1, sizeof *session);
+    lab_tuner *session = calloc(1, sizeof *session);
     int code = LAB_NOTHING;
     if (!session)
         return code;
     session->options = options;
-    session->shared = mmap(NULL, sizeof *session->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    session->shared = mmap(NULL, sizeof *session->shared, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (session->shared != MAP_FAILED) {
         code = tune(session);
         munmap(session->shared, sizeof *session->shared);
