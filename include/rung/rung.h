@@ -533,7 +533,8 @@ typedef struct rung_constraint {
  * called "f64" where sums are F64 ("i32" alike), "cpu_f64" where both are so, one called
  * "sm_75" on NVIDIA GPUs of that architecture. One called "small", on processors
  * "cpu_small", on such GPUs "sm_75_small" before it, is taken where it leaves less than half
- * as much of its tiles unused. */
+ * as much of its tiles unused; where the kernel is the library's choice, a unit of the device
+ * without a tile counts as one unused, and one side of C within a small tile is enough. */
 typedef struct rung_preset {
     const char *name;
     const char *parameters;

@@ -45,20 +45,29 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
     return RUNG_OK;
 }
 
-/* The parameters to take where none are given: the usual ones, or smaller ones beside them
- * that keep the device busy for less than half as long if both were equally fast. Small C,
- * skinny C and C of fewer tiles than the device has units are all of that kind; where a long
- * k is cut, larger tiles keep all units busy and stay. */
+/* Whether tiles of the smaller parameters suit better: if they leave less than half as much
+ * unused, since larger ones are faster by less than that. Where the choice is open, units that
+ * would be idle count as unused too, unless a long k is cut for them; and along a side that a
+ * small tile spans, larger ones have nothing to be faster by. */
+static bool suits_better(const rung_plan *plan, const rung_kernel *kernel, const char *small, const char *usual)
+{
+    if (!plan->is_open) {
+        double less = rungi_tiles_area(plan, kernel, small);
+        return less > 0 && 2 * less < rungi_tiles_area(plan, kernel, usual);
+    }
+    double less = rungi_tiles_cost(plan, kernel, small), more = rungi_tiles_cost(plan, kernel, usual);
+    return less > 0 && (2 * less < more || (less < more && rungi_tiles_span(plan, kernel, small)));
+}
+
+/* The parameters to take where none are given: the usual ones, or smaller ones beside them. */
 static void default_parameters(const rung_plan *plan, const rung_kernel *kernel, char name[RUNGI_PRESET_NAME])
 {
     const rung_device *device = plan->device;
     rung_type sum = rungi_problem_sum_type(&plan->problem);
     char small[RUNGI_PRESET_NAME];
     rungi_kernel_usual_preset(kernel, device->preset, device->architecture, sum, name);
-    if (!rungi_kernel_small_preset(kernel, device->preset, device->architecture, small))
-        return;
-    double usual = rungi_tiles_cost(plan, kernel, name), less = rungi_tiles_cost(plan, kernel, small);
-    if (less > 0 && 2 * less < usual)
+    if (rungi_kernel_small_preset(kernel, device->preset, device->architecture, small) &&
+        suits_better(plan, kernel, small, name))
         snprintf(name, RUNGI_PRESET_NAME, "%s", small);
 }
 
@@ -249,6 +258,7 @@ rung_status rungi_choose(rung_plan *plan)
 {
     rungi_error before;
     rungi_error_save(&before);
+    plan->is_open = true;
     rung_status status = choose_by_store(plan);
     if (status == RUNG_NOT_FOUND)
         status = choose_by_ladder(plan);

@@ -19,6 +19,7 @@ struct rung_plan {
     char               parameters[RUNGI_PARAMETERS_TEXT];
     char               origin[256];
     char               refused[1024];
+    bool               is_open;           /* the kernel is the library's choice */
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */
     int64_t            carveout;          /* see rung_plan_options */

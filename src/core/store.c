@@ -375,8 +375,6 @@ rung_status rungi_records_parse(rung_context *context, const char *name, char *t
         return RUNG_NO_MEMORY;
     }
     add_lines(context, records);
-    rungi_log(context, records->skipped ? 1 : 2, "rung: tuning: %s: %lld records, %lld lines are none", name,
-              (long long)records->count, (long long)records->skipped);
     *out = records;
     return RUNG_OK;
 }

@@ -147,13 +147,19 @@ rung_status rungi_records_read(rung_context *context, const char *path, rungi_re
     rung_status status = read_text(context, path, &text, &bytes, &wrong);
     if (wrong)
         rungi_log(context, 1, "rung: tuning: %s is not read: %s", path, wrong);
-    return text ? rungi_records_parse(context, path, text, bytes, out) : status;
+    if (!text)
+        return status;
+    status = rungi_records_parse(context, path, text, bytes, out);
+    if (status == RUNG_OK)
+        rungi_log(context, (*out)->skipped ? 1 : 2, "rung: tuning: %s: %lld records; %lld lines are none", path,
+                  (long long)(*out)->count, (long long)(*out)->skipped);
+    return status;
 }
 
 /* ---- The lock ------------------------------------------------------------------------------------- */
 
 /* Tries for so long: a process that is stopped must not stop all others. */
-enum { LOCK_TRIES = 1000, LOCK_PAUSE = 10 /* milliseconds */ };
+enum { LOCK_TRIES = 5000, LOCK_PAUSE = 2 /* milliseconds */ };
 
 static bool take_lock(int file)
 {

@@ -44,20 +44,50 @@ static int64_t shares_of(const rung_plan *plan, const rung_kernel *kernel, const
     return shares > 1 ? shares : 1;
 }
 
-double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+/* How a kernel with these parameters covers C. */
+typedef struct cover {
+    rungi_values values;
+    int64_t      tile;         /* elements */
+    int64_t      down, across; /* tiles */
+    int64_t      blocks;       /* tiles of all items */
+} cover;
+
+static bool cover_of(const rung_plan *plan, const rung_kernel *kernel, const char *parameters, cover *cover)
 {
     const rung_matrix *c = &plan->problem.c;
     /* Devices with tiles compute a column-major C as a row-major one. */
     bool is_turned = c->row_stride < c->col_stride;
-    int64_t m = is_turned ? c->cols : c->rows, n = is_turned ? c->rows : c->cols, bm, bn, blocks;
-    rungi_values values;
-    if (rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &values) != RUNG_OK ||
-        !read_number(kernel, &values, "BM", &bm) || !read_number(kernel, &values, "BN", &bn))
+    int64_t m = is_turned ? c->cols : c->rows, n = is_turned ? c->rows : c->cols, bm, bn;
+    if (rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &cover->values) != RUNG_OK ||
+        !read_number(kernel, &cover->values, "BM", &bm) || !read_number(kernel, &cover->values, "BN", &bn) ||
+        !rungi_multiply(bm, bn, &cover->tile))
+        return false;
+    cover->down = rungi_divide_up(m, bm);
+    cover->across = rungi_divide_up(n, bn);
+    if (!rungi_multiply(cover->down, cover->across, &cover->blocks) ||
+        !rungi_multiply(cover->blocks, plan->problem.batch, &cover->blocks))
+        cover->blocks = INT64_MAX;
+    return true;
+}
+
+double rungi_tiles_area(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    cover cover;
+    return cover_of(plan, kernel, parameters, &cover) ? (double)cover.blocks * (double)cover.tile : 0;
+}
+
+double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    cover cover;
+    if (!cover_of(plan, kernel, parameters, &cover))
         return 0;
-    if (!rungi_multiply(rungi_divide_up(m, bm), rungi_divide_up(n, bn), &blocks) ||
-        !rungi_multiply(blocks, plan->problem.batch, &blocks))
-        blocks = INT64_MAX;
-    double shares = (double)shares_of(plan, kernel, &values, blocks);
+    double shares = (double)shares_of(plan, kernel, &cover.values, cover.blocks);
     double units = plan->device->info.compute_units > 0 ? (double)plan->device->info.compute_units : 1;
-    return ceil((double)blocks * shares / units) * units * (double)bm * (double)bn / shares;
+    return ceil((double)cover.blocks * shares / units) * units * (double)cover.tile / shares;
+}
+
+bool rungi_tiles_span(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+{
+    cover cover;
+    return cover_of(plan, kernel, parameters, &cover) && (cover.down <= 1 || cover.across <= 1);
 }

@@ -6,10 +6,16 @@
 
 #include "core/plan.h"
 
-/* The elements of C that the device is busy for, whether they are there or not: tiles at the
- * edges count whole, and so do units that have no tile to compute. 0 if the kernel does not
- * take the parameters or does not say what its tiles are. */
+/* The elements of C in all tiles, whether they are there or not. 0 if the kernel does not take
+ * the parameters or does not say what its tiles are. */
+double rungi_tiles_area(const rung_plan *plan, const rung_kernel *kernel, const char *parameters);
+
+/* The same for as long as the whole device is busy: units that have no tile to compute count
+ * as if they had one. */
 double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters);
+
+/* Whether one tile spans a side of C. Larger ones than that only leave more of it unused. */
+bool rungi_tiles_span(const rung_plan *plan, const rung_kernel *kernel, const char *parameters);
 
 /* Into how many shares k is best cut, where all items together have so many tiles, which step
  * by bk, and `bytes` are there for partial sums. */

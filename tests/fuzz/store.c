@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.c - any bytes as a tuning store, for libFuzzer and for a corpus.
+ *
+ * The bytes become the records of a context, and plans are made with them for several problems
+ * on a device that takes whatever it is given: so what stops a record that nobody should run is
+ * the library's choice alone. Each plan's kernel must be one of the ladder that may be taken
+ * unasked, and its parameters must be ones that kernel takes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plan.h"
+#include "core/store.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MUST(condition)                                                                    \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
+            fprintf(stderr, "line %d: not %s (%s)\n", __LINE__, #condition, rung_error_text()); \
+            abort();                                                                       \
+        }                                                                                  \
+    } while (0)
+
+/* ---- A device that takes everything ---------------------------------------------------------- */
+
+static rung_status take_plan(rung_plan *plan)
+{
+    (void)plan;
+    return RUNG_OK;
+}
+
+static void forget_plan(rung_plan *plan)
+{
+    (void)plan;
+}
+
+static const rungi_device_ops ops = {.plan_create = take_plan, .plan_destroy = forget_plan};
+
+static void make_device(rung_device *device, rung_context *context, const char *backend)
+{
+    int index = rungi_backend_index(backend);
+    MUST(index >= 0);
+    rungi_device_init(device, context, rungi_backends[index], &ops);
+    snprintf(device->info.name, sizeof device->info.name, "%s", backend);
+    snprintf(device->info.title, sizeof device->info.title, "a device");
+    snprintf(device->info.platform, sizeof device->info.platform, "fuzz");
+    snprintf(device->info.driver, sizeof device->info.driver, "1");
+    device->info.compute_units = 16;
+}
+
+/* ---- What must be so ----------------------------------------------------------------------- */
+
+static void check_plan(rung_device *device, rung_type type, int64_t m, int64_t n, int64_t k)
+{
+    rung_problem problem = rung_problem_of(rung_matrix_of(type, m, k, NULL), rung_matrix_of(type, k, n, NULL),
+                                           rung_matrix_of(type, m, n, NULL));
+    rungi_proposal proposals[RUNGI_PROPOSALS];
+    rung_kernel *kernel;
+    rung_plan *plan;
+    int count;
+    MUST(rungi_store_find(device, &problem, proposals, &count) == RUNG_OK);
+    if (count == 0)
+        return; /* what the library takes without records is for other tests */
+    MUST(rung_plan_create(device, &problem, NULL, &plan) == RUNG_OK);
+    const rung_plan_info *info = rung_plan_describe(plan);
+    MUST(rung_kernel_find(device->context, device->backend->name, info->kernel, &kernel) == RUNG_OK);
+    const rung_kernel_info *facts = rung_kernel_describe(kernel);
+    MUST(strcmp(facts->name, info->kernel) == 0);
+    MUST(facts->number > 0 && facts->engine != RUNG_ENGINE_EMULATED);
+    MUST(facts->products & 1u << rung_product_of(type, type));
+    MUST(rung_kernel_check(kernel, info->parameters) == RUNG_OK);
+    MUST(strlen(info->origin) > 0);
+    rung_plan_destroy(plan);
+}
+
+/* Whatever a device calls itself, its record is one line that is read again as it was. */
+static void check_title(rung_device *device, const uint8_t *data, size_t size)
+{
+    rung_matrix square = rung_matrix_of(RUNG_F32, 64, 64, NULL);
+    rung_problem problem = rung_problem_of(square, square, square);
+    char title[sizeof device->info.title], text[RUNGI_STORE_KEY], line[RUNGI_STORE_LINE];
+    rungi_tuning_key key;
+    rungi_record record;
+    memcpy(title, device->info.title, sizeof title);
+    memset(device->info.title, 0, sizeof title);
+    memcpy(device->info.title, data, size < sizeof title ? size : sizeof title - 1);
+    rungi_tuning_key_of(device, &problem, &key);
+    rungi_tuning_key_text(&key, text);
+    size_t length = rungi_record_write(&key, "07_tile2d", "BM=64", 12345, line);
+    MUST(length > 0 && memchr(line, '\n', length) == line + length - 1);
+    MUST(rungi_record_parse(line, length - 1, &record) == NULL);
+    MUST(record.key.length == strlen(text) && memcmp(record.key.text, text, record.key.length) == 0);
+    MUST(record.mflops == 12345);
+    memcpy(device->info.title, title, sizeof title);
+}
+
+static void check_records(const rungi_records *records)
+{
+    for (int64_t i = 0; i < records->count; i++) {
+        rungi_record again;
+        const rungi_record *record = &records->records[i];
+        MUST(record->line.text >= records->text);
+        MUST(record->line.text + record->line.length < records->text + records->bytes);
+        MUST(record->line.text[record->line.length] == '\n');
+        MUST(rungi_record_parse(record->line.text, record->line.length, &again) == NULL);
+        MUST(record->kernel.length < RUNGI_STORE_NAME && record->parameters.length < RUNGI_PARAMETERS_TEXT);
+    }
+}
+
+static void give_records(rung_context *context, const uint8_t *data, size_t size)
+{
+    char *text = rungi_allocate(context, (int64_t)size, 1);
+    MUST(text);
+    if (size > 0)
+        memcpy(text, data, size);
+    MUST(rungi_records_parse(context, "fuzz", text, (int64_t)size, &context->tuning) == RUNG_OK);
+    context->tuning_is_read = true;
+    check_records(context->tuning);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static rung_context *context;
+    static rung_device simt, cpu;
+    if (!context) {
+        rung_context_options options = {.verbose = -1};
+        MUST(rung_context_create(&options, &context) == RUNG_OK);
+        make_device(&simt, context, "cuda");
+        make_device(&cpu, context, "cpu");
+    }
+    if (size > RUNGI_STORE_BYTES)
+        return 0;
+    give_records(context, data, size);
+    check_plan(&simt, RUNG_F32, 64, 64, 64);
+    check_plan(&simt, RUNG_F32, 1000, 30, 5000);
+    check_plan(&simt, RUNG_F16, 1024, 1024, 1024);
+    check_plan(&simt, RUNG_F64, 7, 4097, 16);
+    check_plan(&cpu, RUNG_F32, 64, 64, 64);
+    check_title(&simt, data, size);
+    rungi_store_free(context, context->tuning);
+    context->tuning = NULL;
+    return 0;
+}
