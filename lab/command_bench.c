@@ -9,6 +9,7 @@
 #include "json.h"
 #include "measure.h"
 #include "options.h"
+#include "setting.h"
 #include "sweep.h"
 #include "table.h"
 #include "target.h"
@@ -27,7 +28,8 @@ typedef struct sizes {
 
 /* A line of the result. */
 typedef struct row {
-    char      kernel[64], params[256];
+    char      kernel[64], params[256], origin[256];
+    bool      vendor_tuned; /* the vendor that percent_of_vendor is of */
     rung_product product;
     sizes     size;
     bool      verified;
@@ -340,10 +342,13 @@ static void add_rows(session *session, const lab_problem *problem)
 {
     int64_t vendor = 0, before = 0, first = 0;
     rung_compute vendor_compute = RUNG_STRICT;
+    bool vendor_tuned = false;
     for (int i = 0; i < session->contender_count; i++)
         if (is_vendor(&session->contenders[i])) {
             vendor = session->contenders[i].median_ns;
             vendor_compute = session->contenders[i].compute;
+            vendor_tuned = session->contenders[i].verified &&
+                           strcmp(session->contenders[i].origin, "defaults") != 0;
         }
     for (int i = 0; i < session->contender_count && session->row_count < ROWS_MAX; i++) {
         const lab_contender *contender = &session->contenders[i];
@@ -355,8 +360,9 @@ static void add_rows(session *session, const lab_problem *problem)
             .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
             .asked = problem->compute, .compute = contender->compute,
             .batch_wall_ns = contender->batch_wall_ns, .calls_wall_ns = contender->calls_wall_ns,
-            .gflops = lab_gflops(problem, contender->median_ns),
+            .gflops = lab_gflops(problem, contender->median_ns), .vendor_tuned = vendor_tuned,
         };
+        snprintf(row->origin, sizeof row->origin, "%s", contender->origin);
         snprintf(row->kernel, sizeof row->kernel, "%s", name_of(contender));
         snprintf(row->params, sizeof row->params, "%s", contender->parameters);
         snprintf(row->why_not, sizeof row->why_not, "%s", contender->why_not);
@@ -641,6 +647,8 @@ static void print_tables(const session *session)
         printf("\n%s %lld x %lld x %lld%s; A and B to the device %s ms, C back %s ms\n",
                rung_product_name(rows[start].product), (long long)rows[start].size.m,
                (long long)rows[start].size.n, (long long)rows[start].size.k, extras, to_device, back);
+        if (rows[start].vendor_tuned)
+            printf("the vendor with parameters of its own tuner\n");
         lab_table_print(table, "llrrrrrrrl", stdout);
         for (int i = start; i < end; i++)
             print_calls(session, &rows[i]);
@@ -667,37 +675,6 @@ static void print_csv(const session *session)
                (long long)row->ci95_ns, (long long)row->samples, row->gflops, row->percent_of_vendor,
                (long long)row->h2d_ns, (long long)row->median_ns, (long long)row->d2h_ns);
     }
-}
-
-static void print_machine(lab_json *json, const rung_device_info *device)
-{
-    rung_device_info infos[64];
-    int64_t count = 0;
-    double load[3] = {0};
-    char when[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc))
-        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    FILE *file = fopen("/proc/loadavg", "r");
-    if (file) {
-        if (fscanf(file, "%lf %lf %lf", &load[0], &load[1], &load[2]) != 3)
-            load[0] = 0;
-        fclose(file);
-    }
-    rung_device_list(NULL, infos, 64, &count);
-    lab_json_begin(json, "machine", '{');
-    lab_json_string(json, "device", device->name);
-    lab_json_string(json, "title", device->title);
-    lab_json_string(json, "platform", device->platform);
-    lab_json_string(json, "driver", device->driver);
-    lab_json_integer(json, "compute_units", device->compute_units);
-    lab_json_string(json, "processor", count > 0 ? infos[0].title : "");
-    lab_json_string(json, "version", rung_version());
-    lab_json_string(json, "compiler", __VERSION__);
-    lab_json_string(json, "time", when);
-    lab_json_number(json, "load", load[0]);
-    lab_json_end(json, '}');
 }
 
 static void add_ratio(lab_json *json, const char *name, double value)
@@ -732,6 +709,8 @@ static void print_row(lab_json *json, const session *session, const char *device
     add_ratio(json, "over_before", row->over_before);
     add_ratio(json, "over_first", row->over_first);
     add_ratio(json, "percent_of_vendor", row->percent_of_vendor);
+    lab_json_true(json, "vendor_tuned", row->vendor_tuned);
+    lab_json_string(json, "origin", row->origin);
     lab_json_integer(json, "h2d_ns", row->h2d_ns);
     lab_json_integer(json, "kernel_ns", row->call.wall_ns > 0 ? row->call.kernel_ns : row->median_ns);
     lab_json_integer(json, "d2h_ns", row->d2h_ns);
@@ -759,7 +738,7 @@ static void print_json(const session *session)
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-bench/1");
-    print_machine(&json, device);
+    lab_setting_print(&json, device);
     lab_json_begin(&json, "results", '[');
     for (int i = 0; i < session->row_count; i++)
         print_row(&json, session, device->name, &session->rows[i]);

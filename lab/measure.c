@@ -94,13 +94,27 @@ static rung_status make_bias(lab_problem *problem, rung_type type)
     return send(problem, &problem->bias, NULL);
 }
 
+/* The same memory and shape, column after column. */
+static void stand_by_columns(lab_operand *operand)
+{
+    rung_matrix *views[] = {&operand->here, &operand->there};
+    for (int i = 0; i < 2; i++) {
+        views[i]->row_stride = 1;
+        views[i]->col_stride = views[i]->rows;
+    }
+}
+
 static rung_status make_operands(lab_problem *problem)
 {
     rung_type in = lab_product_in(problem->product), out = lab_product_out(problem->product);
     int64_t m = problem->m, n = problem->n, k = problem->k, batch = problem->batch;
     rung_status status = make_operand(problem, in, m, k, batch, &problem->a);
+    if (status == RUNG_OK && problem->a_by_columns)
+        stand_by_columns(&problem->a);
     if (status == RUNG_OK)
         status = make_operand(problem, in, k, n, batch, &problem->b);
+    if (status == RUNG_OK && problem->b_by_columns)
+        stand_by_columns(&problem->b);
     if (status == RUNG_OK)
         status = make_operand(problem, out, m, n, batch, &problem->c);
     if (status == RUNG_OK)
@@ -158,7 +172,7 @@ rung_problem lab_problem_multiply(const lab_problem *problem, bool there)
     return multiply;
 }
 
-static int64_t now(void)
+int64_t lab_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -169,9 +183,9 @@ static int64_t now(void)
 static rung_status run_call(const lab_problem *problem, int64_t *time)
 {
     rung_problem multiply = lab_problem_multiply(problem, false);
-    int64_t started = now();
+    int64_t started = lab_now();
     rung_status status = rung_multiply(problem->context, &multiply);
-    *time = now() - started;
+    *time = lab_now() - started;
     return status;
 }
 
@@ -218,6 +232,7 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
         return status;
     const rung_plan_info *info = rung_plan_describe(contender->plan);
     snprintf(contender->parameters, sizeof contender->parameters, "%s", info->parameters);
+    snprintf(contender->origin, sizeof contender->origin, "%s", info->origin);
     contender->splits = info->splits;
     contender->compute = info->compute;
     return info->workspace > 0
@@ -274,7 +289,7 @@ rung_status lab_contender_sample(const lab_problem *problem, lab_contender *cont
 static rung_status run_calls(const lab_problem *problem, rung_plan *plan, int64_t *time)
 {
     rung_problem all = lab_problem_multiply(problem, true), one = all;
-    int64_t started = now();
+    int64_t started = lab_now();
     rung_status status = RUNG_OK;
     one.batch = 1;
     for (int64_t i = 0; status == RUNG_OK && i < problem->batch; i++) {
@@ -284,18 +299,18 @@ static rung_status run_calls(const lab_problem *problem, rung_plan *plan, int64_
         status = rung_plan_run(plan, problem->queue, &one, NULL);
     }
     rung_status finished = rung_queue_finish(problem->queue);
-    *time = now() - started;
+    *time = lab_now() - started;
     return status == RUNG_OK ? finished : status;
 }
 
 static rung_status run_batch(const lab_problem *problem, const lab_contender *contender, int64_t *time)
 {
     rung_problem all = lab_problem_multiply(problem, true);
-    int64_t started = now();
+    int64_t started = lab_now();
     rung_status status = rung_plan_run(contender->plan, problem->queue, &all,
                                        &(rung_run_options){.workspace = contender->workspace});
     rung_status finished = rung_queue_finish(problem->queue);
-    *time = now() - started;
+    *time = lab_now() - started;
     return status == RUNG_OK ? finished : status;
 }
 

@@ -26,6 +26,7 @@ typedef struct lab_problem {
     rung_compute compute;
     int64_t      m, n, k, batch, splits, carveout;
     lab_epilogue epilogue;
+    bool         a_by_columns, b_by_columns; /* how they stand in memory; C by rows */
     lab_operand  a, b, c, bias, residual;
     int64_t      h2d_ns, d2h_ns;      /* medians of a few copies */
 } lab_problem;
@@ -36,6 +37,7 @@ typedef struct lab_contender {
     const rung_kernel *kernel;                      /* NULL: rung_gemm */
     char               asked[LAB_PARAMETERS_TEXT];  /* as given */
     char               parameters[256];             /* all of them, once it ran */
+    char               origin[256];                 /* where they came from, see rung_plan_info */
     rung_plan         *plan;
     rung_buffer       *workspace;
     int64_t            splits;       /* of k, once it ran */
@@ -73,6 +75,9 @@ bool lab_contender_wants_more(const lab_contender *contender, int64_t budget_ns)
 rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *contender);
 
 void lab_contender_finish(lab_contender *contender);
+
+/* Nanoseconds of a clock that never goes back. */
+int64_t lab_now(void);
 
 /* Multiply-adds count twice. */
 double lab_gflops(const lab_problem *problem, int64_t nanoseconds);

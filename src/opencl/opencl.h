@@ -23,10 +23,11 @@ typedef struct rungi_opencl_device {
     rungi_cl             *cl;
     cl_context            context;
     cl_device_id          id;
-    pthread_mutex_t       lock; /* of the programs */
+    pthread_mutex_t       lock; /* of the programs, and of handing CLBlast its parameters */
     rungi_opencl_program *programs;
     int64_t               blocks_max; /* of a launch */
     bool                  has_f64;
+    bool                  is_vendor_tuned;
 } rungi_opencl_device;
 
 typedef struct rungi_opencl_queue {

@@ -13,7 +13,7 @@ enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
 
 /* Opened once and never closed, like a driver: it keeps compiled programs of its own.
  * dlopen counts, so asking again costs nothing. */
-static bool find_function(const char *name, void *function)
+bool rungi_opencl_vendor_find(const char *name, void *function)
 {
     void *library = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
     void *address = library ? dlsym(library, name) : NULL;
@@ -24,7 +24,7 @@ static bool find_function(const char *name, void *function)
 void rungi_opencl_vendor_where(char *text, size_t capacity)
 {
     rungi_clblast_sgemm *sgemm;
-    snprintf(text, capacity, "%s", find_function("CLBlastSgemm", &sgemm) ? "libclblast.so.1" : "");
+    snprintf(text, capacity, "%s", rungi_opencl_vendor_find("CLBlastSgemm", &sgemm) ? "libclblast.so.1" : "");
 }
 
 static bool as_blas(const rung_matrix *view, int *transpose, size_t *ld)
@@ -40,10 +40,11 @@ static bool as_blas(const rung_matrix *view, int *transpose, size_t *ld)
 rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *vendor)
 {
     rung_problem turned = rungi_simt_turned(&plan->problem);
+    const char *tuned_by;
     int c_transpose;
     *vendor = (rungi_opencl_vendor){0};
-    bool found = turned.c.type == RUNG_F64 ? find_function("CLBlastDgemm", &vendor->dgemm)
-                                           : find_function("CLBlastSgemm", &vendor->sgemm);
+    bool found = turned.c.type == RUNG_F64 ? rungi_opencl_vendor_find("CLBlastDgemm", &vendor->dgemm)
+                                           : rungi_opencl_vendor_find("CLBlastSgemm", &vendor->sgemm);
     if (!found)
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: libclblast.so.1 was not found; install CLBlast "
                           "(libclblast1)");
@@ -55,7 +56,10 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
         !as_blas(&turned.c, &c_transpose, &vendor->c_ld) || c_transpose != NOT_TRANSPOSED)
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast takes matrices with one stride of one and "
                           "k above zero");
-    return RUNG_OK;
+    rung_status status = rungi_opencl_vendor_tune(rungi_opencl_device_of(plan->device), &tuned_by);
+    if (status == RUNG_OK && tuned_by && vendor->sgemm)
+        snprintf(plan->origin, sizeof plan->origin, "%s", tuned_by);
+    return status;
 }
 
 /* The call itself: CLBlast's own status. */

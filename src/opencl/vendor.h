@@ -23,6 +23,13 @@ typedef struct rungi_opencl_vendor {
     size_t a_ld, b_ld, c_ld;
 } rungi_opencl_vendor;
 
+/* A function of CLBlast's; false if it is not here. */
+bool rungi_opencl_vendor_find(const char *name, void *function);
+
+/* Hands CLBlast what RUNG_CLBLAST_TUNING names, once a device; `from` is that file, NULL if
+ * there is none. (vendor_tuning.c) */
+rung_status rungi_opencl_vendor_tune(rungi_opencl_device *device, const char **from);
+
 /* The library's name, "" if it is not here. */
 void rungi_opencl_vendor_where(char *text, size_t capacity);
 

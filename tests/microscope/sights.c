@@ -334,9 +334,9 @@ static void warptile(void **state)
  * would meet, 1 and 3. In parts of two pieces it is as above. */
 static void warptile_deep(void **state)
 {
-    view view = look_at("09", "tiny,BK=16", RUNG_F32_TO_F32, 32, 32, 16);
+    view view = look_at("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", RUNG_F32_TO_F32, 64, 64, 16);
     (void)state;
-    expect_shared(&view, "bring(&a_tile[part", LAB_SHARED_STORE, "a_tile", 4, 4 * 2 * 2, 1, 1);
+    expect_shared(&view, "bring(&a_tile[part", LAB_SHARED_STORE, "a_tile", 4, 4 * 8, 1, 1);
     leave(&view);
 }
 

@@ -60,7 +60,7 @@
 #define THREADS (BM / WM * (BN / WN) * 32)
 #define LDA (BM + 4)
 #define LDB BN
-#define A_PART (BK % 8 == 0 && BM * 8 % (4 * THREADS) == 0 ? 8 : BK)
+#define A_PART (BK % 8 == 0 && BM * 8 % (8 * THREADS) == 0 ? 8 : BK) // two pieces a thread, or registers run out
 
 #if THREADS > 1024
 #error "32 threads a warp must fit a block of 1024"
@@ -102,7 +102,7 @@ rung_09_warptile(index_t m, index_t n, index_t k,
         sum[i] = 0;
 
     for (index_t k0 = 0; k0 < share; k0 += BK) {
-#pragma unroll
+        EACH_PIECE
         for (uint part = 0; part < BK; part += A_PART)
             bring(&a_tile[part * LDA], LDA, BM, A_PART, THREADS, a, a_share, row0, k0 + part, m, share, A_ALONG_L);
         bring(b_tile, LDB, BN, BK, THREADS, b, flipped(b_share), col0, k0, n, share, B_ALONG_L);

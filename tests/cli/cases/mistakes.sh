@@ -29,3 +29,15 @@ try rung verify --device cpu --epilogue bias_row,softmax
 try rung verify --device cpu --batch -1
 try rung verify --device cpu --repeat 3
 try rung bench --device cpu --batch 0
+try rung tune --device cpu --budget 0
+try rung tune --device cpu --budget soon
+try rung tune --device cpu --dtype f32,f64
+try rung tune --device cpu --layout rx
+try rung tune --device cpu --m 0
+try rung tune --device cpu --sizes 64 --m 64
+try rung tune --device cpu --n 64
+try rung tune --device cpu --seed -1
+try rung tune --device cpu --params TILE=8
+try rung tune --device cpu --kernels rung_gemm --state state.txt
+try rung tune --device cpu --kernels 99
+try rung tune --device nothing

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* finals.c - see finals.h. */
+#include "finals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conform.h"
+#include "oracle.h"
+
+enum { ROUNDS_MIN = 11, ROUNDS_MAX = 101, CONTENDERS = LAB_FINALISTS + 1 };
+
+/* Of winning by chance: 1 in 100, divided among the finalists. */
+static const double CHANCE = 0.01 / LAB_FINALISTS;
+
+double lab_chance(int64_t heads, int64_t throws)
+{
+    double sum = 0;
+    for (int64_t i = heads; i <= throws; i++)
+        sum += exp(lgamma((double)throws + 1) - lgamma((double)i + 1) - lgamma((double)(throws - i) + 1) -
+                   (double)throws * log(2));
+    return sum < 1 ? sum : 1;
+}
+
+/* ---- Who is in them ---------------------------------------------------------------------------- */
+
+/* The defaults first, then the best of the search. */
+static int gather(const lab_search *search, lab_contender *contenders)
+{
+    int64_t places[CONTENDERS];
+    int found = lab_search_best(search, places, CONTENDERS), count = 0;
+    if (search->given) {
+        contenders[count].kernel = search->given;
+        snprintf(contenders[count++].asked, LAB_PARAMETERS_TEXT, "%s", search->given_parameters);
+    }
+    for (int i = 0; i < found && count < CONTENDERS; i++) {
+        const lab_trial *trial = &search->journal->trials[places[i]];
+        const lab_entrant *entrant = lab_search_entrant(search, trial);
+        if (entrant->kernel == search->given && strcmp(trial->parameters, search->given_parameters) == 0)
+            continue;
+        contenders[count].kernel = entrant->kernel;
+        snprintf(contenders[count++].asked, LAB_PARAMETERS_TEXT, "%s", trial->parameters);
+    }
+    return count;
+}
+
+int64_t lab_finals_start(const lab_search *search)
+{
+    int64_t places[CONTENDERS], all = 0, time = search->end_ns - search->start_ns;
+    int found = lab_search_best(search, places, CONTENDERS);
+    for (int i = 0; i < found; i++)
+        all += search->journal->trials[places[i]].ns;
+    /* Beside the rounds: verifying each, and the winner once more in other layouts. */
+    int64_t need = all * (ROUNDS_MIN + 4) + time / 10, most = time / 5 * 2;
+    return search->end_ns - (need < most ? need : most);
+}
+
+/* ---- Rounds --------------------------------------------------------------------------------------- */
+
+static bool sample(const lab_problem *problem, lab_contender *contender)
+{
+    if (!contender->verified)
+        return true;
+    if (lab_contender_sample(problem, contender) == RUNG_OK)
+        return true;
+    contender->verified = false;
+    snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+    return false;
+}
+
+/* There and back, so that none is always the first after a pause. Whoever fails drops out. */
+static void play(const lab_search *search, lab_contender *contenders, int count, int64_t end_ns)
+{
+    for (int64_t round = 0; round < ROUNDS_MAX && (round < ROUNDS_MIN || lab_now() < end_ns); round++)
+        for (int i = 0; i < count; i++)
+            sample(search->problem, &contenders[round % 2 ? count - 1 - i : i]);
+    for (int i = 0; i < count; i++)
+        lab_contender_summarise(&contenders[i]);
+}
+
+/* Rounds in which it was faster. */
+static int64_t wins_of(const lab_contender *contender, const lab_contender *defaults)
+{
+    int64_t wins = 0;
+    for (int64_t i = 0; i < contender->samples && i < defaults->samples; i++)
+        wins += contender->times[i] < defaults->times[i];
+    return wins;
+}
+
+static bool is_faster(const lab_contender *contender, const lab_contender *defaults)
+{
+    return contender->median_ns < defaults->median_ns &&
+           lab_chance(wins_of(contender, defaults), defaults->samples) <= CHANCE;
+}
+
+/* ---- The winner ------------------------------------------------------------------------------------ */
+
+static int64_t number(const lab_contender *contender, rung_type in, const char *name, int64_t otherwise)
+{
+    int64_t value;
+    return rung_kernel_evaluate(contender->kernel, contender->asked, in, name, &value) == RUNG_OK && value > 0
+               ? value : otherwise;
+}
+
+/* On problems around its tiles, of odd sizes, in other layouts and with other scalars. */
+static bool is_right_elsewhere(const lab_search *search, const lab_contender *contender, char *why,
+                               size_t capacity)
+{
+    const lab_problem *problem = search->problem;
+    rung_type in = lab_product_in(problem->product);
+    lab_traits traits = {number(contender, in, "BM", 16), number(contender, in, "BN", 16),
+                         number(contender, in, "BK", 8), lab_is_whole(in),
+                         rung_kernel_describe(contender->kernel)->abilities};
+    lab_subject subject = {
+        .context = problem->context, .device = problem->device, .queue = problem->queue,
+        .kernel = contender->kernel, .parameters = contender->asked, .product = problem->product,
+        .compute = problem->compute, .seed = search->seed,
+        .rigour = lab_may_use_engine(search->target, contender->kernel) ? LAB_ON_ENGINE : LAB_BOUNDED,
+    };
+    lab_case_list list = lab_cases_of(LAB_SUITE_tile, traits);
+    lab_outcome *outcome = malloc(sizeof *outcome);
+    bool right = outcome && !list.out_of_memory;
+    if (!right)
+        snprintf(why, capacity, "there is no memory to verify it");
+    for (int64_t i = 0; right && i < list.count; i++) {
+        lab_conform(&subject, &list.cases[i], outcome);
+        right = outcome->kind == LAB_RIGHT;
+        if (!right)
+            snprintf(why, capacity, "%.200s", outcome->message);
+    }
+    free(outcome);
+    free(list.cases);
+    return right;
+}
+
+/* Once more on the problem itself, by a plan of its own, and elsewhere. */
+static bool is_right(const lab_search *search, const lab_contender *contender, char *why, size_t capacity)
+{
+    lab_contender *again = calloc(1, sizeof *again);
+    bool right = false;
+    if (again) {
+        again->kernel = contender->kernel;
+        snprintf(again->asked, sizeof again->asked, "%s", contender->asked);
+        lab_contender_verify(search->problem, again);
+        right = again->verified;
+        snprintf(why, capacity, "%.200s", again->why_not);
+        lab_contender_finish(again);
+    }
+    free(again);
+    return right && is_right_elsewhere(search, contender, why, capacity);
+}
+
+/* A finalist that is wrong after all is remembered as such. */
+static void put_down(lab_search *search, const lab_contender *contender, const char *why)
+{
+    lab_trial trial = {.kind = LAB_TRIAL_WRONG, .m = search->problem->m, .n = search->problem->n,
+                       .k = search->problem->k,
+                       .source = lab_hash(rung_kernel_describe(contender->kernel)->source)};
+    snprintf(trial.kernel, sizeof trial.kernel, "%s", rung_kernel_describe(contender->kernel)->name);
+    snprintf(trial.parameters, sizeof trial.parameters, "%s", contender->asked);
+    lab_journal_add(search->journal, &trial, why);
+    search->counts->wrong++;
+    fprintf(stderr, "rung: %s %s is not saved: %s\n", trial.kernel, trial.parameters, why);
+}
+
+/* The fastest that is faster than the defaults and right; 0, the defaults, if none is. */
+static int find_winner(lab_search *search, lab_contender *contenders, int count)
+{
+    for (;;) {
+        char why[256] = "";
+        int best = 0;
+        for (int i = 1; i < count; i++)
+            if (contenders[i].verified && is_faster(&contenders[i], &contenders[0]) &&
+                contenders[i].median_ns < contenders[best].median_ns)
+                best = i;
+        if (best == 0 || is_right(search, &contenders[best], why, sizeof why))
+            return best;
+        put_down(search, &contenders[best], why);
+        contenders[best].verified = false;
+    }
+}
+
+static void tell(const lab_search *search, const lab_contender *contenders, int winner, lab_finals *finals)
+{
+    const lab_contender *best = &contenders[winner], *defaults = &contenders[0];
+    finals->decided = true;
+    finals->improved = winner > 0;
+    snprintf(finals->kernel, sizeof finals->kernel, "%s", rung_kernel_describe(best->kernel)->name);
+    snprintf(finals->parameters, sizeof finals->parameters, "%s", best->parameters);
+    snprintf(finals->default_kernel, sizeof finals->default_kernel, "%s",
+             rung_kernel_describe(defaults->kernel)->name);
+    snprintf(finals->default_parameters, sizeof finals->default_parameters, "%s", defaults->parameters);
+    finals->gflops = lab_gflops(search->problem, best->median_ns);
+    finals->default_gflops = lab_gflops(search->problem, defaults->median_ns);
+    finals->ratio = (double)defaults->median_ns / (double)best->median_ns;
+    finals->median_ns = best->median_ns;
+    finals->ci95_ns = best->ci95_ns;
+    finals->default_median_ns = defaults->median_ns;
+    finals->default_ci95_ns = defaults->ci95_ns;
+    finals->rounds = defaults->samples;
+    finals->wins = winner > 0 ? wins_of(best, defaults) : 0;
+}
+
+static void tell_challenger(const lab_contender *contenders, int count, lab_finals *finals)
+{
+    const lab_contender *best = NULL;
+    for (int i = 1; i < count; i++)
+        if (contenders[i].verified && contenders[i].samples > 0 &&
+            (!best || contenders[i].median_ns < best->median_ns))
+            best = &contenders[i];
+    if (!best)
+        return;
+    snprintf(finals->challenger, sizeof finals->challenger, "%s", rung_kernel_describe(best->kernel)->name);
+    snprintf(finals->challenger_parameters, sizeof finals->challenger_parameters, "%s", best->parameters);
+    finals->challenger_ratio = (double)contenders[0].median_ns / (double)best->median_ns;
+}
+
+void lab_finals_run(lab_search *search, int64_t end_ns, lab_finals *finals)
+{
+    lab_contender *contenders = calloc(CONTENDERS, sizeof *contenders);
+    int count = contenders ? gather(search, contenders) : 0;
+    memset(finals, 0, sizeof *finals);
+    for (int i = 0; i < count; i++)
+        lab_contender_verify(search->problem, &contenders[i]);
+    if (!search->given || count == 0 || !contenders[0].verified) {
+        snprintf(finals->why, sizeof finals->why, "what the library takes by itself does not run: %.200s",
+                 count ? contenders[0].why_not : rung_error_text());
+    } else {
+        play(search, contenders, count, end_ns);
+        if (contenders[0].samples > 0 && contenders[0].verified) {
+            tell(search, contenders, find_winner(search, contenders, count), finals);
+            tell_challenger(contenders, count, finals);
+        } else {
+            snprintf(finals->why, sizeof finals->why, "%.200s", contenders[0].why_not);
+        }
+    }
+    for (int i = 0; i < count; i++)
+        lab_contender_finish(&contenders[i]);
+    free(contenders);
+}

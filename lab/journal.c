@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* journal.c - see journal.h. A line is, between tabs:
+ *
+ *     timed  256x256x256  07_tile2d  0123456789abcdef  BM=64,...  123456  a reason, if any */
+#include "journal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 1024 };
+
+static const char *const words[] = {
+#define X(name, word) word,
+    LAB_TRIAL_LIST(X)
+#undef X
+};
+
+uint64_t lab_hash(const char *text)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
+static bool is_same(const lab_trial *x, const lab_trial *y)
+{
+    return x->m == y->m && x->n == y->n && x->k == y->k && x->source == y->source &&
+           strcmp(x->parameters, y->parameters) == 0 && strcmp(x->kernel, y->kernel) == 0;
+}
+
+static lab_trial *place_of(const lab_journal *journal, const lab_trial *candidate)
+{
+    for (int64_t i = 0; i < journal->count; i++)
+        if (is_same(&journal->trials[i], candidate))
+            return &journal->trials[i];
+    return NULL;
+}
+
+const lab_trial *lab_journal_find(const lab_journal *journal, const lab_trial *candidate)
+{
+    return place_of(journal, candidate);
+}
+
+static bool remember(lab_journal *journal, const lab_trial *trial)
+{
+    lab_trial *known = place_of(journal, trial);
+    if (!known && journal->count == journal->capacity) {
+        int64_t capacity = journal->capacity ? 2 * journal->capacity : 256;
+        lab_trial *grown = realloc(journal->trials, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        journal->trials = grown;
+        journal->capacity = capacity;
+    }
+    if (!known)
+        known = &journal->trials[journal->count++];
+    *known = *trial;
+    return true;
+}
+
+static bool read_line(const char *line, lab_trial *trial)
+{
+    char word[16];
+    memset(trial, 0, sizeof *trial);
+    if (sscanf(line, "%15[^\t]\t%" SCNd64 "x%" SCNd64 "x%" SCNd64 "\t%63[^\t]\t%" SCNx64 "\t%191[^\t]\t%" SCNd64,
+               word, &trial->m, &trial->n, &trial->k, trial->kernel, &trial->source, trial->parameters,
+               &trial->ns) != 8)
+        return false;
+    if (strcmp(trial->parameters, "-") == 0)
+        trial->parameters[0] = '\0';
+    for (int i = 0; i < LAB_TRIAL_COUNT; i++)
+        if (strcmp(words[i], word) == 0) {
+            trial->kind = (lab_trial_kind)i;
+            return trial->ns > 0 || trial->kind != LAB_TRIAL_TIMED;
+        }
+    return false;
+}
+
+/* Lines that are none of ours are passed over. Returns where the last whole line ends. */
+static long read_lines(lab_journal *journal, bool *good)
+{
+    char line[LINE_MAX_BYTES];
+    long end = ftell(journal->file);
+    while (*good && fgets(line, sizeof line, journal->file)) {
+        lab_trial trial;
+        if (!strchr(line, '\n'))
+            continue; /* cut off, or too long to be one of ours */
+        end = ftell(journal->file);
+        if (read_line(line, &trial))
+            *good = remember(journal, &trial);
+    }
+    return end;
+}
+
+static bool read_head(lab_journal *journal, const char *path, const char *head, char *why, size_t capacity)
+{
+    char line[LINE_MAX_BYTES] = "";
+    rewind(journal->file);
+    bool is_new = !fgets(line, sizeof line, journal->file);
+    if (!is_new && !strchr(line, '\n') && ftruncate(fileno(journal->file), 0) == 0)
+        is_new = true; /* its first line was cut off: there is nothing in it */
+    if (is_new) {
+        rewind(journal->file);
+        fprintf(journal->file, "%s\n", head);
+        if (fflush(journal->file) == 0)
+            return true;
+        snprintf(why, capacity, "%s cannot be written", path);
+        return false;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    if (strcmp(line, head) == 0)
+        return true;
+    snprintf(why, capacity, "%s is of another search (\"%.120s\"); name another file with --state", path, line);
+    return false;
+}
+
+bool lab_journal_open(const char *path, const char *head, lab_journal *journal, char *why, size_t capacity)
+{
+    memset(journal, 0, sizeof *journal);
+    journal->file = fopen(path, "a+");
+    if (!journal->file) {
+        snprintf(why, capacity, "%s cannot be written", path);
+        return false;
+    }
+    bool good = flock(fileno(journal->file), LOCK_EX | LOCK_NB) == 0;
+    if (!good)
+        snprintf(why, capacity, "%s is in use: another rung tune is at work", path);
+    good = good && read_head(journal, path, head, why, capacity);
+    if (good) {
+        long end = read_lines(journal, &good);
+        if (!good)
+            snprintf(why, capacity, "there is no memory for %s", path);
+        good = good && ftruncate(fileno(journal->file), end) == 0;
+        clearerr(journal->file);
+        fseek(journal->file, 0, SEEK_END);
+    }
+    if (!good)
+        lab_journal_close(journal);
+    return good;
+}
+
+void lab_journal_close(lab_journal *journal)
+{
+    if (journal->file)
+        fclose(journal->file);
+    free(journal->trials);
+    memset(journal, 0, sizeof *journal);
+}
+
+bool lab_journal_add(lab_journal *journal, const lab_trial *trial, const char *reason)
+{
+    size_t length = reason ? strcspn(reason, "\t\n") : 0;
+    fprintf(journal->file, "%s\t%" PRId64 "x%" PRId64 "x%" PRId64 "\t%s\t%016" PRIx64 "\t%s\t%" PRId64 "\t%.*s\n",
+            words[trial->kind], trial->m, trial->n, trial->k, trial->kernel, trial->source,
+            *trial->parameters ? trial->parameters : "-", trial->ns,
+            (int)(length < 200 ? length : 200), reason ? reason : "");
+    return fflush(journal->file) == 0 && remember(journal, trial);
+}

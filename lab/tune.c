@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tune.c - the process that does rung tune's work: opens the device and the journal, and
+ * searches on one problem. */
+#include "tune.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "oracle.h"
+
+enum { PATIENCE = 40 /* candidates a process */ };
+
+static int complain(const char *message)
+{
+    fprintf(stderr, "rung: %s\n", message);
+    return LAB_NOTHING;
+}
+
+/* ---- What it works with --------------------------------------------------------------- */
+
+/* Those that may be chosen: no vendor's, no engine in software. */
+static int find_kernels(lab_tuner *session)
+{
+    const rung_kernel *all[LAB_KERNELS_MAX];
+    const char *list = session->options->kernels;
+    int count = 0;
+    int code = lab_target_kernels(&session->target, list, all, &count);
+    session->kernel_count = 0;
+    for (int i = 0; code == LAB_GOOD && i < count; i++) {
+        if (!all[i] || rung_kernel_describe(all[i])->number == 0 || lab_is_emulated(all[i])) {
+            if (list)
+                return lab_usage("tune", "rung tune has nothing to vary in rung_gemm, the vendor's library and a "
+                                 "matrix engine in software");
+            continue;
+        }
+        if (lab_takes(all[i], &session->dtypes[0]))
+            session->kernels[session->kernel_count++] = all[i];
+    }
+    if (code == LAB_GOOD && session->kernel_count == 0)
+        return complain("no kernel takes this type on this device");
+    return code;
+}
+
+static bool make_folders(char *path)
+{
+    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *at = '/';
+        if (!made)
+            return false;
+    }
+    return true;
+}
+
+/* $XDG_STATE_HOME/rung, else ~/.local/state/rung; a file a device, driver and type. */
+static bool default_path(const char *head, char *path, size_t capacity)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    bool has_state = state && state[0] == '/';
+    if (!has_state && (!home || home[0] != '/'))
+        return false;
+    int length = snprintf(path, capacity, "%s%s/rung/tune-%016llx.txt", has_state ? state : home,
+                          has_state ? "" : "/.local/state", (unsigned long long)lab_hash(head));
+    return length > 0 && (size_t)length < capacity && make_folders(path);
+}
+
+static int open_journal(lab_tuner *session)
+{
+    lab_tuning_run *shared = session->shared;
+    const rung_device_info *device = rung_device_describe(session->target.device);
+    char why[1200] = "";
+    snprintf(shared->head, sizeof shared->head, "rung-tune/1 %s; %s; driver %s; rung %s; %s; layout %c%c",
+             device->title, device->platform, device->driver, rung_version(), session->dtypes[0].name,
+             session->a_by_columns ? 'c' : 'r', session->b_by_columns ? 'c' : 'r');
+    if (session->options->state)
+        snprintf(shared->path, sizeof shared->path, "%s", session->options->state);
+    else if (!default_path(shared->head, shared->path, sizeof shared->path))
+        return complain("there is no folder for the search's state; name a file with --state");
+    return lab_journal_open(shared->path, shared->head, &session->journal, why, sizeof why) ? LAB_GOOD
+                                                                                            : complain(why);
+}
+
+static lab_problem problem_of(const lab_tuner *session, const lab_tuned *tuned)
+{
+    const lab_dtype *dtype = &session->dtypes[0];
+    return (lab_problem){.context = session->target.context, .device = session->target.device,
+                         .queue = session->target.queue, .product = dtype->product,
+                         .compute = dtype->compute, .m = tuned->m, .n = tuned->n, .k = tuned->k, .batch = 1,
+                         .a_by_columns = session->a_by_columns, .b_by_columns = session->b_by_columns};
+}
+
+/* A dense view without memory. */
+static rung_matrix view_of(rung_type type, int64_t rows, int64_t cols, bool by_columns)
+{
+    return by_columns ? rung_matrix_transpose(rung_matrix_of(type, cols, rows, NULL))
+                      : rung_matrix_of(type, rows, cols, NULL);
+}
+
+/* A record is for a class of sizes. Of those of one class the last that was given stands for
+ * all of them. */
+static void find_classes(lab_tuner *session)
+{
+    lab_tuning_run *shared = session->shared;
+    for (int i = 0; i < shared->problem_count; i++) {
+        lab_tuned *tuned = &shared->problems[i];
+        rung_product product = session->dtypes[0].product;
+        rung_type in = lab_product_in(product), out = lab_product_out(product);
+        rung_problem form = rung_problem_of(view_of(in, tuned->m, tuned->k, session->a_by_columns),
+                                            view_of(in, tuned->k, tuned->n, session->b_by_columns),
+                                            view_of(out, tuned->m, tuned->n, false));
+        form.compute = session->dtypes[0].compute;
+        if (rung_tuning_key(session->target.device, &form, tuned->key, sizeof tuned->key) != RUNG_OK)
+            tuned->key[0] = '\0';
+        for (int j = 0; j < i; j++)
+            if (*tuned->key && strcmp(shared->problems[j].key, tuned->key) == 0)
+                shared->problems[j].is_of_another = true;
+    }
+}
+
+/* ---- Its work ------------------------------------------------------------------------- */
+
+static void save(lab_tuner *session, const lab_problem *problem, lab_tuned *tuned)
+{
+    lab_finals *finals = &tuned->finals;
+    rung_problem multiply = lab_problem_multiply(problem, true);
+    rung_tuning found = {finals->kernel, finals->parameters, finals->gflops};
+    rung_kernel *kernel;
+    if (!finals->decided || !finals->improved)
+        return;
+    if (rung_kernel_find(problem->context, rung_device_describe(problem->device)->backend, finals->kernel,
+                         &kernel) != RUNG_OK) {
+        snprintf(finals->why, sizeof finals->why, "a kernel from a file is not saved: others do not have it");
+        return;
+    }
+    tuned->saved = rung_tuning_save(problem->device, &multiply, &found, session->options->store) == RUNG_OK;
+    if (!tuned->saved)
+        snprintf(finals->why, sizeof finals->why, "not saved: %.200s", rung_error_text());
+}
+
+static int search_on(lab_tuner *session, const lab_problem *problem, lab_tuned *tuned)
+{
+    lab_search *search = calloc(1, sizeof *search);
+    if (!search)
+        return complain("there is no memory");
+    *search = (lab_search){
+        .target = &session->target, .journal = &session->journal, .watch = &session->shared->watch,
+        .counts = &tuned->counts, .problem = problem, .seed = session->seed,
+        .quiet = session->options->quiet != NULL, .began_ns = session->shared->began_ns,
+        .start_ns = tuned->start_ns, .end_ns = tuned->end_ns, .patience = PATIENCE};
+    lab_search_result result = LAB_SEARCH_FAILED;
+    if (lab_search_begin(search, session->kernels, session->kernel_count))
+        result = lab_search_run(search);
+    if (result == LAB_SEARCH_DONE) {
+        lab_finals_run(search, tuned->end_ns, &tuned->finals);
+        save(session, problem, tuned);
+        tuned->is_done = true;
+        tuned->seconds = (double)(lab_now() - tuned->start_ns) * 1e-9;
+    }
+    lab_search_end(search);
+    free(search);
+    if (result == LAB_SEARCH_FAILED)
+        return complain("the search's state cannot be written, or there is no memory");
+    return LAB_AGAIN;
+}
+
+/* Time is divided among what is left to do. */
+static void start_clock(lab_tuning_run *shared, lab_tuned *tuned)
+{
+    int left = 0;
+    for (int i = 0; i < shared->problem_count; i++)
+        left += !shared->problems[i].is_done && !shared->problems[i].is_of_another;
+    tuned->start_ns = lab_now();
+    int64_t rest = shared->began_ns + shared->budget_ns - tuned->start_ns;
+    tuned->end_ns = tuned->start_ns + (rest > 0 ? rest / left : 0);
+}
+
+static int do_problem(lab_tuner *session, lab_tuned *tuned)
+{
+    lab_problem problem = problem_of(session, tuned);
+    int code = LAB_AGAIN;
+    if (tuned->start_ns == 0)
+        start_clock(session->shared, tuned);
+    if (lab_problem_create(&problem) == RUNG_OK) {
+        code = search_on(session, &problem, tuned);
+    } else {
+        snprintf(tuned->finals.why, sizeof tuned->finals.why, "%.200s", rung_error_text());
+        tuned->is_done = true;
+    }
+    lab_problem_destroy(&problem);
+    return code;
+}
+
+lab_tuned *lab_tune_next(lab_tuning_run *shared)
+{
+    for (int i = 0; i < shared->problem_count; i++)
+        if (!shared->problems[i].is_done && !shared->problems[i].is_of_another)
+            return &shared->problems[i];
+    return NULL;
+}
+
+/* One problem at most: what it saves must not become the next one's defaults. */
+int lab_tune_work(lab_tuner *session)
+{
+    int code = lab_target_open(session->options, session->options->kernels, &session->target);
+    if (code == LAB_GOOD) {
+        session->shared->device = *rung_device_describe(session->target.device);
+        code = find_kernels(session);
+    }
+    if (code == LAB_GOOD)
+        code = open_journal(session);
+    if (code == LAB_GOOD) {
+        find_classes(session);
+        lab_tuned *tuned = lab_tune_next(session->shared);
+        if (tuned)
+            code = do_problem(session, tuned);
+    }
+    lab_journal_close(&session->journal);
+    lab_target_close(&session->target);
+    return code;
+}

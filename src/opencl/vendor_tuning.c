@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vendor_tuning.c - parameters that CLBlast's own tuners found for this device, handed to it.
+ *
+ * CLBlast knows some devices and takes others for the nearest of them, and a library is only
+ * worth beating at its best. RUNG_CLBLAST_TUNING names a file that tools/tune-clblast has
+ * written: a line a kernel of CLBlast's, for single precision, as in
+ *
+ *     Xgemm GEMMK=0 KREG=1 KWG=32 ...
+ *
+ * and lines that begin with # between them. It is read once a device. */
+#define _GNU_SOURCE /* secure_getenv: a set-uid program's caller must not name its files */
+#include "opencl/vendor.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SINGLE = 32, LINE_BYTES = 1024, PARAMETERS_MAX = 32 };
+
+/* CLBlastOverrideParameters, as clblast_c.h declares it. */
+typedef int override_function(cl_device_id device, const char *kernel, int precision, size_t count,
+                              const char **names, const size_t *values);
+
+static rung_status refuse(const char *path, int line, const char *why)
+{
+    return rungi_fail(RUNG_INVALID, "00_vendor: %s:%d %s; see tools/tune-clblast, or unset "
+                      "RUNG_CLBLAST_TUNING", path, line, why);
+}
+
+/* "NAME=123" */
+static bool read_parameter(char *word, const char **name, size_t *value)
+{
+    char *equals = strchr(word, '='), *end;
+    if (!equals || equals == word || !isdigit((unsigned char)equals[1]))
+        return false;
+    *equals = '\0';
+    errno = 0;
+    *name = word;
+    *value = strtoul(equals + 1, &end, 10);
+    return *end == '\0' && errno == 0;
+}
+
+static rung_status apply_line(override_function *apply, cl_device_id id, const char *path, int number,
+                              char *line)
+{
+    const char *names[PARAMETERS_MAX];
+    size_t values[PARAMETERS_MAX], count = 0;
+    char *rest = NULL, *kernel = strtok_r(line, " \n", &rest);
+    if (!kernel || kernel[0] == '#')
+        return RUNG_OK;
+    for (char *word = strtok_r(NULL, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest)) {
+        if (count == PARAMETERS_MAX || !read_parameter(word, &names[count], &values[count]))
+            return refuse(path, number, "is not like \"Xgemm KREG=1 KWG=32\"");
+        count++;
+    }
+    int error = apply(id, kernel, SINGLE, count, names, values);
+    if (error != 0) {
+        char why[96];
+        snprintf(why, sizeof why, "is refused by CLBlast with error %d", error);
+        return refuse(path, number, why);
+    }
+    return RUNG_OK;
+}
+
+static rung_status apply_file(override_function *apply, cl_device_id id, const char *path)
+{
+    char line[LINE_BYTES];
+    rung_status status = RUNG_OK;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return rungi_fail(RUNG_INVALID, "00_vendor: RUNG_CLBLAST_TUNING names %s, which cannot be read", path);
+    for (int number = 1; status == RUNG_OK && fgets(line, sizeof line, file); number++)
+        status = strchr(line, '\n') ? apply_line(apply, id, path, number, line)
+                                    : refuse(path, number, "is too long or has no end");
+    fclose(file);
+    return status;
+}
+
+rung_status rungi_opencl_vendor_tune(rungi_opencl_device *device, const char **from)
+{
+    const char *path = secure_getenv("RUNG_CLBLAST_TUNING");
+    override_function *apply;
+    rung_status status = RUNG_OK;
+    *from = NULL;
+    if (!path || !*path)
+        return RUNG_OK;
+    if (!rungi_opencl_vendor_find("CLBlastOverrideParameters", &apply))
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: this CLBlast takes no tuned parameters; it does from "
+                          "version 1.0 on");
+    pthread_mutex_lock(&device->lock);
+    if (!device->is_vendor_tuned)
+        status = apply_file(apply, device->id, path);
+    device->is_vendor_tuned = status == RUNG_OK;
+    pthread_mutex_unlock(&device->lock);
+    *from = status == RUNG_OK ? path : NULL;
+    return status;
+}

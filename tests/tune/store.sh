@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is found is verified, faster than the defaults, saved within the time, and taken by the
+# next process without a flag; a search on other terms does not take its state.
+. "$(dirname "$0")/tune.sh"
+started=$(date +%s)
+"$RUNG" tune "${row[@]}" --kernels 01,02,03,07 --budget 4 --json > out.json 2> out.err || fail "exit $?"
+[ $(($(date +%s) - started)) -le 14 ] || fail "a budget of 4 s took $(($(date +%s) - started)) s"
+holds out.json '.schema == "rung-tune/1" and (.results | length) == 1'
+holds out.json '.results[0] | has("device") and has("driver") and has("key") and has("dtype") and has("m")
+    and has("kernel") and has("params") and has("gflops") and has("default_kernel") and has("default_params")
+    and has("default_gflops") and has("ratio") and has("tried") and has("refused") and has("seconds")'
+holds out.json '.results[0] | .improved and .saved and .ratio > 1 and .wrong == 0 and .tried >= 4'
+grep -q 'best 0' out.err || fail "no progress was told"
+kernel=$(jq -r '.results[0].kernel' out.json) params=$(jq -r '.results[0].params' out.json)
+"$RUNG" verify "${row[@]}" --kernels "$kernel" --params "$params" > verify.err || fail "the winner is wrong"
+
+# Another process, nothing set.
+RUNG_VERBOSE=1 "$RUNG" verify "${row[@]}" --kernels rung_gemm > verbose.err 2>&1 || fail "exit $?"
+grep -q "rung/tuning:[0-9]*" verbose.err || fail "the store was not taken"
+grep -q "$kernel" verbose.err || fail "another kernel was taken"
+
+# Exported, and of two files the faster record.
+"$RUNG" tune "${row[@]}" --kernels 03 --budget 1 --export for_others --json > again.json 2> again.err || fail "exit $?"
+grep -q "$kernel" for_others || fail "the store was not exported"
+
+# The state of this search is no other's.
+state=$(echo state/rung/tune-*.txt)
+"$RUNG" tune "${row[@]}" --kernels 03 --dtype f64 --budget 1 --state "$state" > f64.err 2>&1
+[ $? -eq 77 ] && grep -q "of another search" f64.err || fail "another type's state was taken"
