@@ -5,7 +5,7 @@
  * sample each, until each knows its median well or has spent its time: what disturbs
  * the machine disturbs them alike. A time of a wrong result is never printed. */
 #include "call.h"
-#include "explain.h"
+#include "explain_show.h"
 #include "json.h"
 #include "measure.h"
 #include "options.h"
@@ -473,7 +473,7 @@ static int run_all(session *session)
     return LAB_GOOD;
 }
 
-/* ---- What explain says of it, for another machine perhaps ---------------------------------------- */
+/* ---- What explain says of it, for another machine perhaps, and of one multiply alone -------------- */
 
 static const lab_dtype *dtype_of(const session *session, const row *row)
 {
@@ -492,13 +492,15 @@ static void explain_row(const session *session, row *row)
     row->explanation = calloc(1, sizeof *row->explanation);
     if (row->explanation && lab_explain(&question, row->explanation, why, sizeof why))
         return;
+    fprintf(stderr, "rung: %s is not explained: %s\n", row->kernel, row->explanation ? why : "out of memory");
     free(row->explanation);
     row->explanation = NULL;
 }
 
 static void explain_rows(session *session)
 {
-    bool asked = session->options->arch || session->options->machine;
+    const char *backend = rung_device_describe(session->target.device)->backend;
+    bool asked = (session->options->arch || session->options->machine) && strcmp(backend, "cpu") != 0;
     for (int i = 0; asked && i < session->row_count; i++)
         if (*session->rows[i].asked_as)
             explain_row(session, &session->rows[i]);
@@ -518,8 +520,9 @@ static void print_explained(const row *row)
     const lab_explanation *answer = row->explanation;
     if (!answer || !answer->prediction.runs)
         return;
-    printf("%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, predicted %.0f GFLOPS, "
-           "bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer), lab_sectors_ideal(answer),
+    printf("%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, predicted %.0f "
+           "GFLOPS, bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer),
+           lab_sectors_ideal(answer),
            lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer), 100 * answer->occupancy.fraction,
            answer->prediction.gflops, lab_station_words(answer->prediction.bound));
 }
@@ -529,13 +532,7 @@ static void add_explained(lab_json *json, const lab_explanation *answer)
     if (!answer)
         return;
     lab_json_string(json, "machine", answer->machine.name);
-    lab_json_number(json, "sectors_per_request", answer->is_seen ? lab_sectors_per_request(answer) : (double)NAN);
-    lab_json_number(json, "sectors_ideal", answer->is_seen ? lab_sectors_ideal(answer) : (double)NAN);
-    lab_json_number(json, "wavefronts_per_request", answer->is_seen ? lab_wavefronts_per_request(answer) : (double)NAN);
-    lab_json_number(json, "wavefronts_ideal", answer->is_seen ? lab_wavefronts_ideal(answer) : (double)NAN);
-    lab_json_number(json, "occupancy", answer->is_compiled ? answer->occupancy.fraction : (double)NAN);
-    lab_json_string(json, "bound", answer->prediction.runs ? lab_station_name(answer->prediction.bound) : "");
-    lab_json_number(json, "predicted_gflops", answer->prediction.runs ? answer->prediction.gflops : (double)NAN);
+    lab_explanation_fields(json, answer);
 }
 
 /* ---- Telling ----------------------------------------------------------------------------------------- */

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "explain.h"
-#include "json.h"
+#include "explain_show.h"
 #include "options.h"
 #include "table.h"
 
@@ -16,7 +15,7 @@ enum { JOBS_MAX = 256 };
 /* A question, its answer, and what it is to be held against. */
 typedef struct job {
     lab_question    question;
-    char            kernel[64], params[256], size[32];
+    char            named[64], params[256]; /* what a row of a table names */
     double          reported; /* GFLOPS; 0: nothing was */
     char            note[128];
     lab_explanation answer;
@@ -58,8 +57,8 @@ static const char *read_options(const lab_options *options, session *session)
         wrong = "--dtype takes one type here";
     if (!wrong && (!read_size(options->m, 4096, &session->m) || !read_size(options->n, session->m, &session->n) ||
                    !read_size(options->k, session->m, &session->k)))
-        wrong = "--m, --n and --k take a number above 0";
-    if (!wrong && !options->argument && !options->all && !options->compare)
+        wrong = "--m, --n and --k take a number from 1 to 16777215";
+    if (!wrong && !options->argument + !options->all + !options->compare != 2)
         wrong = "name a kernel or a file, or give --all or --compare";
     return wrong;
 }
@@ -69,9 +68,7 @@ static job *add_job(session *session, const char *kernel)
     if (session->count == JOBS_MAX)
         return NULL;
     job *job = &session->jobs[session->count++];
-    snprintf(job->kernel, sizeof job->kernel, "%s", kernel);
-    snprintf(job->params, sizeof job->params, "%s", session->options->params ? session->options->params : "");
-    job->question = (lab_question){.kernel = job->kernel, .parameters = *job->params ? job->params : NULL,
+    job->question = (lab_question){.kernel = kernel, .parameters = session->options->params,
                                    .dtype = session->dtypes[0], .m = session->m, .n = session->n, .k = session->k,
                                    .machine = session->machine};
     return job;
@@ -82,7 +79,7 @@ static void choose_dtype(const session *session, job *job)
 {
     static const lab_dtype f16 = {RUNG_F16_TO_F32, RUNG_STRICT, "f16:f32"};
     rung_kernel *kernel;
-    if (!session->options->dtype && rung_kernel_find(NULL, "opencl", job->kernel, &kernel) == RUNG_OK &&
+    if (!session->options->dtype && rung_kernel_find(NULL, "opencl", job->question.kernel, &kernel) == RUNG_OK &&
         !lab_takes(kernel, &job->question.dtype) && lab_takes(kernel, &f16))
         job->question.dtype = f16;
 }
@@ -129,18 +126,26 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
         if (rest)
             *rest++ = '\0';
     }
-    if (!fields[7] || !lab_read_integer(fields[4], &size) || !lab_read_number(fields[5], &gflops) || size < 1)
+    if (!fields[7] || !lab_read_integer(fields[4], &size) || !lab_read_number(fields[5], &gflops) || size < 1 ||
+        !(gflops > 0))
         return false;
     if (!lab_machine_find(fields[0], &machine, why, capacity))
         return false;
     asked.dtype = fields[3];
     lab_dtype dtypes[LAB_DTYPES_MAX];
-    if (lab_read_dtypes(&asked, &compute, dtypes, &count) || count != 1)
+    const char *wrong = lab_read_dtypes(&asked, &compute, dtypes, &count);
+    if (wrong || count != 1) {
+        snprintf(why, capacity, "%s", wrong ? wrong : "one type a row");
         return false;
-    job *job = add_job(session, fields[1]);
-    if (!job)
+    }
+    job *job = add_job(session, "");
+    if (!job) {
+        snprintf(why, capacity, "a table may have %d rows", JOBS_MAX);
         return false;
+    }
+    snprintf(job->named, sizeof job->named, "%s", fields[1]);
     snprintf(job->params, sizeof job->params, "%s", strcmp(fields[2], "-") == 0 ? "" : fields[2]);
+    job->question.kernel = job->named;
     snprintf(job->note, sizeof job->note, "%s", strcmp(fields[7], "-") == 0 ? "" : fields[7]);
     job->reported = gflops;
     job->question.parameters = *job->params ? job->params : NULL;
@@ -184,7 +189,7 @@ static void *answer_some(void *opaque)
             return NULL;
         job *job = &session->jobs[index];
         if (!session->options->quiet)
-            fprintf(stderr, "rung: looking at %s %s\n", job->kernel, job->params);
+            fprintf(stderr, "rung: looking at %s\n", job->question.kernel);
         job->good = lab_explain(&job->question, &job->answer, job->why, sizeof job->why);
     }
 }
@@ -204,95 +209,23 @@ static void answer_all(session *session)
         pthread_join(workers[i], NULL);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------ */
-
-static void number_or_null(lab_json *json, const char *name, bool known, double value)
-{
-    lab_json_number(json, name, known ? value : NAN);
-}
-
-static void write_lines(lab_json *json, const lab_explanation *answer)
-{
-    static const char *const kinds[] = {
-#define X(name, word) word,
-        LAB_TRAFFIC_LIST(X)
-#undef X
-    };
-    lab_json_begin(json, "lines", '[');
-    for (int64_t i = 0; i < answer->sight.line_count; i++) {
-        const lab_sight_line *line = &answer->sight.lines[i];
-        lab_json_begin(json, NULL, '{');
-        lab_json_integer(json, "line", line->line);
-        lab_json_string(json, "kind", kinds[line->kind]);
-        lab_json_string(json, "array", line->array);
-        lab_json_integer(json, "bytes_a_lane", line->width);
-#define X(name) lab_json_integer(json, #name, line->name);
-        LAB_SIGHT_COUNT_LIST(X)
-#undef X
-        lab_json_end(json, '}');
-    }
-    lab_json_end(json, ']');
-}
-
-static void write_findings(lab_json *json, const lab_explanation *answer)
-{
-    lab_json_begin(json, "findings", '[');
-    for (int i = 0; i < answer->finding_count; i++) {
-        lab_json_begin(json, NULL, '{');
-        lab_json_string(json, "kind", answer->findings[i].kind);
-        lab_json_string(json, "file", answer->findings[i].file);
-        lab_json_integer(json, "line", answer->findings[i].line);
-        lab_json_string(json, "text", answer->findings[i].text);
-        lab_json_end(json, '}');
-    }
-    lab_json_end(json, ']');
-}
-
-static void write_stations(lab_json *json, const lab_explanation *answer)
-{
-    lab_json_begin(json, "clocks_a_block", '{');
-    for (int i = 0; i < LAB_STATION_COUNT; i++)
-        lab_json_number(json, lab_station_name((lab_station)i), answer->prediction.clocks[i]);
-    lab_json_end(json, '}');
-}
+/* ---- Telling ------------------------------------------------------------------------------------- */
 
 static void write_answer(lab_json *json, const job *job)
 {
-    const lab_explanation *answer = &job->answer;
-    const lab_prediction *prediction = &answer->prediction;
     lab_json_begin(json, NULL, '{');
-    lab_json_string(json, "kernel", answer->kernel[0] ? answer->kernel : job->kernel);
-    lab_json_string(json, "params", answer->parameters);
+    lab_json_string(json, "kernel", job->answer.kernel[0] ? job->answer.kernel : job->question.kernel);
+    lab_json_string(json, "params", job->answer.parameters);
     lab_json_string(json, "arch", job->question.machine.arch);
     lab_json_string(json, "machine", job->question.machine.name);
     lab_json_string(json, "dtype", job->question.dtype.name);
     lab_json_integer(json, "m", job->question.m);
     lab_json_integer(json, "n", job->question.n);
     lab_json_integer(json, "k", job->question.k);
-    if (!job->good)
-        lab_json_string(json, "error", job->why);
-    number_or_null(json, "sectors_per_request", answer->is_seen, lab_sectors_per_request(answer));
-    number_or_null(json, "sectors_ideal", answer->is_seen, lab_sectors_ideal(answer));
-    number_or_null(json, "wavefronts_per_request", answer->is_seen, lab_wavefronts_per_request(answer));
-    number_or_null(json, "wavefronts_ideal", answer->is_seen, lab_wavefronts_ideal(answer));
-    number_or_null(json, "registers", answer->is_compiled, (double)answer->registers);
-    number_or_null(json, "shared_bytes", answer->is_compiled, (double)answer->shared_bytes);
-    number_or_null(json, "spills", answer->is_compiled, (double)answer->spill_bytes);
-    number_or_null(json, "occupancy", answer->is_compiled, answer->occupancy.fraction);
-    lab_json_string(json, "occupancy_bound_by", answer->occupancy.bound_by);
-    lab_json_integer(json, "blocks_held", answer->occupancy.blocks);
-    number_or_null(json, "math_share", answer->math_share > 0, answer->math_share);
-    lab_json_string(json, "bound", prediction->runs ? lab_station_name(prediction->bound) : "");
-    number_or_null(json, "predicted_gflops", prediction->runs, prediction->gflops);
-    number_or_null(json, "peak_gflops", prediction->peak_gflops > 0, prediction->peak_gflops);
-    number_or_null(json, "reported_gflops", job->reported > 0, job->reported);
-    number_or_null(json, "waves", prediction->runs, prediction->waves + prediction->tail);
-    number_or_null(json, "dram_bytes", prediction->runs, answer->load.dram_bytes);
-    number_or_null(json, "shared_loads_as_written", answer->is_seen, answer->block.shared_loads);
-    number_or_null(json, "shared_loads_as_compiled", answer->is_seen, answer->shared_loads_compiled);
-    write_stations(json, answer);
-    write_findings(json, answer);
-    write_lines(json, answer);
+    lab_json_string(json, "error", job->good ? "" : job->why);
+    lab_explanation_fields(json, &job->answer);
+    lab_json_number(json, "reported_gflops", job->reported > 0 ? job->reported : (double)NAN);
+    lab_explanation_details(json, &job->answer);
     lab_json_end(json, '}');
 }
 
@@ -309,166 +242,36 @@ static void write_json(const session *session)
     printf("\n");
 }
 
-/* ---- For people ---------------------------------------------------------------------------------------------- */
-
-static void print_lines(const lab_explanation *answer)
+/* The first line of why a job has no prediction. */
+static void write_reason(const job *job, char *text, size_t capacity)
 {
-    static const char *const kinds[] = {"global load", "global store", "shared load", "shared store"};
-    lab_table *table = calloc(1, sizeof *table);
-    if (!table)
-        return;
-    lab_table_add(table, 7, (const char *[]){"  line", "what", "of", "bytes a thread", "requests", "sectors or wavefronts", "ideal"});
-    for (int64_t i = 0; i < answer->sight.line_count; i++) {
-        const lab_sight_line *line = &answer->sight.lines[i];
-        bool global = line->kind == LAB_GLOBAL_LOAD || line->kind == LAB_GLOBAL_STORE;
-        char cells[6][64];
-        double requests = line->requests > 0 ? (double)line->requests : 1;
-        snprintf(cells[0], sizeof cells[0], "  %lld", (long long)line->line);
-        snprintf(cells[1], sizeof cells[1], "%s", kinds[line->kind]);
-        snprintf(cells[2], sizeof cells[2], "%lld", (long long)line->width);
-        snprintf(cells[3], sizeof cells[3], "%lld", (long long)line->requests);
-        snprintf(cells[4], sizeof cells[4], "%.2f %s", (double)(global ? line->sectors : line->wavefronts) / requests,
-                 global ? "sectors" : "wavefronts");
-        snprintf(cells[5], sizeof cells[5], "%.2f", (double)(global ? line->sectors_ideal : line->wavefronts_ideal) / requests);
-        lab_table_add(table, 7, (const char *[]){cells[0], cells[1], line->array, cells[2], cells[3], cells[4], cells[5]});
-    }
-    lab_table_print(table, "lllrrrr", stdout);
-    free(table);
-}
-
-static void print_seen(const lab_explanation *answer)
-{
-    const lab_block_counts *block = &answer->block;
-    if (!answer->is_seen) {
-        printf("\nNot looked at: %s\n", answer->why_unseen);
-        return;
-    }
-    printf("\nAs written, one block, counted on Oclgrind, a request being one of a warp (%s):\n", answer->file);
-    print_lines(answer);
-    printf("  all        %.2f sectors a request (ideal %.2f)", lab_sectors_per_request(answer), lab_sectors_ideal(answer));
-    if (block->shared_loads + block->shared_stores > 0)
-        printf(", %.2f wavefronts (ideal %.2f)", lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer));
-    printf("\n  a multiply-add of a warp takes %.3g global and %.3g shared requests; barriers %.0f, waits for memory %.0f\n",
-           block->global_requests * 32 / block->macs, (block->shared_loads + block->shared_stores) * 32 / block->macs,
-           block->barriers, block->waits);
-}
-
-static void print_loop(const lab_explanation *answer)
-{
-    const lab_mix *loop = &answer->code.loop;
-    bool other = strcmp(answer->code_arch, answer->machine.arch) != 0;
-    printf("  hottest loop%s%s: %lld instructions, %lld %s (%.1f %%); ", other ? ", as for " : "", other ? answer->code_arch : "", (long long)loop->instructions, (long long)loop->math,
-           loop->operation, 100 * answer->math_share);
-    const char *comma = "";
-    for (int move = 0; move < LAB_MOVE_COUNT; move++) {
-        static const char *const names[] = {
-#define X(name, operation) operation,
-            LAB_MOVE_LIST(X)
-#undef X
-        };
-        for (int width = 0; width < LAB_WIDTHS; width++)
-            if (loop->moves[move][width] > 0) {
-                printf("%s%lld %s of %d bytes", comma, (long long)loop->moves[move][width], names[move], 1 << width);
-                comma = ", ";
-            }
-    }
-    printf("%s%lld for addresses and whole numbers, %lld barriers, %lld branches, %lld others\n", comma, (long long)loop->integer,
-           (long long)loop->barriers, (long long)loop->branches, (long long)loop->other);
-    double written = answer->block.shared_loads, compiled = answer->shared_loads_compiled;
-    if (answer->is_seen && written > 0 && fabs(compiled / written - 1) > 0.05)
-        printf("  so shared memory is read by %.3g loads a multiply-add where %.3g are written: what follows counts the "
-               "compiler's\n", compiled * 32 / answer->block.macs, written * 32 / answer->block.macs);
-}
-
-static void print_compiled(const lab_explanation *answer)
-{
-    const lab_occupancy *occupancy = &answer->occupancy;
-    if (!answer->is_compiled) {
-        printf("\nNot compiled: %s\n", answer->why_uncompiled);
-        return;
-    }
-    printf("\nAs compiled for %s%s%s:\n", answer->machine.arch, strcmp(answer->path, "-") ? ", path " : "",
-           strcmp(answer->path, "-") ? answer->path : "");
-    printf("  %lld threads a block, %lld registers a thread, %lld bytes of shared memory, %lld bytes spilled\n",
-           (long long)answer->threads, (long long)answer->registers, (long long)answer->shared_bytes,
-           (long long)answer->spill_bytes);
-    if (answer->is_taken_apart && answer->code.has_loop)
-        print_loop(answer);
-    else
-        printf("  its loop: %s\n", answer->is_taken_apart ? "none was found that multiplies" : answer->why_whole);
-    printf("  a multiprocessor holds %lld block%s, %lld of %lld warps (%.0f %%), bounded by %s\n", (long long)occupancy->blocks,
-           occupancy->blocks == 1 ? "" : "s", (long long)occupancy->warps, (long long)occupancy->warps_max,
-           100 * occupancy->fraction, occupancy->bound_by);
-}
-
-static void print_prediction(const lab_explanation *answer)
-{
-    const lab_prediction *prediction = &answer->prediction;
-    const lab_load *load = &answer->load;
-    if (!prediction->runs) {
-        printf("\nNot predicted: %s\n", !answer->is_seen ? "it was not looked at" : prediction->peak_gflops > 0 ?
-               "no multiprocessor holds a block of it" : "this GPU has no matrix engine for this type");
-        return;
-    }
-    printf("\nOn %s (%.0f multiprocessors, %.0f MHz, %.0f GB/s): clocks of a block at each station\n ", answer->machine.title,
-           answer->machine.units, answer->machine.clock_mhz, answer->machine.dram_gbs);
-    for (int i = 0; i < LAB_STATION_COUNT; i++)
-        printf(" %s %.0f%s", lab_station_name((lab_station)i), prediction->clocks[i], i < LAB_STATION_COUNT - 1 ? "," : "\n");
-    printf("  operations a byte: %.3g of DRAM, %.3g of L2; the roof bends at %.3g\n", load->flops / load->dram_bytes,
-           load->macs * 2 / (load->distinct_sectors * 32), prediction->peak_gflops / answer->machine.dram_gbs);
-    printf("  %.1f waves of blocks\n", prediction->waves + prediction->tail);
-    printf("Predicted: %.0f GFLOPS, %.1f %% of the peak of %.0f.\n", prediction->gflops,
-           100 * prediction->gflops / prediction->peak_gflops, prediction->peak_gflops);
-    printf("Bound by %s: %s.\n", lab_station_words(prediction->bound), lab_station_help(prediction->bound));
-}
-
-static void print_findings(const lab_explanation *answer)
-{
-    if (answer->finding_count > 0)
-        printf("\nFound:\n");
-    for (int i = 0; i < answer->finding_count; i++)
-        printf("  %s:%lld: %s\n", answer->findings[i].file, (long long)answer->findings[i].line, answer->findings[i].text);
-}
-
-/* What the next step changes of what was counted. */
-static void print_next(const lab_explanation *here, const lab_explanation *next)
-{
-    if (!here->prediction.runs || !next->prediction.runs)
-        return;
-    printf("\nNext, %s: sectors a request %.2f to %.2f, shared requests a multiply-add %.3g to %.3g, waits %.0f to %.0f; "
-           "predicted %.0f to %.0f GFLOPS, bound by %s.\n", next->kernel, lab_sectors_per_request(here),
-           lab_sectors_per_request(next), here->shared_loads_compiled * 32 / here->block.macs,
-           next->shared_loads_compiled * 32 / next->block.macs, here->load.waits, next->load.waits, here->prediction.gflops,
-           next->prediction.gflops, lab_station_words(next->prediction.bound));
-}
-
-static void print_answer(const job *job)
-{
-    const lab_explanation *answer = &job->answer;
-    printf("%s  %s  %s  %lld x %lld x %lld\n", answer->kernel, answer->parameters, answer->dtype, (long long)answer->m,
-           (long long)answer->n, (long long)answer->k);
-    print_seen(answer);
-    print_compiled(answer);
-    print_prediction(answer);
-    print_findings(answer);
+    const char *reason = job->good ? lab_why_not_predicted(&job->answer) : job->why;
+    snprintf(text, capacity, "%.*s", (int)strcspn(reason, "\n\t"), reason);
 }
 
 static void add_overview(lab_table *table, const job *job)
 {
     const lab_explanation *answer = &job->answer;
-    char cells[9][LAB_TABLE_CELL];
-    snprintf(cells[0], sizeof cells[0], "%s", job->kernel);
-    snprintf(cells[1], sizeof cells[1], "%s", job->question.dtype.name);
-    snprintf(cells[2], sizeof cells[2], "%.2f/%.2f", lab_sectors_per_request(answer), lab_sectors_ideal(answer));
-    snprintf(cells[3], sizeof cells[3], "%.2f/%.2f", lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer));
-    snprintf(cells[4], sizeof cells[4], "%lld", (long long)answer->registers);
-    snprintf(cells[5], sizeof cells[5], "%.0f %%", 100 * answer->occupancy.fraction);
-    snprintf(cells[6], sizeof cells[6], "%.0f %%", 100 * answer->math_share);
-    snprintf(cells[7], sizeof cells[7], "%.0f", answer->prediction.gflops);
-    snprintf(cells[8], sizeof cells[8], "%s", job->good ? answer->prediction.runs ? lab_station_words(answer->prediction.bound) :
-             answer->why_unseen : job->why);
-    lab_table_add(table, 9, (const char *[]){cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7],
-                                             cells[8]});
+    char sectors[32] = "-", wavefronts[32] = "-", registers[32] = "-", held[32] = "-", math[32] = "-", gflops[32] = "-";
+    char bound[LAB_TABLE_CELL];
+    if (answer->is_seen)
+        snprintf(sectors, sizeof sectors, "%.2f/%.2f", lab_sectors_per_request(answer), lab_sectors_ideal(answer));
+    if (answer->is_seen && answer->block.wavefronts > 0)
+        snprintf(wavefronts, sizeof wavefronts, "%.2f/%.2f", lab_wavefronts_per_request(answer),
+                 lab_wavefronts_ideal(answer));
+    if (answer->is_compiled) {
+        snprintf(registers, sizeof registers, "%lld", (long long)answer->registers);
+        snprintf(held, sizeof held, "%.0f %%", 100 * answer->occupancy.fraction);
+    }
+    if (answer->math_share > 0)
+        snprintf(math, sizeof math, "%.0f %%", 100 * answer->math_share);
+    write_reason(job, bound, sizeof bound);
+    if (answer->prediction.runs) {
+        snprintf(gflops, sizeof gflops, "%.0f", answer->prediction.gflops);
+        snprintf(bound, sizeof bound, "%s", lab_station_words(answer->prediction.bound));
+    }
+    lab_table_add(table, 9, (const char *[]){job->question.kernel, job->question.dtype.name, sectors, wavefronts,
+                                             registers, held, math, gflops, bound});
 }
 
 static void print_overview(const session *session)
@@ -476,8 +279,9 @@ static void print_overview(const session *session)
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return;
-    printf("%lld x %lld x %lld on %s (%s); sectors and wavefronts a request, beside the ideal; GFLOPS as predicted\n", (long long)session->m,
-           (long long)session->n, (long long)session->k, session->machine.title, session->machine.arch);
+    printf("%lld x %lld x %lld on %s (%s); sectors and wavefronts a request, beside the ideal; GFLOPS as predicted\n",
+           (long long)session->m, (long long)session->n, (long long)session->k, session->machine.title,
+           session->machine.arch);
     lab_table_add(table, 9, (const char *[]){"kernel", "dtype", "sectors", "wavefronts", "registers", "occupancy", "math",
                                              "GFLOPS", "bound by"});
     for (int i = 0; i < session->count; i++)
@@ -488,7 +292,7 @@ static void print_overview(const session *session)
 
 /* ---- Beside what was reported ------------------------------------------------------------------------------- */
 
-/* The rank correlation of one machine's rows, of one size, or with 0 of all. */
+/* The rank correlation of one machine's rows, and how far they are off. */
 static void print_correlation(const session *session, const char *machine)
 {
     double predicted[JOBS_MAX], reported[JOBS_MAX], sum = 0;
@@ -507,24 +311,26 @@ static void print_correlation(const session *session, const char *machine)
                lab_rank_correlation(predicted, reported, count), exp(sum / count));
 }
 
+static void print_compared(const job *job)
+{
+    const lab_prediction *prediction = &job->answer.prediction;
+    char note[256];
+    printf("%s\t%s\t%s\t%s\t%lld\t%.5g\t", job->question.machine.name, job->named, *job->params ? job->params : "-",
+           job->question.dtype.name, (long long)job->question.m, job->reported);
+    write_reason(job, note, sizeof note);
+    if (!prediction->runs)
+        printf("-\t-\t-\t-\t%s\n", note);
+    else
+        printf("%.5g\t%.2f\t%s\t%.2f\t%s\n", prediction->gflops, prediction->gflops / job->reported,
+               lab_station_name(prediction->bound), job->answer.occupancy.fraction, *job->note ? job->note : "-");
+}
+
 static void print_comparison(const session *session)
 {
-    printf("machine\tkernel\tparams\tdtype\tsize\treported\tpredicted\tratio\tbound\toccupancy\tnote\n");
-    for (int i = 0; i < session->count; i++) {
-        const job *job = &session->jobs[i];
-        const lab_prediction *prediction = &job->answer.prediction;
-        if (!prediction->runs) {
-            printf("%s\t%s\t%s\t%s\t%lld\t%.5g\t-\t-\t-\t-\t%s\n", job->question.machine.name, job->kernel,
-                   *job->params ? job->params : "-", job->question.dtype.name, (long long)job->question.m, job->reported,
-                   job->good ? job->answer.why_unseen : job->why);
-            continue;
-        }
-        printf("%s\t%s\t%s\t%s\t%lld\t%.5g\t%.5g\t%.2f\t%s\t%.2f\t%s\n", job->question.machine.name, job->kernel,
-               *job->params ? job->params : "-", job->question.dtype.name, (long long)job->question.m, job->reported,
-               prediction->gflops, prediction->gflops / job->reported, lab_station_name(prediction->bound),
-               job->answer.occupancy.fraction, *job->note ? job->note : "-");
-    }
     lab_machine machine;
+    printf("machine\tkernel\tparams\tdtype\tsize\treported\tpredicted\tratio\tbound\toccupancy\tnote\n");
+    for (int i = 0; i < session->count; i++)
+        print_compared(&session->jobs[i]);
     for (int i = 0; lab_machine_at(i, &machine); i++)
         print_correlation(session, machine.name);
 }
@@ -540,26 +346,36 @@ static void print_all(const session *session)
     else if (session->options->all)
         print_overview(session);
     else
-        print_answer(&session->jobs[0]);
+        lab_explanation_print(&session->jobs[0].answer);
     if (!session->options->json && session->count == 2 && session->jobs[1].is_next && session->jobs[1].good)
-        print_next(&session->jobs[0].answer, &session->jobs[1].answer);
+        lab_explanation_print_next(&session->jobs[0].answer, &session->jobs[1].answer);
 }
 
-/* What was asked for by name must have an answer; of all, those that have one will do. */
+static bool can_look(void)
+{
+    lab_microscope_parts parts;
+    lab_microscope_find(&parts);
+    return *parts.oclgrind && *parts.plugin;
+}
+
+/* What makes no sense is the user's mistake. What was not looked at although it could be is wrong;
+ * of several, those that were will do. */
 static int outcome(const session *session)
 {
-    int good = 0;
+    int seen = 0, refused = 0, asked = 0;
     for (int i = 0; i < session->count; i++) {
         const job *job = &session->jobs[i];
-        if (!job->good && !job->is_next)
-            fprintf(stderr, "rung: %s: %s\n", job->kernel, job->why);
-        good += job->good && !job->is_next && job->answer.is_seen;
+        if (job->is_next)
+            continue;
+        if (!job->good)
+            fprintf(stderr, "rung: %s: %s\n", job->question.kernel, job->why);
+        asked++;
+        refused += !job->good;
+        seen += job->good && job->answer.is_seen;
     }
-    if (session->count > 0 && !session->jobs[0].good && !session->options->all && !session->options->compare)
-        return LAB_USAGE;
-    if (good == 0)
-        return LAB_NOTHING;
-    return LAB_GOOD;
+    if (seen > 0)
+        return LAB_GOOD;
+    return refused == asked ? LAB_USAGE : can_look() ? LAB_WRONG : LAB_NOTHING;
 }
 
 static int run(session *session)

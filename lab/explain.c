@@ -56,7 +56,8 @@ static rung_problem problem_of(const lab_question *question)
  * what is widened and unrolled is decided before an architecture's own part of the compiler. */
 static const char readable[] = "sm_75";
 
-static void take_apart(const lab_question *question, const pair *pair, const rung_code *code, lab_explanation *explanation)
+static void take_apart(const lab_question *question, const pair *pair, const rung_code *code,
+                       lab_explanation *explanation)
 {
     rung_problem problem = problem_of(question);
     rung_code *other = NULL;
@@ -82,11 +83,14 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
 {
     rung_problem problem = problem_of(question);
     rung_code *code;
+    lab_look_parameters(rung_kernel_describe(pair->simt), question->dtype.product, question->parameters,
+                        explanation->parameters, sizeof explanation->parameters);
     if (!pair->cuda) {
         snprintf(explanation->why_uncompiled, LAB_WHY, "this library was built without CUDA");
         return true;
     }
-    rung_status status = rung_kernel_compile(pair->cuda, &problem, question->parameters, question->machine.arch, &code);
+    rung_status status = rung_kernel_compile(pair->cuda, &problem, question->parameters, question->machine.arch,
+                                             &code);
     if (status == RUNG_NO_DEVICE) {
         snprintf(explanation->why_uncompiled, LAB_WHY, "%s", rung_error_text());
         return true;
@@ -114,20 +118,30 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* A stride that falls on the same banks, sectors and lines, of a matrix that is not too large to
+ * be simulated. */
+static int64_t alike(int64_t stride)
+{
+    enum { LARGE = 8192, PERIOD = 1024 };
+    return stride <= LARGE ? stride : LARGE + stride % PERIOD;
+}
+
 /* One block of the problem, as far along k as is asked. */
 static lab_look look_of(const lab_question *question, const lab_explanation *explanation, int64_t k)
 {
-    return (lab_look){.kernel = question->kernel,
-                      .parameters = explanation->parameters[0] ? explanation->parameters : question->parameters,
+    return (lab_look){.kernel = question->kernel, .parameters = explanation->parameters,
                       .product = question->dtype.product, .compute = question->dtype.compute,
-                      .m = smaller(question->m, explanation->bm), .n = smaller(question->n, explanation->bn),
-                      .k = k, .a_stride = question->k, .b_stride = question->n, .c_stride = question->n};
+                      .m = smaller(question->m, explanation->bm), .n = smaller(question->n, explanation->bn), .k = k,
+                      .a_stride = alike(question->k), .b_stride = alike(question->n),
+                      .c_stride = alike(question->n)};
 }
 
 static lab_block_counts count_block(const lab_sight *sight)
 {
-    lab_sight_line loads = lab_sight_sum(sight, 0, LAB_GLOBAL_LOAD, NULL), stores = lab_sight_sum(sight, 0, LAB_GLOBAL_STORE, NULL);
-    lab_sight_line shared = lab_sight_sum(sight, 0, LAB_SHARED_LOAD, NULL), put = lab_sight_sum(sight, 0, LAB_SHARED_STORE, NULL);
+    lab_sight_line loads = lab_sight_sum(sight, 0, LAB_GLOBAL_LOAD, NULL);
+    lab_sight_line stores = lab_sight_sum(sight, 0, LAB_GLOBAL_STORE, NULL);
+    lab_sight_line shared = lab_sight_sum(sight, 0, LAB_SHARED_LOAD, NULL);
+    lab_sight_line put = lab_sight_sum(sight, 0, LAB_SHARED_STORE, NULL);
     double blocks = sight->totals.blocks > 0 ? (double)sight->totals.blocks : 1;
     lab_block_counts counts = {
         .macs = (double)(sight->totals.multiply_adds + sight->totals.engine_products) / blocks,
@@ -164,35 +178,82 @@ static lab_block_counts extend(const lab_block_counts *near, const lab_block_cou
     return all;
 }
 
-/* Whole steps along k, and whole sectors of A's rows: enough to be past the beginning. */
+/* The counts of a line at k, as those of the block; a line of the longer look that the shorter
+ * one has not was reached by it alone. */
+static void extend_lines(const lab_sight *near, lab_sight *far, double steps)
+{
+    for (int64_t i = 0; i < far->line_count; i++) {
+        lab_sight_line *line = &far->lines[i], nothing = {0};
+        const lab_sight_line *before = &nothing;
+        for (int64_t j = 0; j < near->line_count && before == &nothing; j++)
+            if (near->lines[j].line == line->line && near->lines[j].from == line->from &&
+                near->lines[j].kind == line->kind && near->lines[j].width == line->width &&
+                strcmp(near->lines[j].array, line->array) == 0)
+                before = &near->lines[j];
+#define X(name) line->name = before->name + llround((double)(line->name - before->name) * steps);
+        LAB_SIGHT_COUNT_LIST(X)
+#undef X
+    }
+}
+
+/* A pair of looks, `step` of k apart, the first past the stages that are filled beforehand. False
+ * if one of them failed, or if the kernel took no step between the two. */
+static bool look_with_step(const lab_question *question, lab_explanation *explanation, int64_t step, int64_t stages,
+                           bool *steps_too_short)
+{
+    int64_t first = smaller((stages + 1) * step, question->k), second = smaller(first + 2 * step, question->k);
+    lab_look look = look_of(question, explanation, first);
+    lab_sight near = {.line_count = 0};
+    double needed = (double)look.m * (double)look.n;
+    *steps_too_short = false;
+    if (second > first && !lab_microscope_look(&look, &near, explanation->why_unseen, LAB_WHY))
+        return false;
+    look.k = second;
+    if (!lab_microscope_look(&look, &explanation->sight, explanation->why_unseen, LAB_WHY)) {
+        lab_sight_free(&near);
+        return false;
+    }
+    lab_block_counts before = count_block(&near), after = count_block(&explanation->sight);
+    double steps = second > first ? (double)(question->k - first) / (double)(second - first) : 1;
+    *steps_too_short = second < question->k && after.macs - before.macs < needed * (double)(second - first) / 4;
+    explanation->block = extend(&before, &after, steps);
+    explanation->block.macs = fmax(explanation->block.macs, needed * (double)question->k); /* no less is needed */
+    extend_lines(&near, &explanation->sight, steps);
+    lab_sight_free(&near);
+    return true;
+}
+
+/* Whole steps along k, and whole sectors of A's rows. A file that does not say what its steps are
+ * may take longer ones than were tried. */
 static void look_twice(const lab_question *question, const pair *pair, lab_explanation *explanation)
 {
+    enum { STEP_MAX = 1024 };
     rung_type in = lab_product_in(question->dtype.product);
     int64_t step = evaluate(pair, explanation, in, "BK", 8), stages = evaluate(pair, explanation, in, "STAGES", 1);
     int64_t sector = 32 / rung_type_size(in);
+    bool too_short = true;
     step = (step + sector - 1) / sector * sector;
-    int64_t first = smaller((stages + 1) * step, question->k), second = smaller(first + 2 * step, question->k);
-    lab_look look = look_of(question, explanation, first);
-    lab_sight sight;
-    lab_block_counts near, far;
-    if (!lab_microscope_look(&look, &sight, explanation->why_unseen, LAB_WHY))
-        return;
-    near = count_block(&sight);
-    lab_sight_free(&sight);
-    look.k = second;
-    if (!lab_microscope_look(&look, &explanation->sight, explanation->why_unseen, LAB_WHY))
-        return;
-    far = count_block(&explanation->sight);
-    double steps = second > first ? (double)(question->k - first) / (double)(second - first) : 0;
-    explanation->block = extend(&near, &far, steps);
-    explanation->is_seen = true;
-    if (!explanation->parameters[0])
-        snprintf(explanation->parameters, sizeof explanation->parameters, "%s", explanation->sight.parameters);
+    for (; too_short && step <= STEP_MAX; step *= 2) {
+        lab_sight_free(&explanation->sight);
+        if (!look_with_step(question, explanation, step, stages, &too_short))
+            return;
+    }
+    explanation->is_seen = !too_short;
+    if (too_short)
+        snprintf(explanation->why_unseen, LAB_WHY, "it takes no step along k within %d; #define BK as long as its "
+                 "step is", STEP_MAX);
 }
 
 /* ---- The model ------------------------------------------------------------------------------ */
 
-static double lanes_of(const lab_question *question, const rung_kernel_info *info)
+/* Of one instruction: IDP multiplies four bytes by four. */
+static double macs_a_lane(const lab_mix *loop)
+{
+    bool is_dot = strncmp(loop->operation, "IDP", 3) == 0 && loop->math > 0;
+    return is_dot ? (double)loop->multiply_adds / (double)(32 * loop->math) : 1;
+}
+
+static double lanes_of(const lab_question *question, const rung_kernel_info *info, const lab_mix *loop)
 {
     const lab_machine *machine = &question->machine;
     rung_type in = lab_product_in(question->dtype.product);
@@ -200,25 +261,33 @@ static double lanes_of(const lab_question *question, const rung_kernel_info *inf
         return in == RUNG_I8 ? machine->engine_i8 : in == RUNG_F32 ? machine->engine_tf32 : machine->engine16;
     switch (rung_product_sum(question->dtype.product)) {
     case RUNG_F64: return machine->fp64;
-    case RUNG_I32: return machine->int32;
+    case RUNG_I32: return machine->int32 * macs_a_lane(loop);
     default: return machine->fp32;
     }
 }
 
+/* Whether the loop's multiply-adds are known: of whole numbers some may be for addresses. */
+static bool knows_loop(const lab_explanation *explanation)
+{
+    const lab_mix *loop = &explanation->code.loop;
+    return explanation->is_taken_apart && explanation->code.has_loop && !loop->is_integer && loop->multiply_adds > 0;
+}
+
 /* What the compiler made of loads from shared memory: how many a warp issues, and in how many
- * wavefronts. What it widened is taken to be without conflicts. */
+ * wavefronts. What it widened is taken to collide as it did before, a load, and to bring no less
+ * than the words that were asked for. */
 static void compiled_loads(const lab_explanation *explanation, double *requests, double *wavefronts)
 {
     const lab_block_counts *block = &explanation->block;
     const lab_mix *loop = &explanation->code.loop;
     *requests = block->shared_loads;
     *wavefronts = block->load_wavefronts;
-    if (!explanation->is_taken_apart || !explanation->code.has_loop || loop->is_integer || loop->multiply_adds == 0)
+    if (!knows_loop(explanation))
         return;
     double loads = (double)(lab_mix_moves(loop, LAB_MOVE_SHARED_LOAD) + lab_mix_moves(loop, LAB_MOVE_MATRIX_LOAD));
     *requests = loads / (double)loop->multiply_adds * block->macs;
     if (*requests < 0.95 * block->shared_loads)
-        *wavefronts = fmax(*requests, block->load_bytes / 128);
+        *wavefronts = fmax(block->load_wavefronts * *requests / block->shared_loads, block->load_bytes / 128);
 }
 
 /* Instructions that warps issue for a block: those of the loop, or, where that is not known,
@@ -227,7 +296,7 @@ static double instructions_of(const lab_explanation *explanation)
 {
     const lab_block_counts *block = &explanation->block;
     const lab_mix *loop = &explanation->code.loop;
-    if (explanation->math_share > 0 && loop->multiply_adds > 0)
+    if (knows_loop(explanation))
         return (double)loop->instructions / (double)loop->multiply_adds * block->macs;
     return block->macs / 32 + block->global_requests + block->shared_loads + block->shared_stores;
 }
@@ -240,7 +309,7 @@ static double waits_of(const lab_explanation *explanation, double warps)
     const lab_mix *loop = &explanation->code.loop;
     if (block->barriers > 0)
         return block->waits;
-    double turn = explanation->math_share > 0 ? (double)loop->multiply_adds : 32;
+    double turn = knows_loop(explanation) ? (double)loop->multiply_adds : 32;
     return block->macs / warps / turn;
 }
 
@@ -260,12 +329,13 @@ static void predict(const lab_question *question, const pair *pair, lab_explanat
 {
     const lab_block_counts *block = &explanation->block;
     double wavefronts, warps = ceil((double)explanation->threads / 32);
-    double blocks = ceil((double)question->m / (double)explanation->bm) * ceil((double)question->n / (double)explanation->bn);
+    double down = ceil((double)question->m / (double)explanation->bm);
+    double across = ceil((double)question->n / (double)explanation->bn);
     compiled_loads(explanation, &explanation->shared_loads_compiled, &wavefronts);
     explanation->load = (lab_load){
-        .blocks = blocks, .held = (double)explanation->occupancy.blocks, .warps = warps,
+        .blocks = down * across, .held = (double)explanation->occupancy.blocks, .warps = warps,
         .flops = 2.0 * (double)question->m * (double)question->n * (double)question->k,
-        .macs = block->macs, .lanes = lanes_of(question, rung_kernel_describe(pair->simt)),
+        .macs = block->macs, .lanes = lanes_of(question, rung_kernel_describe(pair->simt), &explanation->code.loop),
         .instructions = instructions_of(explanation),
         .requests = block->global_requests + block->shared_stores + explanation->shared_loads_compiled,
         .wavefronts = block->wavefronts - block->load_wavefronts + wavefronts,
@@ -279,7 +349,7 @@ static void predict(const lab_question *question, const pair *pair, lab_explanat
 /* ---- All of it -------------------------------------------------------------------------------- */
 
 /* What was not compiled holds as many blocks as its threads allow. */
-static void hold(const lab_question *question, const pair *pair, lab_explanation *explanation)
+static void hold(const lab_question *question, lab_explanation *explanation)
 {
     const lab_limits *limits = lab_limits_of(question->machine.arch);
     if (!explanation->is_compiled && explanation->is_seen && explanation->sight.totals.blocks > 0)
@@ -288,14 +358,12 @@ static void hold(const lab_question *question, const pair *pair, lab_explanation
         explanation->occupancy = lab_occupancy_of(limits, explanation->threads,
                                                   explanation->is_compiled ? explanation->registers : 1,
                                                   explanation->shared_bytes);
-    (void)pair;
 }
 
 static void begin(const lab_question *question, const pair *pair, lab_explanation *explanation)
 {
     const rung_kernel_info *info = rung_kernel_describe(pair->simt);
     const char *slash = strrchr(info->file, '/');
-    memset(explanation, 0, sizeof *explanation);
     snprintf(explanation->kernel, sizeof explanation->kernel, "%s", info->name);
     snprintf(explanation->file, sizeof explanation->file, "%s", slash ? slash + 1 : info->file);
     explanation->dtype = question->dtype.name;
@@ -309,7 +377,7 @@ static void explain_pair(const lab_question *question, const pair *pair, lab_exp
     explanation->bm = evaluate(pair, explanation, in, "BM", 16);
     explanation->bn = evaluate(pair, explanation, in, "BN", 16);
     look_twice(question, pair, explanation);
-    hold(question, pair, explanation);
+    hold(question, explanation);
     if (explanation->is_seen && explanation->threads > 0)
         predict(question, pair, explanation);
     lab_find_mistakes(explanation, rung_kernel_describe(pair->simt)->source);
@@ -335,6 +403,16 @@ bool lab_explain(const lab_question *question, lab_explanation *explanation, cha
 void lab_explanation_free(lab_explanation *explanation)
 {
     lab_sight_free(&explanation->sight);
+}
+
+const char *lab_why_not_predicted(const lab_explanation *explanation)
+{
+    if (explanation->prediction.runs)
+        return "";
+    if (!explanation->is_seen)
+        return explanation->why_unseen;
+    return explanation->prediction.peak_gflops > 0 ? "no multiprocessor holds a block of it"
+                                                   : "this GPU has no matrix engine for this type";
 }
 
 static double ratio(double over, double under)

@@ -28,7 +28,7 @@ typedef struct lab_question {
 /* Something to be mended, and where. */
 typedef struct lab_finding {
     const char *kind;    /* "uncoalesced", "bank_conflict", "spill", "occupancy_cliff", "half_empty_warp" */
-    char        file[64];
+    char        file[256];
     int64_t     line;
     char        text[256];
 } lab_finding;
@@ -42,13 +42,13 @@ typedef struct lab_block_counts {
 } lab_block_counts;
 
 typedef struct lab_explanation {
-    char             kernel[64], file[64], parameters[512];
+    char             kernel[256], file[256], parameters[512];
     const char      *dtype;
     int64_t          m, n, k, bm, bn;
     lab_machine      machine;
     bool             is_seen, is_compiled, is_taken_apart; /* else why not */
     char             why_unseen[LAB_WHY], why_uncompiled[LAB_WHY], why_whole[LAB_WHY];
-    lab_sight        sight;   /* the longer look */
+    lab_sight        sight;   /* its lines: of one block of the real problem, as `block` */
     lab_block_counts block;
     int64_t          threads, registers, shared_bytes, spill_bytes;
     char             path[64];
@@ -68,10 +68,13 @@ typedef struct lab_explanation {
 bool lab_explain(const lab_question *question, lab_explanation *explanation, char *why, size_t capacity);
 void lab_explanation_free(lab_explanation *explanation);
 
+/* Why there is no prediction; "" where there is one. */
+const char *lab_why_not_predicted(const lab_explanation *explanation);
+
 /* Fills in the findings from the rest. (findings.c) */
 void lab_find_mistakes(lab_explanation *explanation, const char *source);
 
-/* Ratios; `empty` where there was no request. */
+/* Ratios; 0 where there was no request. */
 double lab_sectors_per_request(const lab_explanation *explanation);
 double lab_sectors_ideal(const lab_explanation *explanation);
 double lab_wavefronts_per_request(const lab_explanation *explanation);

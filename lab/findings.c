@@ -50,29 +50,31 @@ static bool is_first_of_line(const lab_sight *sight, int64_t index)
     return true;
 }
 
-/* What a warp asks for in pieces that lie apart. Ten per cent more than needed is an edge; a line
- * with few requests costs little. */
+/* What a warp asks for in pieces that lie apart; a line with few requests costs little. */
 static void find_scattered(lab_explanation *explanation, const lab_sight_line *line, double all_sectors)
 {
     bool loads = line->kind == LAB_GLOBAL_LOAD;
-    double asked = (double)line->sectors / (double)line->requests, ideal = (double)line->sectors_ideal / (double)line->requests;
-    if (line->sectors < 1.5 * line->sectors_ideal || (double)line->sectors < 0.05 * all_sectors)
+    double requests = (double)line->requests, sectors = (double)line->sectors, ideal = (double)line->sectors_ideal;
+    if (sectors < 1.5 * ideal || sectors < 0.05 * all_sectors)
         return;
-    add(explanation, "uncoalesced", line->line, "uncoalesced %s of %s: a warp touches %.1f sectors a request where %.1f would hold "
-        "what it %s; let neighbouring threads %s neighbouring elements", loads ? "load" : "store", line->array, asked, ideal,
-        loads ? "reads" : "writes", loads ? "read" : "write");
+    add(explanation, "uncoalesced", line->line,
+        "uncoalesced %s of %s: a warp touches %.1f sectors a request where %.1f would hold what it %s; let neighbouring "
+        "threads %s neighbouring elements", loads ? "load" : "store", line->array, sectors / requests,
+        ideal / requests, loads ? "reads" : "writes", loads ? "read" : "write");
 }
 
 static void find_conflict(lab_explanation *explanation, const lab_sight_line *line, double all_wavefronts)
 {
-    double asked = (double)line->wavefronts / (double)line->requests, ideal = (double)line->wavefronts_ideal / (double)line->requests;
+    double requests = (double)line->requests, wavefronts = (double)line->wavefronts;
+    double ideal = (double)line->wavefronts_ideal;
     bool loads = line->kind == LAB_SHARED_LOAD;
     bool widened = loads && explanation->is_taken_apart &&
                    explanation->shared_loads_compiled < 0.95 * explanation->block.shared_loads;
-    if ((double)line->wavefronts < 1.25 * (double)line->wavefronts_ideal || (double)line->wavefronts < 0.05 * all_wavefronts)
+    if (wavefronts < 1.25 * ideal || wavefronts < 0.05 * all_wavefronts)
         return;
-    add(explanation, "bank_conflict", line->line, "bank conflict: a %s of %s takes %.1f wavefronts a request where %.1f "
-        "would do; pad the rows of the tile or swizzle it%s", loads ? "load" : "store", line->array, asked, ideal,
+    add(explanation, "bank_conflict", line->line,
+        "bank conflict: a %s of %s takes %.1f wavefronts a request where %.1f would do; pad the rows of the tile or "
+        "swizzle it%s", loads ? "load" : "store", line->array, wavefronts / requests, ideal / requests,
         widened ? ". (As written: the compiler makes these loads wider and fewer)" : "");
 }
 
@@ -82,7 +84,8 @@ static void find_idle_lanes(lab_explanation *explanation, const lab_sight_line *
     double lanes = (double)line->lanes / (double)line->requests;
     if (lanes > 16.5 || (double)line->requests < 0.25 * all_requests)
         return;
-    add(explanation, "half_empty_warp", line->line, "half-empty warps: %.1f of 32 threads take part in a request here", lanes);
+    add(explanation, "half_empty_warp", line->line, "half-empty warps: %.1f of 32 threads take part in a request here",
+        lanes);
 }
 
 static void find_in_lines(lab_explanation *explanation)
@@ -95,7 +98,8 @@ static void find_in_lines(lab_explanation *explanation)
         requests += (double)sight->lines[i].requests;
     }
     for (int64_t i = 0; i < sight->line_count; i++) {
-        lab_sight_line line = lab_sight_sum(sight, sight->lines[i].line, sight->lines[i].kind, sight->lines[i].array);
+        const lab_sight_line *at = &sight->lines[i];
+        lab_sight_line line = lab_sight_sum(sight, at->line, at->kind, at->array);
         if (!is_first_of_line(sight, i) || line.requests == 0)
             continue;
         if (line.kind == LAB_GLOBAL_LOAD || line.kind == LAB_GLOBAL_STORE)
@@ -115,8 +119,8 @@ static void find_spills(lab_explanation *explanation, int64_t head)
     for (int64_t i = 0; i < code->spill_count && i < LAB_SPILLS_MAX; i++)
         if (explanation->spill_bytes > 0)
             add(explanation, "spill", code->spills[i].line ? code->spills[i].line : head,
-                "spill: %lld stores and %lld loads of local memory for want of registers; fewer outputs a thread, or fewer "
-                "threads a block", (long long)code->spills[i].stores, (long long)code->spills[i].loads);
+                "spill: %lld stores and %lld loads of local memory for want of registers; fewer outputs a thread, or "
+                "fewer threads a block", (long long)code->spills[i].stores, (long long)code->spills[i].loads);
     if (explanation->spill_bytes > 0 && (!explanation->is_taken_apart || code->spill_count == 0))
         add(explanation, "spill", head, "spill: %lld bytes a thread go to local memory for want of registers",
             (long long)explanation->spill_bytes);
@@ -125,7 +129,7 @@ static void find_spills(lab_explanation *explanation, int64_t head)
 /* A few registers or bytes that cost a block. */
 static void find_cliff(lab_explanation *explanation, int64_t head)
 {
-    enum { REGISTERS_NEAR = 8, SHARED_NEAR = 8 }; /* a tenth of shared memory's use, in 1/8s of it */
+    enum { REGISTERS_NEAR = 8, SHARED_NEAR = 8 }; /* up to so many, and up to the 8th part of its shared memory */
     const lab_limits *limits = lab_limits_of(explanation->machine.arch);
     int64_t threads = explanation->threads, registers = explanation->registers, shared = explanation->shared_bytes;
     int64_t blocks = explanation->occupancy.blocks;
@@ -133,16 +137,17 @@ static void find_cliff(lab_explanation *explanation, int64_t head)
         return;
     for (int64_t fewer = 1; fewer <= REGISTERS_NEAR && registers - fewer > 0; fewer++)
         if (lab_occupancy_of(limits, threads, registers - fewer, shared).blocks > blocks) {
-            add(explanation, "occupancy_cliff", head, "occupancy cliff: %lld registers a thread leave room for %lld block%s of "
-                "%lld threads; %lld would leave room for one more", (long long)registers, (long long)blocks,
-                blocks == 1 ? "" : "s", (long long)threads, (long long)(registers - fewer));
+            add(explanation, "occupancy_cliff", head,
+                "occupancy cliff: %lld registers a thread leave room for %lld block%s of %lld threads; %lld would leave "
+                "room for one more", (long long)registers, (long long)blocks, blocks == 1 ? "" : "s",
+                (long long)threads, (long long)(registers - fewer));
             return;
         }
     for (int64_t fewer = 16; fewer <= shared / SHARED_NEAR; fewer += 16)
         if (lab_occupancy_of(limits, threads, registers, shared - fewer).blocks > blocks) {
-            add(explanation, "occupancy_cliff", head, "occupancy cliff: %lld bytes of shared memory leave room for %lld block%s; "
-                "%lld fewer would leave room for one more", (long long)shared, (long long)blocks, blocks == 1 ? "" : "s",
-                (long long)fewer);
+            add(explanation, "occupancy_cliff", head,
+                "occupancy cliff: %lld bytes of shared memory leave room for %lld block%s; %lld fewer would leave room "
+                "for one more", (long long)shared, (long long)blocks, blocks == 1 ? "" : "s", (long long)fewer);
             return;
         }
 }
@@ -151,8 +156,8 @@ void lab_find_mistakes(lab_explanation *explanation, const char *source)
 {
     int64_t head = head_line(source);
     if (explanation->threads % 32 != 0)
-        add(explanation, "half_empty_warp", head, "half-empty warp: a block of %lld threads has a warp with %lld of 32",
-            (long long)explanation->threads, (long long)(explanation->threads % 32));
+        add(explanation, "half_empty_warp", head,
+            "half-empty warp: a block of %lld threads has a warp with %lld of 32", (long long)explanation->threads, (long long)(explanation->threads % 32));
     if (explanation->is_seen)
         find_in_lines(explanation);
     find_spills(explanation, head);

@@ -109,6 +109,8 @@ static double *field_of(lab_machine *machine, const char *name)
 static const char *set_field(lab_machine *machine, const char *name, const char *value)
 {
     double number;
+    if (strcmp(name, "like") == 0 && machine->arch[0])
+        return "a machine is like one other";
     if (strcmp(name, "like") == 0)
         return find_listed(value, machine) ? NULL : "there is no such machine to be like";
     if (strcmp(name, "title") == 0) {
@@ -179,9 +181,12 @@ const char *lab_read_machine(const lab_options *options, lab_machine *machine)
             return "--arch is not that of --machine; give one of them";
         return NULL;
     }
-    return lab_machine_of(options->arch ? options->arch : "sm_86", machine)
-               ? NULL : "--arch names no architecture that is known: sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, sm_89, "
-                        "sm_90, sm_100 or sm_120";
+    if (lab_machine_of(options->arch ? options->arch : "sm_86", machine))
+        return NULL;
+    int length = snprintf(why, sizeof why, "--arch names no architecture that is known, which are");
+    for (int i = 0; i < RATES_COUNT && length < (int)sizeof why; i++)
+        length += snprintf(why + length, sizeof why - (size_t)length, " %s", all_rates[i].arch);
+    return why;
 }
 
 double lab_machine_peak(const lab_machine *machine, double lanes)

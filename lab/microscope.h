@@ -80,7 +80,7 @@ typedef struct lab_sight {
     int64_t            line_count, branch_count, barrier_count, buffer_count;
 } lab_sight;
 
-/* Looks. False, with a sentence in `why`, if it cannot be done, the kernel is refused, computes
+/* Looks, for ten minutes at most. False, with a sentence in `why`, if it cannot be done, the kernel is refused, computes
  * a wrong result or reads where nothing is. Several threads may look at once. */
 bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size_t capacity);
 void lab_sight_free(lab_sight *sight);
@@ -88,6 +88,10 @@ void lab_sight_free(lab_sight *sight);
 /* All requests of a kind to an array, NULL for any, at a line, 0 for all, whatever their width and
  * wherever from; the width is that of the widest. */
 lab_sight_line lab_sight_sum(const lab_sight *sight, int64_t line, lab_traffic kind, const char *array);
+
+/* The parameters that a look takes: a GPU's, where none are given. */
+void lab_look_parameters(const rung_kernel_info *info, rung_product product, const char *given, char *text,
+                         size_t capacity);
 
 /* Where the simulator's driver and the plugin are: RUNG_OCLGRIND and RUNG_MICROSCOPE if they are
  * set, else the usual places. "" for what is not there. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exact.h"
 #include "oracle.h"
@@ -16,11 +17,11 @@
 
 static const uint64_t seed = 3;
 
-enum { ARGUMENTS = 13, PUTS_TEXT = 4096 };
+enum { ARGUMENTS = 13, TIME_LIMIT = 600, PUTS_TEXT = 4096 };
 
 typedef struct scene {
     lab_target         target;
-    const rung_kernel *kernel;
+    rung_kernel       *kernel;
     char               parameters[512];
     rung_problem       here, there; /* in this process's memory, and on the device */
     rung_buffer       *workspace;
@@ -70,13 +71,14 @@ static void tell_puts(const char *source)
     setenv("RUNG_MICROSCOPE_PUTS", text, 1);
 }
 
-/* A GPU's, where none are given: the simulator counts as a processor, for which the library
- * would choose others. Copies that a check for wrong waits does twice are not to be seen. */
-static void choose_parameters(const rung_kernel_info *info, const lab_look *look, char *text, size_t capacity)
+/* The simulator counts as a processor, for which the library would choose others. Copies that a
+ * check for wrong waits does twice are not to be seen. */
+void lab_look_parameters(const rung_kernel_info *info, rung_product product, const char *given, char *text,
+                         size_t capacity)
 {
-    const char *chosen = look->parameters ? look->parameters : info->defaults;
-    const char *sum = rung_type_name(rung_product_sum(look->product));
-    for (int64_t i = 0; !look->parameters && i < info->preset_count; i++)
+    const char *chosen = given ? given : info->defaults;
+    const char *sum = rung_type_name(rung_product_sum(product));
+    for (int64_t i = 0; !given && i < info->preset_count; i++)
         if (strcmp(info->presets[i].name, sum) == 0)
             chosen = info->presets[i].name;
     snprintf(text, capacity, "%s", chosen);
@@ -89,12 +91,11 @@ static void choose_parameters(const rung_kernel_info *info, const lab_look *look
 static bool open_simulator(const lab_look *look, scene *scene)
 {
     lab_options options = {.device = "opencl"};
-    int count;
-    if (lab_target_open(&options, NULL, &scene->target) != LAB_GOOD ||
-        lab_target_kernels(&scene->target, look->kernel, &scene->kernel, &count) != LAB_GOOD)
+    char why[8192];
+    if (lab_target_open(&options, NULL, &scene->target) != LAB_GOOD)
         return false;
-    if (!scene->kernel || count != 1) {
-        fprintf(stderr, "rung: one kernel at a time is looked at\n");
+    if (!lab_kernel_open(scene->target.context, "opencl", look->kernel, &scene->kernel, why, sizeof why)) {
+        fprintf(stderr, "rung: %s\n", why);
         return false;
     }
     const char *platform = rung_device_describe(scene->target.device)->platform;
@@ -200,7 +201,7 @@ static bool look_at(const lab_look *look, const char *output, scene *scene)
         return false;
     const rung_kernel_info *info = rung_kernel_describe(scene->kernel);
     tell_puts(info->source);
-    choose_parameters(info, look, scene->parameters, sizeof scene->parameters);
+    lab_look_parameters(info, look->product, look->parameters, scene->parameters, sizeof scene->parameters);
     if (!make_problem(look, scene) || !run(scene)) {
         fprintf(stderr, "rung: %s\n", rung_error_text());
         return false;
@@ -218,6 +219,7 @@ static void close_scene(scene *scene)
     }
     rung_buffer_destroy(scene->workspace);
     rung_plan_destroy(scene->plan);
+    rung_kernel_destroy(scene->kernel);
     lab_target_close(&scene->target);
 }
 
@@ -226,6 +228,7 @@ int lab_microscope_child(int argc, char **argv)
     lab_look look;
     scene scene = {0};
     (void)argc;
+    alarm(TIME_LIMIT); /* a kernel of the user's may never end */
     read_look(argv, &look);
     bool good = look_at(&look, argv[13], &scene);
     close_scene(&scene);

@@ -54,12 +54,15 @@ static void count_clocks(const lab_machine *machine, const lab_load *load, lab_p
     prediction->busy = clocks[prediction->bound];
 }
 
-/* What a block waits for while its own work stands still. */
+/* What a block, or without barriers a warp, waits for while its own work stands still. Behind
+ * every other barrier something is read from shared memory first. What no block shares through
+ * shared memory it has in L1, where there is one. */
 static double wait_of(const lab_machine *machine, const lab_load *load, double busy)
 {
-    double wait = load->barriers * machine->lat_bar + load->waits * machine->lat_dram;
-    double chain = load->chain * machine->lat_fma;
-    return wait + fmax(0, chain - busy);
+    double chain = fmax(0, load->chain * machine->lat_fma - busy);
+    if (load->barriers > 0)
+        return load->barriers * (machine->lat_bar + machine->lat_shared / 2) + load->waits * machine->lat_dram + chain;
+    return load->waits * (machine->caches != 0 ? machine->lat_l1 : machine->lat_l2) + chain;
 }
 
 /* Clocks from one block's end to the next's where `held` of them share a multiprocessor. */
@@ -70,6 +73,34 @@ static double block_clocks(const lab_load *load, double held, double busy, doubl
     return lab_queue(held * load->warps, busy / load->warps, wait) * load->warps;
 }
 
+/* Clocks of the whole launch: waves, and a last one that is not full. */
+static double launch_clocks(const lab_machine *machine, const lab_load *load, double wait, lab_prediction *prediction)
+{
+    double here = load->blocks / machine->units; /* blocks of one multiprocessor, on average */
+    double held = fmin(load->held, ceil(here)), wave = machine->units * held, busy = prediction->busy;
+    double steady = block_clocks(load, held, busy, wait);
+    prediction->waves = floor(load->blocks / wave);
+    prediction->tail = load->blocks / wave - prediction->waves;
+    double last = ceil(prediction->tail * held - 1e-9); /* blocks that some multiprocessor still has */
+    double clocks = prediction->waves * held * steady;
+    if (last > 0)
+        clocks += last * block_clocks(load, last, busy, wait);
+    prediction->clocks[LAB_AT_LATENCY] = steady - busy;
+    prediction->clocks[LAB_AT_TAIL] = clocks / here - steady; /* 0, were the last wave full */
+    return clocks;
+}
+
+/* What stands out: a station, or what keeps the stations from being busy. */
+static void name_bound(double seconds, double dram_seconds, double launch, lab_prediction *prediction)
+{
+    if (prediction->clocks[LAB_AT_LATENCY] > prediction->busy)
+        prediction->bound = LAB_AT_LATENCY;
+    if (prediction->clocks[LAB_AT_TAIL] > launch / 4)
+        prediction->bound = LAB_AT_TAIL;
+    if (dram_seconds > seconds)
+        prediction->bound = LAB_AT_DRAM;
+}
+
 lab_prediction lab_predict(const lab_machine *machine, const lab_load *load)
 {
     lab_prediction prediction = {.peak_gflops = lab_machine_peak(machine, load->lanes)};
@@ -77,46 +108,30 @@ lab_prediction lab_predict(const lab_machine *machine, const lab_load *load)
         return prediction;
     prediction.runs = true;
     count_clocks(machine, load, &prediction);
-    double busy = prediction.busy, wait = wait_of(machine, load, busy);
-    double here = load->blocks / machine->units; /* blocks of one multiprocessor, on average */
-    double held = fmin(load->held, ceil(here));
-    double steady = block_clocks(load, held, busy, wait);
-    double wave = machine->units * held;
-    prediction.waves = floor(load->blocks / wave);
-    prediction.tail = load->blocks / wave - prediction.waves;
-    double last = ceil(prediction.tail * held - 1e-9); /* blocks that some multiprocessor still has */
-    double clocks = prediction.waves * held * steady;
-    if (last > 0)
-        clocks += last * block_clocks(load, last, busy, wait);
-    double even = here * steady; /* were the last wave full */
-    prediction.clocks[LAB_AT_LATENCY] = steady - busy;
-    prediction.clocks[LAB_AT_TAIL] = (clocks - even) / here;
-    prediction.block_clocks = steady;
-    double seconds = clocks / (machine->clock_mhz * 1e6), dram = load->dram_bytes / (machine->dram_gbs * 1e9);
-    prediction.clocks[LAB_AT_DRAM] = dram * machine->clock_mhz * 1e6 / here;
-    if (prediction.clocks[LAB_AT_LATENCY] > busy)
-        prediction.bound = LAB_AT_LATENCY;
-    if (clocks - even > clocks / 2)
-        prediction.bound = LAB_AT_TAIL;
-    if (dram > seconds)
-        prediction.bound = LAB_AT_DRAM;
-    prediction.seconds = fmax(seconds, dram);
+    double hertz = machine->clock_mhz * 1e6, here = load->blocks / machine->units;
+    double clocks = launch_clocks(machine, load, wait_of(machine, load, prediction.busy), &prediction);
+    double dram_seconds = load->dram_bytes / (machine->dram_gbs * 1e9);
+    prediction.clocks[LAB_AT_DRAM] = dram_seconds * hertz / here;
+    name_bound(clocks / hertz, dram_seconds, clocks / here, &prediction);
+    prediction.seconds = fmax(clocks / hertz, dram_seconds);
     prediction.gflops = load->flops / prediction.seconds * 1e-9;
     return prediction;
 }
 
-double lab_dram_bytes(const lab_machine *machine, const lab_panels *traffic)
+double lab_dram_bytes(const lab_machine *machine, const lab_panels *panels)
 {
-    double across = ceil(traffic->n / traffic->bn), down = ceil(traffic->m / traffic->bm);
-    double wave = fmin(traffic->wave, across * down), waves = ceil(across * down / wave);
-    double rows = fmin(fmax(traffic->rows_in_order, ceil(wave / across)), down);
-    double cols = fmin(ceil(wave / rows), across);
-    double l2 = machine->l2_kib * 1024;
-    double a = traffic->m * traffic->k * traffic->in_bytes, b = traffic->n * traffic->k * traffic->in_bytes;
-    double a_waves = waves * fmin(rows * traffic->bm, traffic->m) * traffic->k * traffic->in_bytes;
-    double b_waves = waves * fmin(cols * traffic->bn, traffic->n) * traffic->k * traffic->in_bytes;
-    double a_brought = a <= l2 / 2 ? a : fmax(a, a_waves), b_brought = b <= l2 / 2 ? b : fmax(b, b_waves);
-    return a_brought + b_brought + traffic->m * traffic->n * traffic->out_bytes;
+    double across = ceil(panels->n / panels->bn), down = ceil(panels->m / panels->bm);
+    double wave = fmin(panels->wave, across * down), waves = ceil(across * down / wave);
+    double together = fmin(panels->rows_in_order, down);
+    double rows = fmin(fmax(together, ceil(wave / across)), down);
+    double cols = rows > together ? across : fmin(ceil(wave / rows), across); /* more rows: it went all across */
+    double row_bytes = panels->k * panels->in_bytes, kept = machine->l2_kib * 1024 / 2;
+    double a = panels->m * row_bytes, b = panels->n * row_bytes;
+    if (a > kept)
+        a = fmax(a, waves * fmin(rows * panels->bm, panels->m) * row_bytes);
+    if (b > kept)
+        b = fmax(b, waves * fmin(cols * panels->bn, panels->n) * row_bytes);
+    return a + b + panels->m * panels->n * panels->out_bytes;
 }
 
 /* ---- Ranks --------------------------------------------------------------------------------- */

@@ -16,7 +16,8 @@
  *
  *     queue(0) = 0,  turn(r) = busy (1 + queue(r - 1)),  queue(r) = r turn(r) / (turn(r) + wait)
  *
- * Without barriers warps, not blocks, are what alternates. The whole launch is as many waves
+ * Sums are added to in order, so a block is at work no less than its k multiply-adds take one
+ * after the other. Without barriers warps, not blocks, are what alternates. The whole launch is as many waves
  * of blocks as there are, a last one that is not full, and no less than DRAM takes for what L2
  * does not keep. Nothing here is fitted to a measurement. */
 #ifndef LAB_MODEL_H
@@ -27,12 +28,12 @@
 
 #include "machine.h"
 
-/* What a kernel's launch consists of. All but the last are of one block, over its whole k. */
+/* What a kernel's launch consists of. */
 typedef struct lab_load {
-    double blocks;           /* of the launch */
+    double blocks, flops;    /* of the launch; 2 m n k */
+    double dram_bytes;       /* of the launch */
     double held;             /* blocks that a multiprocessor holds; 0: it cannot run */
-    double warps;            /* of a block */
-    double flops;            /* of the problem: 2 m n k */
+    double warps;            /* of a block, as all that follows, over its whole k */
     double macs;             /* thread-level multiply-adds, those of padding too */
     double lanes;            /* multiply-adds a clock that serve them */
     double instructions;     /* issued by warps */
@@ -41,21 +42,27 @@ typedef struct lab_load {
     double lines, sectors;   /* that global requests touch */
     double distinct_sectors; /* the same, each counted once a block: what L1 fetches */
     double barriers;
-    double waits;            /* for global memory, with nothing fetched ahead */
+    double waits;            /* for global memory, with nothing fetched ahead; without barriers, a warp's */
     double chain;            /* multiply-adds that must follow each other */
-    double dram_bytes;       /* of the whole launch */
 } lab_load;
 
 /* What may bound a kernel: name, words, and what would help. */
-#define LAB_STATION_LIST(X)                                                                          \
-    X(MATH,   "math",          "the lanes that multiply",        "it is at the machine's peak for this type: only fewer or other multiply-adds help") \
-    X(ISSUE,  "issue",         "issue slots",                    "fewer instructions a multiply-add: wider loads, more outputs a thread, addresses found before the loop") \
-    X(LSU,    "load_store",    "load/store units",               "fewer memory instructions a multiply-add: reuse in registers, wider loads") \
-    X(SHARED, "shared_memory", "shared memory and L1",           "fewer bytes a multiply-add, no bank conflicts, no scattered lines: reuse in registers, padding or a swizzle where wavefronts exceed the ideal") \
-    X(L2,     "l2",            "the path from L2",               "larger tiles, so that a block fetches less") \
-    X(DRAM,   "dram",          "DRAM bandwidth",                 "larger tiles, or a block order that keeps panels in L2") \
-    X(LATENCY, "latency",      "waiting, for memory and barriers", "loads that are fetched ahead, or more warps an SM") \
-    X(TAIL,   "tail",          "a last wave that is mostly empty", "smaller tiles or shares of k, so that all multiprocessors have work")
+#define LAB_STATION_LIST(X)                                                                         \
+    X(MATH, "math", "the lanes that multiply",                                                      \
+      "nothing else is in the way of the peak for this type: only fewer or other multiply-adds help") \
+    X(ISSUE, "issue", "issue slots",                                                                \
+      "fewer instructions a multiply-add: wider loads, more outputs a thread, addresses found before the loop") \
+    X(LSU, "load_store", "load/store units",                                                        \
+      "fewer memory instructions a multiply-add: reuse in registers, wider loads")                  \
+    X(SHARED, "shared_memory", "shared memory and L1",                                              \
+      "fewer bytes a multiply-add, no bank conflicts, no scattered lines: reuse in registers, padding or " \
+      "a swizzle where wavefronts exceed the ideal")                                                \
+    X(L2, "l2", "the path from L2", "larger tiles, so that a block fetches less")                   \
+    X(DRAM, "dram", "DRAM bandwidth", "larger tiles, or a block order that keeps panels in L2")     \
+    X(LATENCY, "latency", "waiting, for memory and barriers",                                       \
+      "loads that are fetched ahead, or more warps an SM")                                          \
+    X(TAIL, "tail", "a last wave that is mostly empty",                                             \
+      "smaller tiles or shares of k, so that all multiprocessors have work")
 
 typedef enum lab_station {
 #define X(name, word, words, help) LAB_AT_##name,
@@ -66,7 +73,8 @@ typedef enum lab_station {
 
 typedef struct lab_prediction {
     bool      runs;              /* false: no multiprocessor holds a block */
-    double    clocks[LAB_STATION_COUNT]; /* of a block, by station; of LATENCY, its wait; DRAM and TAIL: its part */
+    double    clocks[LAB_STATION_COUNT]; /* of a block, by station; of LATENCY and TAIL, those
+                                           * that they add; of DRAM, a block's part */
     double    busy;              /* the largest station's */
     double    block_clocks;      /* from one block's end to the next's, on one multiprocessor */
     double    seconds, gflops;
@@ -90,7 +98,7 @@ typedef struct lab_panels {
     double rows_in_order;   /* rows of tiles that consecutive blocks go through together, 1: row by row */
 } lab_panels;
 
-double lab_dram_bytes(const lab_machine *machine, const lab_panels *traffic);
+double lab_dram_bytes(const lab_machine *machine, const lab_panels *panels);
 
 const char *lab_station_name(lab_station bound);  /* "shared_memory" */
 const char *lab_station_words(lab_station bound); /* "shared memory and L1" */

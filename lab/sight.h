@@ -25,8 +25,9 @@
     X(engine_products) X(barriers) X(branches) X(divergent) X(waits)
 
 /* Of one line's requests: those with fewer than 32 lanes are partial, and bytes are what lanes
- * ask for, each for itself; distinct bytes count once a request. Sectors of 32 bytes and lines of 128 are of global memory, wavefronts
- * of shared; the ideal is the fewest that the same bytes, the same lanes, could have needed. */
+ * ask for, each for itself; distinct bytes count once a request. Sectors of 32 bytes and lines of
+ * 128 are of global memory, wavefronts of shared; the ideal is the fewest that the same bytes, the
+ * same lanes, could have needed. */
 #define LAB_SIGHT_COUNT_LIST(X)                                                                  \
     X(requests) X(lanes) X(partial) X(bytes) X(sectors) X(lines) X(sectors_ideal)                \
     X(wavefronts) X(wavefronts_ideal) X(distinct_bytes)

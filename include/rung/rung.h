@@ -637,8 +637,8 @@ typedef struct rung_code {
 /* Compiles a kernel of backend "cuda", the caller's own too, for an NVIDIA architecture,
  * "sm_86", as a plan for that problem on such a device would: on the same path, and with the
  * same parameters where none are given. k is not cut, and whether the device has the memory
- * that a block wants is not asked. RUNG_NO_DEVICE where NVRTC is not found, RUNG_UNSUPPORTED
- * for an architecture that it does not know or a problem that the kernel does not take there,
+ * that a block wants is not asked. RUNG_NO_DEVICE where no NVRTC is found that knows
+ * the architecture, RUNG_UNSUPPORTED for a problem that the kernel does not take there,
  * RUNG_COMPILE with the compiler's log. */
 RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem,
                                          const char *parameters, const char *architecture,

@@ -31,7 +31,7 @@ static rung_status find_compiler(int architecture, rungi_nvrtc *nvrtc)
         return RUNG_OK;
     const char *advice = architecture < 75 ? "NVRTC 12 does from sm_50 on (pip install nvidia-cuda-nvrtc-cu12)"
                                            : "see NVIDIA's list of compute capabilities, or install a later one";
-    return rungi_fail(RUNG_UNSUPPORTED, "NVRTC %d.%d does not compile for sm_%d; %s", nvrtc->major, nvrtc->minor,
+    return rungi_fail(RUNG_NO_DEVICE, "NVRTC %d.%d does not compile for sm_%d; %s", nvrtc->major, nvrtc->minor,
                       architecture, advice);
 }
 

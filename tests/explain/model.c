@@ -109,7 +109,7 @@ static void waiting_with_one_block_is_lost(void **state)
                      .barriers = 1e-9, .waits = 1000, .flops = 4000 * busy * 256};
     lab_prediction half = lab_predict(&machine, &load);
     (void)state;
-    assert_true(fabs(half.gflops / half.peak_gflops - 0.5) < 1e-6);
+    assert_true(fabs(half.gflops / half.peak_gflops - 0.5) < 1e-6); /* the barriers are as good as none */
     load.waits = 2000;
     assert_int_equal(lab_predict(&machine, &load).bound, LAB_AT_LATENCY);
     load.held = 8;
@@ -160,6 +160,9 @@ static void traffic_of_waves_depends_on_the_order(void **state)
     assert_near(lab_dram_bytes(&machine, &traffic), 64 * matrix + matrix + matrix);
     traffic.rows_in_order = 8;
     assert_near(lab_dram_bytes(&machine, &traffic), 64 * (8 + 8) * panel + matrix);
+    traffic.rows_in_order = 1; /* 80 blocks are a row and a part of the next: still all of B */
+    traffic.wave = 80;
+    assert_near(lab_dram_bytes(&machine, &traffic), 52 * (2 * panel + matrix) + matrix);
 }
 
 /* ---- Ranks --------------------------------------------------------------------------------- */
@@ -228,6 +231,8 @@ static void what_is_wrong_in_a_file_is_told_with_its_line(void **state)
     assert_false(read_text("like = rtx3090\nunits = -1\n", &machine, why));
     assert_non_null(strstr(why, ":2: not a number above 0"));
     assert_false(read_text("like = nothing\n", &machine, why));
+    assert_false(read_text("like = rtx3090\nunits = 4\nlike = p100\n", &machine, why));
+    assert_non_null(strstr(why, ":3: a machine is like one other"));
     assert_false(read_text("", &machine, why));
     assert_false(lab_machine_find("no-such-gpu", &machine, why, sizeof why));
     assert_non_null(strstr(why, "p4000"));

@@ -236,7 +236,7 @@ static void says_why_not(void **state)
     const rung_kernel *naive = kernel_of("01_naive"), *matrix = kernel_of("12_matrix");
     rung_kernel *other, *broken;
     (void)state;
-    refuse(naive, plain, NULL, "sm_99", RUNG_UNSUPPORTED, "NVRTC 12.9 does not compile for sm_99");
+    refuse(naive, plain, NULL, "sm_99", RUNG_NO_DEVICE, "NVRTC 12.9 does not compile for sm_99");
     refuse(naive, plain, NULL, "86", RUNG_INVALID, "is no architecture");
     refuse(naive, plain, NULL, "sm_86a", RUNG_INVALID, "is no architecture");
     refuse(naive, plain, "BLOCK=99", "sm_86", RUNG_INVALID, "must fit a block of 1024");

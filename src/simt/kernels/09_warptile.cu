@@ -60,7 +60,7 @@
 #define THREADS (BM / WM * (BN / WN) * 32)
 #define LDA (BM + 4)
 #define LDB BN
-#define A_PART (BK % 8 == 0 && BM * 8 % (8 * THREADS) == 0 ? 8 : BK) // two pieces a thread, or registers run out
+#define A_PART (WIDE && BK % 8 == 0 && BM * 8 % (8 * THREADS) == 0 ? 8 : BK) // else registers run out
 
 #if THREADS > 1024
 #error "32 threads a warp must fit a block of 1024"

@@ -41,3 +41,9 @@ try rung tune --device cpu --params TILE=8
 try rung tune --device cpu --kernels rung_gemm --state state.txt
 try rung tune --device cpu --kernels 99
 try rung tune --device nothing
+try rung explain
+try rung explain 04 --all
+try rung explain 04 --arch sm_1
+try rung explain 04 --machine p100 --arch sm_86
+try rung explain 04 --m 0
+try rung explain 44
