@@ -736,7 +736,8 @@ RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_probl
 /* Keeps a record for problems like this one in the file `path`; NULL: the user's. One of the
  * same key is replaced, all other lines stay. The file is written anew beside itself, synced
  * and renamed, one process at a time. The device's context takes the record from now on. An
- * unknown kernel, or parameters that it refuses, are refused. */
+ * unknown kernel is refused, and so are parameters that it refuses, or one below half the
+ * smallest or above twice the largest value that the kernel lists for it. */
 RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem,
                                       const rung_tuning *found, const char *path);
 

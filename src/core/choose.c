@@ -167,6 +167,9 @@ static rung_status check_parameters(const rung_plan *plan, const rung_kernel *ke
     rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &values);
     if (status != RUNG_OK)
         return status;
+    status = rungi_kernel_check_range(kernel, &values);
+    if (status != RUNG_OK)
+        return status;
     rungi_kernel_values_text(kernel, &values, all, sizeof all);
     if (strcmp(all, parameters) != 0)
         return rungi_fail(RUNG_INVALID, "the parameters of %s are now \"%s\"", kernel->info.name, kernel->defaults);

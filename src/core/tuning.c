@@ -165,6 +165,8 @@ static rung_status check_found(const rung_device *device, const rung_problem *pr
         status = rungi_choose_check(named, problem);
     if (status == RUNG_OK)
         status = rungi_kernel_values(named, found->parameters, rung_type_size(problem->a.type), &values);
+    if (status == RUNG_OK)
+        status = rungi_kernel_check_range(named, &values);
     if (status != RUNG_OK)
         return status;
     rungi_kernel_values_text(named, &values, parameters, RUNGI_PARAMETERS_TEXT);

@@ -373,6 +373,9 @@ static void a_record_is_taken(void **state)
     assert_has(taken(64, 20, 17), "/used:3; ");
     assert_has(taken(64, 20, 1000), "04_shared TILE=32; ");
     assert_lacks(taken(64, 20, 17), "refused");
+    use_store(line_of("64x64x64 one 07_tile2d BM=256,BN=8,BK=4,TM=8,TN=8 5")); /* doubled, halved */
+    assert_has(taken(64, 64, 64), "07_tile2d BM=256,BN=8,BK=4,TM=8,TN=8; ");
+    use_store(lines);
     assert_lacks(taken(2048, 2048, 64), "04_shared"); /* too far */
     rung_problem problem = square_of(RUNG_F64, 64, 64, 64);
     assert_lacks(taken_with(&problem, NULL), "04_shared;");
@@ -414,6 +417,9 @@ static void records_that_do_not_suit(void **state)
         {"04_shared -", "are now"}, {"04_shared TILE=16,TILE=16", "are now"},
         {"07_tile2d BM=64,BN=64,BK=16,TM=3,TN=4", "TM must divide BM"},
         {"07_tile2d BN=64,BM=64,BK=16,TM=4,TN=4", "are now"}, {"04_shared TILE=2147483647", "04_shared"},
+        {"07_tile2d BM=6144,BN=6144,BK=1,TM=6144,TN=6144", "BM=6144 is far from what 07_tile2d lists"},
+        {"07_tile2d BM=64,BN=64,BK=1,TM=4,TN=4", "BK=1 is far"},
+        {"07_tile2d BM=512,BN=64,BK=8,TM=8,TN=8", "BM=512 is far"},
     };
     char lines[4096], before[3072], record[256];
     (void)state;
@@ -686,6 +692,7 @@ static void what_is_not_saved(void **state)
     assert_not_saved("13_unheard", NULL, 1, path, "no kernel");
     assert_not_saved("00_vendor", NULL, 1, path, "only when it is named");
     assert_not_saved("04_shared", "TILE=33", 1, path, "refuses");
+    assert_not_saved("07_tile2d", "BM=6144,BN=6144,BK=1,TM=6144,TN=6144", 1, path, "is far from");
     assert_not_saved("04_shared", "TILES=3", 1, path, "no parameter");
     assert_not_saved("04_shared", "TILE=8", NAN, path, "GFLOPS");
     assert_not_saved("04_shared", "TILE=8", -1, path, "GFLOPS");
