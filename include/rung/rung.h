@@ -352,9 +352,9 @@ typedef struct rung_context_options {
  *
  * Verbose 1 writes a line for each multiply: the time it took, the device, the
  * kernel, where its parameters came from, the `rung verify` command that runs the
- * same problem again, and which kernels and tuning records were refused and why. Work on a queue is told when it is done and the
- * queue is next used or finished. Verbose 2 adds a line for each kernel compiled and each library that
- * was not found. */
+ * same problem again, and which kernels and tuning records were refused and why. Work
+ * on a queue is told when it is done and the queue is next used or finished. Verbose 2
+ * adds a line for each kernel compiled and each library that was not found. */
 RUNG_API rung_status rung_context_create(const rung_context_options *options,
                                          rung_context **context);
 RUNG_API void        rung_context_destroy(rung_context *context);
@@ -717,7 +717,8 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  * A record is for problems like the one it was measured with: the same device and driver,
  * product, compute mode and layout, m, n and k of the same order (up to 16, 64, 256, 1024,
  * 4096, or more), a batch or none. Where there is none for just these orders of m, n and k, one
- * next to them serves, unless its tiles suit this C less than half as well as the usual ones.
+ * next to them serves, unless its kernel is below the one that would be taken without records
+ * or its tiles suit this C less than half as well as the usual ones.
  * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
  * rung_plan_info.refused, and lines that are no records count for nothing: a store that is
  * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of

@@ -386,7 +386,7 @@ rung_status rungi_records_parse(rung_context *context, const char *name, char *t
 static int steps_to(const rungi_record *record, const rungi_tuning_key *key)
 {
     int steps = 0;
-    if (record->is_batch != key->is_batch || !is_word(record->whose, key->whose))
+    if (record->is_passed_over || record->is_batch != key->is_batch || !is_word(record->whose, key->whose))
         return -1;
     for (int i = 0; i < 3; i++) {
         int step = record->order[i] - key->order[i];
@@ -409,6 +409,20 @@ static void propose(const rungi_records *records, const rungi_record *record, in
     snprintf(proposal->origin, sizeof proposal->origin, "%s:%lld",
              records->name + (length > most ? length - most : 0), (long long)record->number);
     proposal->steps = steps;
+}
+
+/* By what it says, since another thread may have replaced what it was made of. */
+void rungi_records_pass_over(rungi_records *records, const rungi_proposal *proposal)
+{
+    for (; records; records = records->next)
+        for (int64_t i = 0; i < records->count; i++) {
+            rungi_record *record = &records->records[i];
+            rungi_proposal again;
+            if (!is_word(record->kernel, proposal->kernel) || !is_word(record->parameters, proposal->parameters))
+                continue;
+            propose(records, record, 0, &again);
+            record->is_passed_over = record->is_passed_over || strcmp(again.origin, proposal->origin) == 0;
+        }
 }
 
 /* Of two as near, the stronger file's and the later line's stays in front. */

@@ -49,6 +49,7 @@ typedef struct rungi_record {
     bool        is_batch;
     int64_t     mflops; /* measured, 0: not told */
     int64_t     number; /* of the line */
+    bool        is_passed_over; /* it does not compile here */
 } rungi_record;
 
 /* The records of one file, in its order. */
@@ -59,6 +60,7 @@ struct rungi_records {
     int64_t        bytes;
     rungi_record  *records;
     int64_t        count, skipped; /* lines: records, and no records */
+    bool           is_saved;       /* by this context, one record */
 };
 
 /* Takes the text over, which was allocated from the context, also where it fails: for want of
@@ -121,5 +123,10 @@ int rungi_records_find(const rungi_records *records, const rungi_tuning_key *key
  * problem. */
 rung_status rungi_store_find(const rung_device *device, const rung_problem *problem,
                              rungi_proposal found[RUNGI_PROPOSALS], int *count);
+
+/* What was proposed does not compile, and is not proposed again: compiling it for every plan
+ * would take as long every time. */
+void rungi_records_pass_over(rungi_records *records, const rungi_proposal *proposal);
+void rungi_store_pass_over(rung_context *context, const rungi_proposal *proposal);
 
 #endif /* RUNGI_STORE_H */

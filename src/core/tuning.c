@@ -89,6 +89,31 @@ rung_status rungi_store_find(const rung_device *device, const rung_problem *prob
     return RUNG_OK;
 }
 
+void rungi_store_pass_over(rung_context *context, const rungi_proposal *proposal)
+{
+    pthread_mutex_lock(&context->lock);
+    rungi_records_pass_over(context->tuning, proposal);
+    pthread_mutex_unlock(&context->lock);
+}
+
+static bool has_key_of(const rungi_records *records, const rungi_records *other)
+{
+    rungi_slice key = records->records[0].key, wanted = other->records[0].key;
+    return key.length == wanted.length && memcmp(key.text, wanted.text, key.length) == 0;
+}
+
+/* Takes the record that was saved before for the same key out of the list. Under the lock. */
+static rungi_records *take_saved(rung_context *context, const rungi_records *records)
+{
+    rungi_records **link = &context->tuning;
+    while (*link && !((*link)->is_saved && has_key_of(*link, records)))
+        link = &(*link)->next;
+    rungi_records *saved = *link;
+    if (saved)
+        *link = saved->next;
+    return saved;
+}
+
 /* Puts one record, which was written to a file, before all others. */
 static rung_status remember(rung_context *context, const char *path, const char *line, size_t length,
                             int64_t number)
@@ -108,10 +133,13 @@ static rung_status remember(rung_context *context, const char *path, const char 
     if (status != RUNG_OK)
         return status;
     records->records[0].number = number;
+    records->is_saved = true;
     pthread_mutex_lock(&context->lock);
+    rungi_records *before = take_saved(context, records);
     records->next = context->tuning;
     context->tuning = records;
     pthread_mutex_unlock(&context->lock);
+    rungi_records_free(context, before);
     return RUNG_OK;
 }
 
