@@ -722,7 +722,7 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
  * rung_plan_info.refused, and lines that are no records count for nothing: a store that is
  * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of
- * each. */
+ * each, and verbose 1 if the file that $RUNG_TUNING names is not there. */
 typedef struct rung_tuning {
     const char *kernel;     /* "07_tile2d" */
     const char *parameters; /* all of them: "BM=64,BN=64,..." */
@@ -736,15 +736,16 @@ RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_probl
 
 /* Keeps a record for problems like this one in the file `path`; NULL: the user's. One of the
  * same key is replaced, all other lines stay. The file is written anew beside itself, synced
- * and renamed, one process at a time. The device's context takes the record from now on. An
+ * and renamed, one process at a time: for one that holds its lock, in the file beside it whose
+ * name ends in ".lock", the others wait up to 10 s and then fail. The device's context takes the record from now on. An
  * unknown kernel is refused, and so are parameters that it refuses, or one below half the
  * smallest or above twice the largest value that the kernel lists for it. */
 RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem,
                                       const rung_tuning *found, const char *path);
 
 /* Copies the records of one file into another, made if it is not there; where both have a
- * key, the faster stays. Lines that are no records are left behind. `changed` counts what was
- * added or replaced and may be NULL. */
+ * key, the faster stays. Lines that are no records are left behind. `changed` counts the lines
+ * that were added or replaced and may be NULL. */
 RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into,
                                        int64_t *changed);
 

@@ -301,6 +301,8 @@ void rungi_records_free(rung_context *context, rungi_records *records)
 /* The first few in full, for whoever wants to mend the file. */
 enum { TOLD = 16 };
 
+_Static_assert(RUNGI_STORE_RECORDS == 4096, "a sentence below says so");
+
 static void skip(rung_context *context, rungi_records *records, int64_t number, const char *why)
 {
     if (records->skipped++ < TOLD)

@@ -88,13 +88,17 @@ rung_status rungi_records_read(rung_context *context, const char *path, rungi_re
 rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records,
                               int64_t count, bool if_faster, int64_t *changed, int64_t *line);
 
+/* Whether nothing stands at a path. */
+bool rungi_store_is_missing(const char *path);
+
 /* The user's file; false if there is none, as in a set-uid program. With `make` its folder is
  * made. */
 bool rungi_store_user_path(char *path, size_t capacity, bool make);
 
 /* The files to read, by their weight, the weakest first; "" for what there is not. False if
  * none is to be read at all. */
-enum { RUNGI_STORE_FILES = 3, RUNGI_STORE_PATH = 4096 };
+enum { RUNGI_STORE_SYSTEMS, RUNGI_STORE_USERS, RUNGI_STORE_NAMED, RUNGI_STORE_FILES };
+enum { RUNGI_STORE_PATH = 4096 };
 
 bool rungi_store_paths(char paths[RUNGI_STORE_FILES][RUNGI_STORE_PATH]);
 

@@ -56,6 +56,9 @@ static rung_status read_files(rung_context *context)
     rung_status status = RUNG_OK;
     if (rungi_store_paths(paths))
         status = rungi_store_read(context, paths, RUNGI_STORE_FILES, &list);
+    const char *named = paths[RUNGI_STORE_NAMED];
+    if (*named && rungi_store_is_missing(named))
+        rungi_log(context, 1, "rung: tuning: RUNG_TUNING names %s, which is not there", named);
     rungi_release(context, paths);
     if (status != RUNG_OK)
         return status;
@@ -231,6 +234,7 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
 
 rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed)
 {
+    char users[RUNGI_STORE_PATH];
     rungi_records *records;
     int64_t count = 0, line;
     if (changed)
@@ -245,10 +249,12 @@ rung_status rung_tuning_merge(rung_context *context, const char *from, const cha
         return status;
     if (!records)
         return rungi_fail(RUNG_NOT_FOUND, "%s is not there, or is no file that can be read", from);
-    if (records->count > 0)
-        status = rungi_records_put(context, into, records->records, records->count, true, &count, &line);
-    else if (records->skipped > 0)
+    if (records->count == 0 && records->skipped > 0)
         status = rungi_fail(RUNG_INVALID, "%s holds no record that this library reads", from);
+    if (status == RUNG_OK && rungi_store_user_path(users, sizeof users, false) && strcmp(users, into) == 0)
+        rungi_store_user_path(users, sizeof users, true);
+    if (status == RUNG_OK)
+        status = rungi_records_put(context, into, records->records, records->count, true, &count, &line);
     rungi_records_free(context, records);
     if (status == RUNG_OK && changed)
         *changed = count;

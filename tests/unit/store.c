@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -277,7 +278,7 @@ static void titles_of_any_letters(void **state)
         char before[RUNGI_STORE_KEY], after[RUNGI_STORE_KEY], line[RUNGI_STORE_LINE];
         rungi_tuning_key key;
         rungi_record record;
-        int length = (int)unit_random(&seed, 128);
+        int length = (int)unit_random(&seed, sizeof device.info.title - 1); /* the last byte stays 0 */
         memset(device.info.title, 0, sizeof device.info.title);
         for (int j = 0; j < length; j++)
             device.info.title[j] = (char)(1 + unit_random(&seed, 255));
@@ -695,8 +696,6 @@ static void what_stands_where_a_file_should(void **state)
     assert_int_equal(symlink("nowhere", path_of("link")), 0);
     assert_int_equal(symlink("loop", path_of("loop")), 0);
     write_text("large", large, RUNGI_STORE_BYTES + 1);
-    write_text("secret", "", 0);
-    chmod(path_of("secret"), 0);
     static const struct { const char *name, *told; } files[] = {
         {"pipe", "no regular file"}, {"folder", "no regular file"}, {"link", NULL}, {"missing", NULL},
         {"loop", "is not read"}, {"large", "more than 1 MiB"}, {"missing/below", NULL}, {"large/below", NULL},
@@ -713,8 +712,10 @@ static void what_stands_where_a_file_should(void **state)
         setenv("HOME", folder, 1);
         unsetenv("XDG_CONFIG_HOME");
         context->tuning_is_read = false;
+        logged[0] = '\0';
         assert_has(taken(64, 64, 64), "10_pipeline");
         assert_true(context->tuning_is_read);
+        assert_has(logged, files[i].told ? files[i].told : "which is not there"); /* since it was named */
     }
     alarm(0);
     free(large);
@@ -769,6 +770,51 @@ static void saved_records_replace(void **state)
     assert_has(text, line_of("256x256x256 one 04_shared TILE=32 1.000"));
 }
 
+static unsigned rights_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 07777;
+}
+
+/* A store that a group shares stays shared, whoever saves into it; what stands beside it stays. */
+static void rights_stay(void **state)
+{
+    char path[128], text[64];
+    (void)state;
+    strcpy(path, write_store("shared", ""));
+    write_text("shared.new", "mine", 4);
+    chmod(path, 0664);
+    mode_t before = umask(077);
+    save(64, "TILE=16", 1, path);
+    save(64, "TILE=8", 1, path_of("new"));
+    umask(027);
+    save(64, "TILE=8", 1, path_of("newer"));
+    umask(before);
+    assert_int_equal(rights_of(path), 0664);
+    assert_int_equal(rights_of(path_of("shared.lock")), 0660);
+    assert_int_equal(rights_of(path_of("new")), 0600);
+    assert_int_equal(rights_of(path_of("newer")), 0640);
+    assert_int_equal(rights_of(path_of("newer.lock")), 0600);
+    chmod(path, 0600);
+    save(64, "TILE=16", 1, path);
+    assert_int_equal(rights_of(path), 0600);
+    assert_int_equal(rights_of(path_of("shared.lock")), 0600);
+    read_text(path_of("shared.new"), text, sizeof text);
+    assert_string_equal(text, "mine");
+    /* A file of ours that is linked to is no lock to give rights of. */
+    write_text("precious", "", 0);
+    chmod(path_of("precious"), 0640);
+    assert_int_equal(unlink(path_of("shared.lock")), 0);
+    assert_int_equal(link(path_of("precious"), path_of("shared.lock")), 0);
+    save(64, "TILE=8", 1, path);
+    assert_int_equal(rights_of(path_of("precious")), 0640);
+    /* Nothing is left beside it. */
+    char command[192];
+    snprintf(command, sizeof command, "test -z \"$(find %s -name '.*rung-*')\"", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void assert_not_saved(const char *kernel, const char *parameters, double gflops, const char *path,
                              const char *why)
 {
@@ -799,6 +845,10 @@ static void what_is_not_saved(void **state)
     assert_int_equal(mkdir(path_of("folder"), 0700), 0);
     assert_not_saved("04_shared", "TILE=8", 1, path_of("folder"), "no regular file");
     assert_not_saved("04_shared", "TILE=8", 1, path_of("no/such/folder"), "cannot be locked");
+    assert_int_equal(mkdir(path_of("locked.lock"), 0700), 0);
+    assert_not_saved("04_shared", "TILE=8", 1, path_of("locked"), "cannot be locked");
+    assert_int_equal(mkfifo(path_of("piped.lock"), 0700), 0);
+    assert_not_saved("04_shared", "TILE=8", 1, path_of("piped"), "it is no regular file");
     assert_int_equal(rung_tuning_save(&device, NULL, NULL, path), RUNG_INVALID);
 }
 
@@ -881,6 +931,27 @@ static void merging(void **state)
     assert_int_equal(rung_tuning_merge(context, write_text("bad", "x\n", 2), into, NULL), RUNG_INVALID);
     assert_int_equal(rung_tuning_merge(context, from, path_of("bad"), &changed), RUNG_INVALID);
     assert_int_equal(rung_tuning_merge(context, NULL, into, NULL), RUNG_INVALID);
+}
+
+/* A store without records is one; of several with a key one line changes; the user's folder is made. */
+static void merging_little_or_twice(void **state)
+{
+    char lines[4096], text[4096], users[128];
+    int64_t changed;
+    (void)state;
+    assert_int_equal(rung_tuning_merge(context, write_store("none", ""), path_of("made"), &changed), RUNG_OK);
+    assert_int_equal(changed, 0);
+    read_text(path_of("made"), text, sizeof text);
+    assert_has(text, "rung-tuning 1\n# backend");
+    snprintf(lines, sizeof lines, "%s%s%s", line_of("64x64x64 one 04_shared TILE=16 7"),
+             line_of("64x64x64 one 04_shared TILE=8 8"), line_of("64x64x64 one 04_shared TILE=32 9"));
+    assert_int_equal(rung_tuning_merge(context, write_store("thrice", lines), path_of("made"), &changed), RUNG_OK);
+    assert_int_equal(changed, 1);
+    setenv("HOME", folder, 1);
+    unsetenv("XDG_CONFIG_HOME");
+    assert_int_equal(rung_tuning_path(context, users, sizeof users), RUNG_OK);
+    assert_int_equal(rung_tuning_merge(context, path_of("made"), users, &changed), RUNG_OK);
+    assert_int_equal(changed, 1);
 }
 
 /* ---- Several at once -------------------------------------------------------------------------------- */
@@ -969,6 +1040,44 @@ static void threads_lose_nothing(void **state)
         pthread_join(threads[i], NULL);
     assert_all_saved(path);
     rung_context_destroy(quiet);
+}
+
+static void *save_again_and_again(void *user)
+{
+    const writer *writer = user;
+    for (int i = 0; i < 300; i++) {
+        rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
+        rung_tuning found = {"04_shared", "TILE=8", i};
+        if (rung_tuning_save(&device, &problem, &found, writer->path) != RUNG_OK)
+            return (void *)(uintptr_t)1;
+    }
+    return NULL;
+}
+
+/* Children that are forked while the lock is held, and live on, do not hold it. */
+static void children_hold_no_lock(void **state)
+{
+    enum { CHILDREN = 40 };
+    writer writer = {0, path_of("shared")};
+    pid_t children[CHILDREN];
+    pthread_t thread;
+    void *failed;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, save_again_and_again, &writer), 0);
+    for (int i = 0; i < CHILDREN; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            sleep(30);
+            _exit(0);
+        }
+    }
+    pthread_join(thread, &failed);
+    for (int i = 0; i < CHILDREN; i++) {
+        assert_true(children[i] > 0);
+        kill(children[i], SIGKILL);
+        waitpid(children[i], NULL, 0);
+    }
+    assert_null(failed);
 }
 
 /* ---- Another process --------------------------------------------------------------------------------- */
@@ -1106,9 +1215,10 @@ int main(int argc, char **argv)
         TEST(a_record_s_failure_is_its_own), TEST(what_does_not_compile), TEST(refusals_are_told_briefly),
         TEST(a_record_without_parameters),
         TEST(tiles_by_units), TEST(tiles_of_a_turned_c), TEST(stronger_files_win), TEST(the_nearest_of_many),
-        TEST(paths_of_the_environment), TEST(what_stands_where_a_file_should), TEST(saved_records_replace),
+        TEST(paths_of_the_environment), TEST(what_stands_where_a_file_should), TEST(saved_records_replace), TEST(rights_stay),
         TEST(what_is_not_saved), TEST(kernels_of_other_compute_modes), TEST(the_user_s_file),
-        TEST(merging), TEST(processes_lose_nothing),
+        TEST(merging), TEST(merging_little_or_twice),
+        TEST(processes_lose_nothing), TEST(children_hold_no_lock),
         TEST(threads_lose_nothing), TEST(another_process_uses_it), TEST(memory_ends),
     };
     if (argc > 1)
