@@ -714,9 +714,9 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  * and the one that $RUNG_TUNING names. RUNG_TUNING=off, or an empty one, reads none. They are
  * read once a context, at its first plan that leaves the kernel to the library.
  *
- * A record is for problems like the one it was measured with: the same device and driver,
- * product, compute mode and layout, m, n and k of the same order (up to 16, 64, 256, 1024,
- * 4096, or more), a batch or none. Where there is none for just these orders of m, n and k, one
+ * A record is for problems like the one it was measured with: the same device, with as many
+ * compute units, and driver, product, compute mode and layout, m, n and k of the same order (up
+ * to 16, 64, 256, 1024, 4096, or more), a batch or none. Where there is none for just these orders of m, n and k, one
  * next to them serves, unless its kernel is below the one that would be taken without records
  * or its tiles suit this C less than half as well as the usual ones.
  * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in

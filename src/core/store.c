@@ -128,10 +128,11 @@ static char layout_of(const rung_matrix *matrix)
 void rungi_tuning_key_of(const rung_device *device, const rung_problem *problem, rungi_tuning_key *key)
 {
     const rung_device_info *info = &device->info;
-    char whole_driver[sizeof info->platform + sizeof info->driver + 1];
-    char title[3 * sizeof info->title], driver[3 * sizeof whole_driver];
+    char whole_driver[sizeof info->platform + sizeof info->driver + 1], whole_title[sizeof info->title + 24];
+    char title[3 * sizeof whole_title], driver[3 * sizeof whole_driver];
+    snprintf(whole_title, sizeof whole_title, "%s x%lld", info->title, (long long)info->compute_units);
     snprintf(whole_driver, sizeof whole_driver, "%s %s", info->platform, info->driver);
-    rungi_store_escape(info->title, title, sizeof title);
+    rungi_store_escape(whole_title, title, sizeof title);
     rungi_store_escape(whole_driver, driver, sizeof driver);
     snprintf(key->whose, sizeof key->whose, "%s %s %s %s %s %c%c%c", device->backend->name, title, driver,
              rung_product_name(rung_product_of(problem->a.type, problem->c.type)),

@@ -5,7 +5,9 @@
  * other is a record of eleven words with one space between them:
  *
  *     backend device driver product compute layout shape batch kernel parameters gflops
- *     opencl Tesla%20T4 NVIDIA%20CUDA%20535.54 f32 strict rrr 1024x1024x256 one 10_pipeline BM=64,... 812.5
+ *     opencl Tesla%20T4%20x40 NVIDIA%20CUDA%20535.54 f32 strict rrr 1024x1024x256 one 10_pipeline BM=64,... 812.5
+ *
+ * A device is its title and how many compute units it has: two virtual machines may share a title.
  *
  * Anybody may have written a file, so nothing in it is believed: a line that is not just so
  * is skipped, and a record that is so is still only a proposal, which choose.c tests like
@@ -48,7 +50,7 @@ typedef struct rungi_record {
     int         order[3];
     bool        is_batch;
     int64_t     mflops; /* measured, 0: not told */
-    int64_t     number; /* of the line */
+    int64_t     number;         /* of the line */
     bool        is_passed_over; /* it does not compile here */
 } rungi_record;
 

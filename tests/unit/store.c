@@ -130,7 +130,7 @@ static rung_problem square_of(rung_type type, int64_t m, int64_t n, int64_t k)
 }
 
 /* What stands between the backend and the shape in our device's records. */
-static const char whose[] = "A%20device P%201.2 f32 strict rrr";
+static const char whose[] = "A%20device%20x8 P%201.2 f32 strict rrr";
 #define TILED "07_tile2d BM=64,BN=64,BK=16,TM=4,TN=4"
 
 static const char *line_of(const char *rest)
@@ -299,7 +299,7 @@ static void assert_key_ends(const rung_problem *problem, const char *end)
 {
     char text[RUNGI_STORE_KEY], expected[RUNGI_STORE_KEY];
     assert_int_equal(rung_tuning_key(&device, problem, text, sizeof text), RUNG_OK);
-    snprintf(expected, sizeof expected, "%s A%%20device P%%201.2 %s", device.backend->name, end);
+    snprintf(expected, sizeof expected, "%s A%%20device%%20x8 P%%201.2 %s", device.backend->name, end);
     assert_string_equal(text, expected);
 }
 
@@ -403,7 +403,7 @@ static void others_records_are_not(void **state)
     (void)state;
     use_store("");
     snprintf(before, sizeof before, "%s", taken(64, 64, 64));
-    use_store("other A%20device P%201.2 f32 strict rrr 64x64x64 one 04_shared TILE=16 5\n");
+    use_store("other A%20device%20x8 P%201.2 f32 strict rrr 64x64x64 one 04_shared TILE=16 5\n");
     assert_string_equal(taken(64, 64, 64), before);
     use_store(line_of("64x64x64 batch 04_shared TILE=16 5"));
     assert_string_equal(taken(64, 64, 64), before);
@@ -411,6 +411,9 @@ static void others_records_are_not(void **state)
     strcpy(device.info.driver, "1.3");
     assert_string_equal(taken(64, 64, 64), before);
     strcpy(device.info.driver, "1.2");
+    device.info.compute_units = 64; /* a larger one of the same title */
+    assert_lacks(taken(64, 64, 64), "04_shared TILE=16");
+    device.info.compute_units = 8;
     assert_has(taken(64, 64, 64), "04_shared TILE=16");
 }
 
@@ -513,7 +516,7 @@ static void a_record_without_parameters(void **state)
     device.backend = rungi_backends[cpu];
     use_store("");
     assert_has(taken(64, 64, 64), "01_naive ; defaults; ");
-    use_store("cpu A%20device P%201.2 f32 strict rrr 64x64x64 one 01_naive - 1\n");
+    use_store("cpu A%20device%20x8 P%201.2 f32 strict rrr 64x64x64 one 01_naive - 1\n");
     assert_has(taken(64, 64, 64), "01_naive ; ");
     assert_has(taken(64, 64, 64), "/used:2; ");
 }
