@@ -716,10 +716,10 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  *
  * A record is for problems like the one it was measured with: the same device, with as many
  * compute units, and driver, product, compute mode and layout, m, n and k of the same order (up
- * to 16, 64, 256, 1024, 4096, or more), a batch or none. Where there is none for just these orders of m, n and k, one
- * next to them serves, unless its kernel is below the one that would be taken without records
- * or its tiles suit this C less than half as well as the usual ones.
- * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
+ * to 16, 64, 256, 1024, 4096, or more), a batch or none. Where there is none for just these
+ * orders of m, n and k, one next to them serves, unless its kernel is below the one that would
+ * be tried first without records, or its tiles suit this C less than half as well as the usual
+ * ones. A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
  * rung_plan_info.refused, and lines that are no records count for nothing: a store that is
  * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of
  * each, and verbose 1 if the file that $RUNG_TUNING names is not there. */
@@ -737,9 +737,10 @@ RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_probl
 /* Keeps a record for problems like this one in the file `path`; NULL: the user's. One of the
  * same key is replaced, all other lines stay. The file is written anew beside itself, synced
  * and renamed, one process at a time: for one that holds its lock, in the file beside it whose
- * name ends in ".lock", the others wait up to 10 s and then fail. The device's context takes the record from now on. An
- * unknown kernel is refused, and so are parameters that it refuses, or one below half the
- * smallest or above twice the largest value that the kernel lists for it. */
+ * name ends in ".lock", the others wait up to 10 s and then fail. The device's context takes the
+ * record from now on. An unknown kernel is refused, and so are one that computes in less than
+ * the problem asks for, parameters that it refuses, and any below half the smallest or above
+ * twice the largest value that the kernel lists for it. */
 RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem,
                                       const rung_tuning *found, const char *path);
 
