@@ -179,6 +179,13 @@ static bool has_value(const lab_dimension *dimension, int64_t value)
     return false;
 }
 
+/* A record may have what lies from half the smallest to twice the largest of the listed values:
+ * beyond that nothing is tried, since it could not be saved. */
+static bool is_near(const lab_dimension *dimension, int64_t value)
+{
+    return 2 * value >= dimension->values[0] && value <= 2 * dimension->values[dimension->count - 1];
+}
+
 static bool step_one(const lab_space *space, const lab_point *point, int which, lab_points *found)
 {
     const lab_dimension *dimension = &space->dimensions[which];
@@ -186,17 +193,18 @@ static bool step_one(const lab_space *space, const lab_point *point, int which, 
     bool good = true;
     for (int i = 0; good && i < dimension->count; i++)
         good = keep_with(space, point, which, dimension->values[i], found);
-    if (good && value > 0 && value < 1 << 16 && !has_value(dimension, 2 * value))
+    if (good && value > 0 && is_near(dimension, 2 * value) && !has_value(dimension, 2 * value))
         good = keep_with(space, point, which, 2 * value, found);
-    if (good && value > 1 && !has_value(dimension, value / 2))
+    if (good && value > 1 && is_near(dimension, value / 2) && !has_value(dimension, value / 2))
         good = keep_with(space, point, which, value / 2, found);
     return good;
 }
 
 /* Doubled, halved, or 0 if there is no such thing. */
-static int64_t turn(int64_t value, bool up)
+static int64_t turn(const lab_dimension *dimension, int64_t value, bool up)
 {
-    return up ? (value < 1 << 16 ? 2 * value : 0) : value % 2 == 0 ? value / 2 : 0;
+    int64_t turned = up ? 2 * value : value % 2 == 0 ? value / 2 : 0;
+    return is_near(dimension, turned) ? turned : 0;
 }
 
 static bool step_two(const lab_space *space, const lab_point *point, int first, int second,
@@ -205,8 +213,8 @@ static bool step_two(const lab_space *space, const lab_point *point, int first, 
     bool good = true;
     for (int way = 0; good && way < 4; way++) {
         lab_point other = *point;
-        other.values[first] = turn(point->values[first], way & 1);
-        other.values[second] = turn(point->values[second], way & 2);
+        other.values[first] = turn(&space->dimensions[first], point->values[first], way & 1);
+        other.values[second] = turn(&space->dimensions[second], point->values[second], way & 2);
         if (other.values[first] > 0 && other.values[second] > 0)
             good = keep(space, &other, found);
     }

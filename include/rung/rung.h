@@ -352,9 +352,9 @@ typedef struct rung_context_options {
  *
  * Verbose 1 writes a line for each multiply: the time it took, the device, the
  * kernel, where its parameters came from, the `rung verify` command that runs the
- * same problem again, and which kernels and tuning records were refused and why. Work on a queue is told when it is done and the
- * queue is next used or finished. Verbose 2 adds a line for each kernel compiled and each library that
- * was not found. */
+ * same problem again, and which kernels and tuning records were refused and why. Work
+ * on a queue is told when it is done and the queue is next used or finished. Verbose 2
+ * adds a line for each kernel compiled and each library that was not found. */
 RUNG_API rung_status rung_context_create(const rung_context_options *options,
                                          rung_context **context);
 RUNG_API void        rung_context_destroy(rung_context *context);
@@ -714,14 +714,15 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  * and the one that $RUNG_TUNING names. RUNG_TUNING=off, or an empty one, reads none. They are
  * read once a context, at its first plan that leaves the kernel to the library.
  *
- * A record is for problems like the one it was measured with: the same device and driver,
- * product, compute mode and layout, m, n and k of the same order (up to 16, 64, 256, 1024,
- * 4096, or more), a batch or none. Where there is none for just these orders of m, n and k, one
- * next to them serves, unless its tiles suit this C less than half as well as the usual ones.
- * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
+ * A record is for problems like the one it was measured with: the same device, with as many
+ * compute units, and driver, product, compute mode and layout, m, n and k of the same order (up
+ * to 16, 64, 256, 1024, 4096, or more), a batch or none. Where there is none for just these
+ * orders of m, n and k, one next to them serves, unless its kernel is below the one that would
+ * be tried first without records, or its tiles suit this C less than half as well as the usual
+ * ones. A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
  * rung_plan_info.refused, and lines that are no records count for nothing: a store that is
  * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of
- * each. */
+ * each, and verbose 1 if the file that $RUNG_TUNING names is not there. */
 typedef struct rung_tuning {
     const char *kernel;     /* "07_tile2d" */
     const char *parameters; /* all of them: "BM=64,BN=64,..." */
@@ -735,14 +736,17 @@ RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_probl
 
 /* Keeps a record for problems like this one in the file `path`; NULL: the user's. One of the
  * same key is replaced, all other lines stay. The file is written anew beside itself, synced
- * and renamed, one process at a time. The device's context takes the record from now on. An
- * unknown kernel, or parameters that it refuses, are refused. */
+ * and renamed, one process at a time: for one that holds its lock, in the file beside it whose
+ * name ends in ".lock", the others wait up to 10 s and then fail. The device's context takes the
+ * record from now on. An unknown kernel is refused, and so are one that computes in less than
+ * the problem asks for, parameters that it refuses, and any below half the smallest or above
+ * twice the largest value that the kernel lists for it. */
 RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem,
                                       const rung_tuning *found, const char *path);
 
 /* Copies the records of one file into another, made if it is not there; where both have a
- * key, the faster stays. Lines that are no records are left behind. `changed` counts what was
- * added or replaced and may be NULL. */
+ * key, the faster stays. Lines that are no records are left behind. `changed` counts the lines
+ * that were added or replaced and may be NULL. */
 RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into,
                                        int64_t *changed);
 

@@ -23,13 +23,22 @@ static rung_status check_types(const rung_kernel *kernel, const rung_problem *pr
     return RUNG_OK;
 }
 
-static rung_status check_abilities(const rung_plan *plan, const rung_kernel *kernel)
+static rung_status check_compute(const rung_kernel *kernel, const rung_problem *problem)
 {
-    const rung_problem *problem = &plan->problem;
     const rung_kernel_info *info = &kernel->info;
     if (problem->a.type == RUNG_F32 && info->compute > problem->compute)
         return rungi_fail(RUNG_UNSUPPORTED, "%s computes in %s, which is less than %s", info->name,
                           rung_compute_name(info->compute), rung_compute_name(problem->compute));
+    return RUNG_OK;
+}
+
+static rung_status check_abilities(const rung_plan *plan, const rung_kernel *kernel)
+{
+    const rung_problem *problem = &plan->problem;
+    const rung_kernel_info *info = &kernel->info;
+    rung_status status = check_compute(kernel, problem);
+    if (status != RUNG_OK)
+        return status;
     unsigned needed = 0;
     if (rungi_problem_has_epilogue(problem))
         needed |= RUNG_EPILOGUE;
@@ -46,12 +55,12 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
 }
 
 /* Whether tiles of the smaller parameters suit better: if they leave less than half as much
- * unused, since larger ones are faster by less than that. Where the choice is open, units that
- * would be idle count as unused too, unless a long k is cut for them; and along a side that a
- * small tile spans, larger ones have nothing to be faster by. */
+ * unused, since larger ones are faster by less than that. Where the choice is open on a GPU, units
+ * that would be idle count as unused too, unless a long k is cut for them; and along a side that
+ * a small tile spans, larger ones have nothing to be faster by. */
 static bool suits_better(const rung_plan *plan, const rung_kernel *kernel, const char *small, const char *usual)
 {
-    if (!plan->is_open) {
+    if (!plan->is_open || rungi_tiles_by_area(plan->device)) {
         double less = rungi_tiles_area(plan, kernel, small);
         return less > 0 && 2 * less < rungi_tiles_area(plan, kernel, usual);
     }
@@ -85,7 +94,7 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
         status = check_abilities(plan, kernel);
     if (status != RUNG_OK)
         return status;
-    if (!parameters || !*parameters) {
+    if (!parameters) {
         rungi_error before;
         rungi_error_save(&before);
         default_parameters(plan, kernel, preset);
@@ -150,12 +159,36 @@ static void note_refusal(rung_plan *plan, const char *whose)
              whose ? whose : "", whose ? ": " : "", (int)strcspn(sentence, "\n"), sentence);
 }
 
+/* The kernels of an open choice in their order, from the top of the ladder down; on a device of
+ * a kind, those with parameters for that kind before all others. NULL at places that are empty,
+ * of which there are as many. */
+static rung_status kernel_in_order(const rung_plan *plan, int64_t place, rung_kernel **kernel)
+{
+    const rungi_backend *backend = plan->device->backend;
+    const char *preset = plan->device->preset;
+    int64_t index = backend->ladder_count - 1 - place % backend->ladder_count;
+    rung_status status = rung_kernel_at(plan->device->context, backend->name, index, kernel);
+    if (status != RUNG_OK)
+        return status;
+    bool is_meant = preset && rungi_kernel_has_preset(*kernel, preset), is_first = place < backend->ladder_count;
+    if (is_meant != is_first)
+        *kernel = NULL;
+    return RUNG_OK;
+}
+
+static int64_t places(const rung_plan *plan)
+{
+    return 2 * plan->device->backend->ladder_count;
+}
+
 /* ---- What was measured ------------------------------------------------------------------- */
 
 rung_status rungi_choose_check(const rung_kernel *kernel, const rung_problem *problem)
 {
     rung_status status = check_choice(kernel);
-    return status == RUNG_OK ? check_types(kernel, problem) : status;
+    if (status == RUNG_OK)
+        status = check_types(kernel, problem);
+    return status == RUNG_OK ? check_compute(kernel, problem) : status;
 }
 
 /* A record names every parameter, so that it means what was measured whatever the defaults
@@ -167,19 +200,43 @@ static rung_status check_parameters(const rung_plan *plan, const rung_kernel *ke
     rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &values);
     if (status != RUNG_OK)
         return status;
+    status = rungi_kernel_check_range(kernel, &values);
+    if (status != RUNG_OK)
+        return status;
     rungi_kernel_values_text(kernel, &values, all, sizeof all);
     if (strcmp(all, parameters) != 0)
         return rungi_fail(RUNG_INVALID, "the parameters of %s are now \"%s\"", kernel->info.name, kernel->defaults);
     return RUNG_OK;
 }
 
-/* One that was measured on smaller or larger problems may have tiles that do not suit. */
+/* The kernel that would be tried first if there were no records. */
+static rung_status first_in_order(const rung_plan *plan, rung_kernel **kernel)
+{
+    rung_status status = RUNG_OK;
+    for (int64_t i = 0; i < places(plan) && status == RUNG_OK; i++) {
+        status = kernel_in_order(plan, i, kernel);
+        if (status == RUNG_OK && *kernel && rungi_choose_check(*kernel, &plan->problem) == RUNG_OK &&
+            check_abilities(plan, *kernel) == RUNG_OK)
+            return RUNG_OK;
+    }
+    return status == RUNG_OK ? rungi_fail(RUNG_UNSUPPORTED, "no kernel takes such a problem") : status;
+}
+
+/* One that was measured on smaller or larger problems may be of a kernel that lost on these, or
+ * have tiles that do not suit. */
 static rung_status check_nearness(const rung_plan *plan, const rung_kernel *kernel,
                                   const rungi_proposal *proposal)
 {
     char usual[RUNGI_PRESET_NAME];
+    rung_kernel *first;
     if (proposal->steps == 0)
         return RUNG_OK;
+    rung_status status = first_in_order(plan, &first);
+    if (status != RUNG_OK)
+        return status;
+    if (kernel->info.number < first->info.number)
+        return rungi_fail(RUNG_UNSUPPORTED, "it was measured on other sizes, and for these %s comes before %s",
+                          first->info.name, kernel->info.name);
     default_parameters(plan, kernel, usual);
     if (rungi_tiles_cost(plan, kernel, proposal->parameters) > 2 * rungi_tiles_cost(plan, kernel, usual))
         return rungi_fail(RUNG_UNSUPPORTED, "it was measured on other sizes, and its tiles suit these less than "
@@ -203,21 +260,33 @@ static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
     return status == RUNG_OK ? try_kernel(plan, kernel, proposal->parameters, proposal->origin) : status;
 }
 
+/* Whatever a record fails by is no failure of the plan: where memory is really short or the
+ * device lost, the ladder will find so too. */
+static bool serves(rung_plan *plan, const rungi_proposal *proposal, bool is_told)
+{
+    rung_status status = try_proposal(plan, proposal);
+    if (status == RUNG_COMPILE)
+        rungi_store_pass_over(plan->device->context, proposal);
+    if (status != RUNG_OK && is_told)
+        note_refusal(plan, proposal->origin);
+    return status == RUNG_OK;
+}
+
 /* RUNG_NOT_FOUND if no record serves. */
 static rung_status choose_by_store(rung_plan *plan)
 {
+    enum { TOLD = 2 }; /* the rest of the line is for kernels */
     rungi_proposal proposals[RUNGI_PROPOSALS];
-    int count;
+    int count, refused = 0;
     rung_status status = rungi_store_find(plan->device, &plan->problem, proposals, &count);
     if (status != RUNG_OK)
         return status;
-    for (int i = 0; i < count; i++) {
-        status = try_proposal(plan, &proposals[i]);
-        if (status == RUNG_OK || status == RUNG_NO_MEMORY || status == RUNG_DEVICE_LOST)
-            return status;
-        note_refusal(plan, proposals[i].origin);
-    }
-    return RUNG_NOT_FOUND;
+    while (refused < count && !serves(plan, &proposals[refused], refused < TOLD))
+        refused++;
+    size_t used = strlen(plan->refused);
+    if (refused > TOLD)
+        snprintf(plan->refused + used, sizeof plan->refused - used, "; %d more records", refused - TOLD);
+    return refused < count ? RUNG_OK : RUNG_NOT_FOUND;
 }
 
 /* ---- What can be counted ------------------------------------------------------------------- */
@@ -233,27 +302,21 @@ static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
     return status;
 }
 
-/* From the top of the ladder down, the first that takes the problem; those with
- * parameters for this kind of device before all others. */
+/* The first that takes the problem. */
 static rung_status choose_by_ladder(rung_plan *plan)
 {
-    const rungi_backend *backend = plan->device->backend;
-    const char *preset = plan->device->preset;
-    rung_status status, refusal = RUNG_UNSUPPORTED;
-    for (int round = preset ? 0 : 1; round < 2; round++) {
-        for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
-            rung_kernel *kernel;
-            status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
-            if (status != RUNG_OK)
-                return status;
-            bool is_meant = preset && rungi_kernel_has_preset(kernel, preset);
-            if (is_meant != (round == 0))
-                continue;
-            status = consider(plan, kernel);
-            if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
-                return status;
-            refusal = status;
-        }
+    rung_status refusal = RUNG_UNSUPPORTED;
+    for (int64_t i = 0; i < places(plan); i++) {
+        rung_kernel *kernel;
+        rung_status status = kernel_in_order(plan, i, &kernel);
+        if (status != RUNG_OK)
+            return status;
+        if (!kernel)
+            continue;
+        status = consider(plan, kernel);
+        if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
+            return status;
+        refusal = status;
     }
     return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
 }
@@ -273,5 +336,5 @@ rung_status rungi_choose(rung_plan *plan)
 
 rung_status rungi_choose_given(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    return try_kernel(plan, kernel, parameters, "given");
+    return try_kernel(plan, kernel, parameters && *parameters ? parameters : NULL, "given");
 }

@@ -9,15 +9,16 @@
  * store), else what can be counted (tiles.h), from the top of the ladder down. */
 rung_status rungi_choose(rung_plan *plan);
 
-/* Makes it with a kernel that the caller names; parameters may be NULL. */
+/* Makes it with a kernel that the caller names; parameters may be NULL or "". */
 rung_status rungi_choose_given(rung_plan *plan, const rung_kernel *kernel, const char *parameters);
 
-/* Gives it a kernel and parameters, the kernel's for such a device where there are none: all
- * that comes before the device is asked. */
+/* Gives it a kernel and parameters, the kernel's for such a device where they are NULL ("" are
+ * those of a kernel that has none): all that comes before the device is asked. */
 rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
                               const char *origin);
 
-/* Whether a kernel may be taken unasked for such types, and so stand in a store. */
+/* Whether a kernel may be taken unasked for such types and such a compute mode, and so stand in
+ * a store. */
 rung_status rungi_choose_check(const rung_kernel *kernel, const rung_problem *problem);
 
 #endif /* RUNGI_CHOOSE_H */

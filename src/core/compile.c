@@ -22,7 +22,8 @@ static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const 
     rung_device paper = {.backend = kernel->backend, .context = kernel->context, .architecture = architecture};
     rung_plan plan = {.device = &paper};
     rungi_plan_begin(&plan, problem);
-    rung_status status = rungi_choose_take(&plan, kernel, parameters, "given");
+    rung_status status = rungi_choose_take(&plan, kernel, parameters && *parameters ? parameters : NULL,
+                                           "given");
     if (status == RUNG_OK)
         status = kernel->backend->compile(&plan, code);
     if (status == RUNG_OK)

@@ -45,7 +45,7 @@ struct rung_context {
     rung_queue  *idle;   /* queues of that device, between calls */
     rungi_staging staging; /* and its pinned memory, which takes long to get */
     bool                  tuning_is_read;
-    struct rungi_records *tuning; /* see store.h; grows at its head and never shrinks */
+    struct rungi_records *tuning; /* see store.h; the strongest first */
 };
 
 /* NULL becomes the default context, made now if need be; NULL if that failed. */

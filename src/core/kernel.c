@@ -367,6 +367,40 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int
     return RUNG_OK;
 }
 
+static void widen(int64_t value, int64_t *smallest, int64_t *largest)
+{
+    *smallest = value < *smallest ? value : *smallest;
+    *largest = value > *largest ? value : *largest;
+}
+
+/* What a kernel's file lists for its parameter `index`. */
+static void listed_range(const rung_kernel *kernel, int64_t index, int64_t *smallest, int64_t *largest)
+{
+    const rung_parameter *parameter = &kernel->parameters[index];
+    *smallest = *largest = parameter->value;
+    for (int64_t i = 0; i < parameter->choice_count; i++)
+        widen(parameter->choices[i], smallest, largest);
+    for (int64_t i = 0; i < kernel->info.preset_count; i++) {
+        rungi_values values;
+        set_defaults(kernel, &values);
+        if (set_values(kernel, kernel->presets[i].parameters, false, &values) == RUNG_OK)
+            widen(values.value[index], smallest, largest);
+    }
+}
+
+rung_status rungi_kernel_check_range(const rung_kernel *kernel, const rungi_values *values)
+{
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
+        int64_t smallest, largest, value = values->value[i]; /* an int32_t's */
+        listed_range(kernel, i, &smallest, &largest);
+        if (2 * value < smallest || (value + 1) / 2 > largest)
+            return rungi_fail(RUNG_INVALID, "%s=%lld is far from what %s lists for it, which is %lld to %lld",
+                              kernel->parameters[i].name, (long long)value, kernel->info.name,
+                              (long long)smallest, (long long)largest);
+    }
+    return RUNG_OK;
+}
+
 void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *values, char *text,
                               size_t capacity)
 {

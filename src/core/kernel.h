@@ -90,6 +90,11 @@ bool rungi_kernel_small_preset(const rung_kernel *kernel, const char *kind, cons
 rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int64_t in_bytes,
                                 rungi_values *values);
 
+/* Whether each value lies from half the smallest to twice the largest that the kernel's file
+ * lists for it, as default, choice or preset: constraints alone let through what a compiler
+ * works on for hours. For parameters that no caller gave. */
+rung_status rungi_kernel_check_range(const rung_kernel *kernel, const rungi_values *values);
+
 /* An expression over the kernel's names, given their values. */
 rung_status rungi_kernel_number(const rung_kernel *kernel, const rungi_values *values,
                                 rungi_slice expression, int64_t *number);

@@ -128,10 +128,11 @@ static char layout_of(const rung_matrix *matrix)
 void rungi_tuning_key_of(const rung_device *device, const rung_problem *problem, rungi_tuning_key *key)
 {
     const rung_device_info *info = &device->info;
-    char whole_driver[sizeof info->platform + sizeof info->driver + 1];
-    char title[3 * sizeof info->title], driver[3 * sizeof whole_driver];
+    char whole_driver[sizeof info->platform + sizeof info->driver + 1], whole_title[sizeof info->title + 24];
+    char title[3 * sizeof whole_title], driver[3 * sizeof whole_driver];
+    snprintf(whole_title, sizeof whole_title, "%s x%lld", info->title, (long long)info->compute_units);
     snprintf(whole_driver, sizeof whole_driver, "%s %s", info->platform, info->driver);
-    rungi_store_escape(info->title, title, sizeof title);
+    rungi_store_escape(whole_title, title, sizeof title);
     rungi_store_escape(whole_driver, driver, sizeof driver);
     snprintf(key->whose, sizeof key->whose, "%s %s %s %s %s %c%c%c", device->backend->name, title, driver,
              rung_product_name(rung_product_of(problem->a.type, problem->c.type)),
@@ -301,6 +302,8 @@ void rungi_records_free(rung_context *context, rungi_records *records)
 /* The first few in full, for whoever wants to mend the file. */
 enum { TOLD = 16 };
 
+_Static_assert(RUNGI_STORE_RECORDS == 4096, "a sentence below says so");
+
 static void skip(rung_context *context, rungi_records *records, int64_t number, const char *why)
 {
     if (records->skipped++ < TOLD)
@@ -386,7 +389,7 @@ rung_status rungi_records_parse(rung_context *context, const char *name, char *t
 static int steps_to(const rungi_record *record, const rungi_tuning_key *key)
 {
     int steps = 0;
-    if (record->is_batch != key->is_batch || !is_word(record->whose, key->whose))
+    if (record->is_passed_over || record->is_batch != key->is_batch || !is_word(record->whose, key->whose))
         return -1;
     for (int i = 0; i < 3; i++) {
         int step = record->order[i] - key->order[i];
@@ -409,6 +412,20 @@ static void propose(const rungi_records *records, const rungi_record *record, in
     snprintf(proposal->origin, sizeof proposal->origin, "%s:%lld",
              records->name + (length > most ? length - most : 0), (long long)record->number);
     proposal->steps = steps;
+}
+
+/* By what it says, since another thread may have replaced what it was made of. */
+void rungi_records_pass_over(rungi_records *records, const rungi_proposal *proposal)
+{
+    for (; records; records = records->next)
+        for (int64_t i = 0; i < records->count; i++) {
+            rungi_record *record = &records->records[i];
+            rungi_proposal again;
+            if (!is_word(record->kernel, proposal->kernel) || !is_word(record->parameters, proposal->parameters))
+                continue;
+            propose(records, record, 0, &again);
+            record->is_passed_over = record->is_passed_over || strcmp(again.origin, proposal->origin) == 0;
+        }
 }
 
 /* Of two as near, the stronger file's and the later line's stays in front. */

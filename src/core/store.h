@@ -5,7 +5,9 @@
  * other is a record of eleven words with one space between them:
  *
  *     backend device driver product compute layout shape batch kernel parameters gflops
- *     opencl Tesla%20T4 NVIDIA%20CUDA%20535.54 f32 strict rrr 1024x1024x256 one 10_pipeline BM=64,... 812.5
+ *     opencl Tesla%20T4%20x40 NVIDIA%20CUDA%20535.54 f32 strict rrr 1024x1024x256 one 10_pipeline BM=64,... 812.5
+ *
+ * A device is its title and how many compute units it has: two virtual machines may share a title.
  *
  * Anybody may have written a file, so nothing in it is believed: a line that is not just so
  * is skipped, and a record that is so is still only a proposal, which choose.c tests like
@@ -48,7 +50,8 @@ typedef struct rungi_record {
     int         order[3];
     bool        is_batch;
     int64_t     mflops; /* measured, 0: not told */
-    int64_t     number; /* of the line */
+    int64_t     number;         /* of the line */
+    bool        is_passed_over; /* it does not compile here */
 } rungi_record;
 
 /* The records of one file, in its order. */
@@ -59,6 +62,7 @@ struct rungi_records {
     int64_t        bytes;
     rungi_record  *records;
     int64_t        count, skipped; /* lines: records, and no records */
+    bool           is_saved;       /* by this context, one record */
 };
 
 /* Takes the text over, which was allocated from the context, also where it fails: for want of
@@ -86,13 +90,17 @@ rung_status rungi_records_read(rung_context *context, const char *path, rungi_re
 rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records,
                               int64_t count, bool if_faster, int64_t *changed, int64_t *line);
 
+/* Whether nothing stands at a path. */
+bool rungi_store_is_missing(const char *path);
+
 /* The user's file; false if there is none, as in a set-uid program. With `make` its folder is
  * made. */
 bool rungi_store_user_path(char *path, size_t capacity, bool make);
 
 /* The files to read, by their weight, the weakest first; "" for what there is not. False if
  * none is to be read at all. */
-enum { RUNGI_STORE_FILES = 3, RUNGI_STORE_PATH = 4096 };
+enum { RUNGI_STORE_SYSTEMS, RUNGI_STORE_USERS, RUNGI_STORE_NAMED, RUNGI_STORE_FILES };
+enum { RUNGI_STORE_PATH = 4096 };
 
 bool rungi_store_paths(char paths[RUNGI_STORE_FILES][RUNGI_STORE_PATH]);
 
@@ -121,5 +129,10 @@ int rungi_records_find(const rungi_records *records, const rungi_tuning_key *key
  * problem. */
 rung_status rungi_store_find(const rung_device *device, const rung_problem *problem,
                              rungi_proposal found[RUNGI_PROPOSALS], int *count);
+
+/* What was proposed does not compile, and is not proposed again: compiling it for every plan
+ * would take as long every time. */
+void rungi_records_pass_over(rungi_records *records, const rungi_proposal *proposal);
+void rungi_store_pass_over(rung_context *context, const rungi_proposal *proposal);
 
 #endif /* RUNGI_STORE_H */

@@ -20,10 +20,6 @@
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-#ifndef RUNGI_SYSTEM_TUNING
-#define RUNGI_SYSTEM_TUNING "/etc/rung/tuning"
-#endif
-
 static bool fits(int length, size_t capacity)
 {
     return length > 0 && (size_t)length < capacity;
@@ -66,12 +62,12 @@ bool rungi_store_paths(char paths[RUNGI_STORE_FILES][RUNGI_STORE_PATH])
     const char *named = secure_getenv("RUNG_TUNING");
     if (named && (!*named || strcmp(named, "off") == 0))
         return false;
-    snprintf(paths[0], RUNGI_STORE_PATH, "%s", RUNGI_SYSTEM_TUNING);
-    if (!rungi_store_user_path(paths[1], RUNGI_STORE_PATH, false))
-        paths[1][0] = '\0';
-    paths[2][0] = '\0';
+    snprintf(paths[RUNGI_STORE_SYSTEMS], RUNGI_STORE_PATH, "%s", RUNGI_SYSTEM_TUNING);
+    if (!rungi_store_user_path(paths[RUNGI_STORE_USERS], RUNGI_STORE_PATH, false))
+        paths[RUNGI_STORE_USERS][0] = '\0';
+    paths[RUNGI_STORE_NAMED][0] = '\0';
     if (named && strlen(named) < RUNGI_STORE_PATH)
-        strcpy(paths[2], named);
+        strcpy(paths[RUNGI_STORE_NAMED], named);
     return true;
 }
 
@@ -94,7 +90,9 @@ static int64_t read_all(int file, char *text, int64_t capacity)
     return used;
 }
 
-/* The text of an open file, one byte longer than a store may be if it is too long. */
+_Static_assert(RUNGI_STORE_BYTES == 1 << 20, "a sentence says 1 MiB");
+
+/* The text of an open file; NULL, and in *wrong the reason, where it is no store's. */
 static rung_status read_open(rung_context *context, int file, char **text, int64_t *bytes, const char **wrong)
 {
     struct stat status;
@@ -156,39 +154,92 @@ rung_status rungi_records_read(rung_context *context, const char *path, rungi_re
     return status;
 }
 
+bool rungi_store_is_missing(const char *path)
+{
+    return access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* ---- Rights ---------------------------------------------------------------------------------- */
+
+enum { EVERYBODY = S_IRWXU | S_IRWXG | S_IRWXO, READ_BY_ALL = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH };
+
+/* Owner, group and rights of an old file for a new one, whatever the umask says; what this
+ * process may not give stays as it is. */
+static void give_rights(int file, const struct stat *old, mode_t mode)
+{
+    if (fchown(file, old->st_uid, old->st_gid) != 0 && fchown(file, (uid_t)-1, old->st_gid) != 0)
+        mode &= ~(mode_t)S_IRWXG; /* another group's rights are not this group's */
+    fchmod(file, mode);
+}
+
+/* Whoever may write a store may lock it, and nobody else, who could keep others from writing. */
+static mode_t lock_mode(mode_t mode)
+{
+    return S_IRUSR | S_IWUSR | (mode & S_IWGRP ? S_IRGRP | S_IWGRP : 0) | (mode & S_IWOTH ? S_IROTH | S_IWOTH : 0);
+}
+
 /* ---- The lock ------------------------------------------------------------------------------------- */
 
 /* Tries for so long: a process that is stopped must not stop all others. */
 enum { LOCK_TRIES = 5000, LOCK_PAUSE = 2 /* milliseconds */ };
 
-static bool take_lock(int file)
+/* NULL, or why it was not taken. */
+static const char *take_lock(int file)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const struct timespec pause = {.tv_nsec = LOCK_PAUSE * 1000000};
     for (int i = 0; i < LOCK_TRIES; i++) {
+        struct timespec pause = {.tv_nsec = LOCK_PAUSE * 1000000};
         if (fcntl(file, F_OFD_SETLK, &whole) == 0)
-            return true;
+            return NULL;
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-            return false;
-        nanosleep(&pause, NULL);
+            return strerror(errno);
+        while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
+            ;
     }
-    return false;
+    return "another process has held the lock for ten seconds";
+}
+
+_Static_assert(LOCK_TRIES * LOCK_PAUSE == 10000, "a sentence here and one in rung.h say ten seconds");
+
+/* Not by closing alone: a child that another thread forked meanwhile has the file open too. */
+static void release_lock(int file)
+{
+    struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    fcntl(file, F_OFD_SETLK, &whole);
+    close(file);
+}
+
+/* An empty file of ours that has no other name: a link to a file of ours is not given away. */
+static bool is_our_lock(const struct stat *lock)
+{
+    return lock->st_uid == geteuid() && lock->st_nlink == 1 && lock->st_size == 0;
+}
+
+static const char *lock_open_file(const char *path, int file)
+{
+    struct stat status, store;
+    if (fstat(file, &status) != 0)
+        return strerror(errno);
+    if (!S_ISREG(status.st_mode))
+        return "it is no regular file";
+    if (is_our_lock(&status) && stat(path, &store) == 0 &&
+        (status.st_mode & EVERYBODY) != lock_mode(store.st_mode))
+        give_rights(file, &store, lock_mode(store.st_mode));
+    return take_lock(file);
 }
 
 /* The lock's file stays: whoever removed it could remove another's lock. */
 static rung_status open_lock(const char *path, int *lock)
 {
     char name[RUNGI_STORE_PATH + 8];
-    struct stat status;
     snprintf(name, sizeof name, "%s.lock", path);
     *lock = open(name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (*lock >= 0 && fstat(*lock, &status) == 0 && S_ISREG(status.st_mode) && take_lock(*lock))
+    const char *wrong = *lock < 0 ? strerror(errno) : lock_open_file(path, *lock);
+    if (!wrong)
         return RUNG_OK;
-    rungi_fail(RUNG_INVALID, "%s cannot be locked, so nothing is written beside it: %s", name,
-               strerror(errno));
     if (*lock >= 0)
         close(*lock);
-    return RUNG_INVALID;
+    return rungi_fail(RUNG_INVALID, "%s cannot be locked, so nothing is written beside it: %s", name, wrong);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------------- */
@@ -199,6 +250,8 @@ static bool write_all(int file, const char *text, size_t bytes)
         ssize_t written = write(file, text, bytes);
         if (written < 0 && errno == EINTR)
             continue;
+        if (written == 0)
+            errno = EIO;
         if (written <= 0)
             return false;
         text += written;
@@ -229,31 +282,65 @@ static bool passes_limit(size_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
 }
 
-/* Under the lock, so the name beside it is nobody else's; one that was left by a process that
- * ended is written over. The old file's rights stay. */
+enum { ASIDE = RUNGI_STORE_PATH + 32, NAME_KEPT = 200 /* of the 255 that a name may have */ };
+
+/* Makes a file of a name in the store's folder that nothing has: whatever stands there is
+ * somebody's. -1 on failure. */
+static int open_aside(const char *path, char aside[ASIDE], mode_t mode)
+{
+    enum { TRIES = 100 };
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    for (unsigned i = 0; i < TRIES; i++) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        unsigned mixed = ((unsigned)now.tv_nsec ^ (unsigned)getpid() << 12) + i;
+        snprintf(aside, ASIDE, "%.*s.%.*s.rung-%06x", (int)(name - path), path, NAME_KEPT, name, mixed & 0xFFFFFF);
+        int file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (file >= 0 || (errno != EEXIST && errno != EINTR))
+            return file;
+    }
+    return -1;
+}
+
+static bool sync_file(int file)
+{
+    while (fsync(file) != 0)
+        if (errno != EINTR)
+            return false;
+    return true;
+}
+
+/* Writes a new file to the end and closes it. The old file's rights stay. */
+static bool fill_file(int file, const struct stat *old, const char *text, size_t bytes)
+{
+    if (old)
+        give_rights(file, old, old->st_mode & EVERYBODY);
+    bool written = write_all(file, text, bytes) && sync_file(file);
+    int number = errno;
+    bool closed = close(file) == 0 || errno == EINTR; /* then it is closed all the same */
+    if (!written)
+        errno = number;
+    return written && closed;
+}
+
 static bool replace_file(const char *path, const char *text, size_t bytes)
 {
-    char aside[RUNGI_STORE_PATH + 8];
+    char aside[ASIDE];
     struct stat old;
-    snprintf(aside, sizeof aside, "%s.new", path);
-    mode_t mode = stat(path, &old) == 0 ? old.st_mode & 07777 : S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
+    bool is_old = stat(path, &old) == 0;
     if (passes_limit(bytes)) {
         errno = EFBIG;
         return false;
     }
-    unlink(aside);
-    int file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    int file = open_aside(path, aside, is_old ? S_IRUSR | S_IWUSR : READ_BY_ALL);
     if (file < 0)
         return false;
-    bool written = write_all(file, text, bytes) && fsync(file) == 0;
-    int number = errno;
-    written = close(file) == 0 && written;
-    if (written && rename(aside, path) == 0) {
+    if (fill_file(file, is_old ? &old : NULL, text, bytes) && rename(aside, path) == 0) {
         sync_folder(path);
         return true;
     }
-    if (written)
-        number = errno;
+    int number = errno;
     unlink(aside);
     errno = number;
     return false;
@@ -267,8 +354,16 @@ typedef struct edit {
     const rungi_records  *old;
     const rungi_record  **lines;
     int64_t               count;
-    int64_t               changed;
 } edit;
+
+/* How many of its lines are other than they were. */
+static int64_t count_changed(const edit *edit)
+{
+    int64_t changed = edit->count - edit->old->count;
+    for (int64_t i = 0; i < edit->old->count; i++)
+        changed += edit->lines[i] != &edit->old->records[i];
+    return changed;
+}
 
 static bool same_key(const rungi_record *x, const rungi_record *y)
 {
@@ -284,14 +379,12 @@ static void put_record(edit *edit, const rungi_record *record, bool if_faster)
     if (i >= 0 && if_faster && record->mflops <= edit->lines[i]->mflops)
         return;
     edit->lines[i >= 0 ? i : edit->count++] = record;
-    edit->changed++;
 }
 
 static rung_status make_edit(rung_context *context, edit *edit, const rungi_records *old,
                              const rungi_record *records, int64_t count, bool if_faster)
 {
     edit->old = old;
-    edit->changed = 0;
     edit->lines = rungi_new(context, (size_t)(old->count + count + 1) * sizeof *edit->lines);
     if (!edit->lines)
         return RUNG_NO_MEMORY;
@@ -349,7 +442,7 @@ static size_t put_all(const edit *edit, char *to, const rungi_record *record, in
             put_line(&output, text, (size_t)(newline - text));
         else
             put_rest(&output, text, (size_t)(end - text));
-        *line = now == record ? output.lines : *line;
+        *line = now && now == record ? output.lines : *line;
         text = newline ? newline + 1 : end;
     }
     for (int64_t i = edit->old->count; i < edit->count; i++) {
@@ -382,7 +475,7 @@ static const char beginning[] = RUNGI_STORE_HEAD "\n"
     "# backend device driver product compute layout shape batch kernel parameters gflops\n";
 
 /* The records of a file that is to be written, which must be a store or not be there. */
-static rung_status read_old(rung_context *context, const char *path, rungi_records **old)
+static rung_status read_old(rung_context *context, const char *path, rungi_records **old, bool *is_new)
 {
     const char *wrong;
     int64_t bytes = 0;
@@ -398,7 +491,8 @@ static rung_status read_old(rung_context *context, const char *path, rungi_recor
         return rungi_fail(RUNG_INVALID, "%s does not begin with \"%s\", and is left as it is; name another "
                           "file or move it away", path, RUNGI_STORE_HEAD);
     }
-    if (bytes == 0) {
+    *is_new = bytes == 0;
+    if (*is_new) {
         rungi_release(context, text);
         bytes = (int64_t)strlen(beginning);
         text = rungi_allocate(context, bytes, 1);
@@ -414,13 +508,14 @@ static rung_status put_under_lock(rung_context *context, const char *path, const
 {
     rungi_records *old = NULL;
     edit edit = {0};
-    rung_status status = read_old(context, path, &old);
+    bool is_new = false;
+    rung_status status = read_old(context, path, &old, &is_new);
     if (status == RUNG_OK)
         status = make_edit(context, &edit, old, records, count, if_faster);
-    if (status == RUNG_OK && edit.changed > 0)
-        status = write_edit(context, &edit, path, &records[count - 1], line);
     if (status == RUNG_OK)
-        *changed = edit.changed;
+        *changed = count_changed(&edit);
+    if (status == RUNG_OK && (*changed > 0 || is_new))
+        status = write_edit(context, &edit, path, count > 0 ? &records[count - 1] : NULL, line);
     rungi_release(context, edit.lines);
     rungi_records_free(context, old);
     return status;
@@ -440,6 +535,6 @@ rung_status rungi_records_put(rung_context *context, const char *path, const run
     if (status != RUNG_OK)
         return status;
     status = put_under_lock(context, path, records, count, if_faster, changed, line);
-    close(lock); /* and with it the lock goes */
+    release_lock(lock);
     return status;
 }

@@ -76,9 +76,16 @@ double rungi_tiles_area(const rung_plan *plan, const rung_kernel *kernel, const 
     return cover_of(plan, kernel, parameters, &cover) ? (double)cover.blocks * (double)cover.tile : 0;
 }
 
+bool rungi_tiles_by_area(const rung_device *device)
+{
+    return device->preset != NULL;
+}
+
 double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
     cover cover;
+    if (rungi_tiles_by_area(plan->device))
+        return rungi_tiles_area(plan, kernel, parameters);
     if (!cover_of(plan, kernel, parameters, &cover))
         return 0;
     double shares = (double)shares_of(plan, kernel, &cover.values, cover.blocks);

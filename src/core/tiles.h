@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tiles.h - how well tiles of a size suit a problem on a device: what can be counted without
- * measuring, and holds for processors and GPUs alike. */
+ * measuring. */
 #ifndef RUNGI_TILES_H
 #define RUNGI_TILES_H
 
@@ -10,8 +10,14 @@
  * the parameters or does not say what its tiles are. */
 double rungi_tiles_area(const rung_plan *plan, const rung_kernel *kernel, const char *parameters);
 
+/* Whether only that can be counted, and units not: on processors. What is called a unit is a
+ * multiprocessor on NVIDIA's and AMD's GPUs, which computes a tile by itself, and so idle ones
+ * count; other OpenCL drivers count execution units or threads, of which a tile may keep
+ * several busy, or one several tiles. */
+bool rungi_tiles_by_area(const rung_device *device);
+
 /* The same for as long as the whole device is busy: units that have no tile to compute count
- * as if they had one. */
+ * as if they had one. On processors the area. */
 double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters);
 
 /* Whether one tile spans a side of C. Larger ones than that only leave more of it unused. */

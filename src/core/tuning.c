@@ -56,6 +56,9 @@ static rung_status read_files(rung_context *context)
     rung_status status = RUNG_OK;
     if (rungi_store_paths(paths))
         status = rungi_store_read(context, paths, RUNGI_STORE_FILES, &list);
+    const char *named = paths[RUNGI_STORE_NAMED];
+    if (*named && rungi_store_is_missing(named))
+        rungi_log(context, 1, "rung: tuning: RUNG_TUNING names %s, which is not there", named);
     rungi_release(context, paths);
     if (status != RUNG_OK)
         return status;
@@ -89,6 +92,31 @@ rung_status rungi_store_find(const rung_device *device, const rung_problem *prob
     return RUNG_OK;
 }
 
+void rungi_store_pass_over(rung_context *context, const rungi_proposal *proposal)
+{
+    pthread_mutex_lock(&context->lock);
+    rungi_records_pass_over(context->tuning, proposal);
+    pthread_mutex_unlock(&context->lock);
+}
+
+static bool has_key_of(const rungi_records *records, const rungi_records *other)
+{
+    rungi_slice key = records->records[0].key, wanted = other->records[0].key;
+    return key.length == wanted.length && memcmp(key.text, wanted.text, key.length) == 0;
+}
+
+/* Takes the record that was saved before for the same key out of the list. Under the lock. */
+static rungi_records *take_saved(rung_context *context, const rungi_records *records)
+{
+    rungi_records **link = &context->tuning;
+    while (*link && !((*link)->is_saved && has_key_of(*link, records)))
+        link = &(*link)->next;
+    rungi_records *saved = *link;
+    if (saved)
+        *link = saved->next;
+    return saved;
+}
+
 /* Puts one record, which was written to a file, before all others. */
 static rung_status remember(rung_context *context, const char *path, const char *line, size_t length,
                             int64_t number)
@@ -108,10 +136,13 @@ static rung_status remember(rung_context *context, const char *path, const char 
     if (status != RUNG_OK)
         return status;
     records->records[0].number = number;
+    records->is_saved = true;
     pthread_mutex_lock(&context->lock);
+    rungi_records *before = take_saved(context, records);
     records->next = context->tuning;
     context->tuning = records;
     pthread_mutex_unlock(&context->lock);
+    rungi_records_free(context, before);
     return RUNG_OK;
 }
 
@@ -165,6 +196,8 @@ static rung_status check_found(const rung_device *device, const rung_problem *pr
         status = rungi_choose_check(named, problem);
     if (status == RUNG_OK)
         status = rungi_kernel_values(named, found->parameters, rung_type_size(problem->a.type), &values);
+    if (status == RUNG_OK)
+        status = rungi_kernel_check_range(named, &values);
     if (status != RUNG_OK)
         return status;
     rungi_kernel_values_text(named, &values, parameters, RUNGI_PARAMETERS_TEXT);
@@ -201,6 +234,7 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
 
 rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed)
 {
+    char users[RUNGI_STORE_PATH];
     rungi_records *records;
     int64_t count = 0, line;
     if (changed)
@@ -215,10 +249,12 @@ rung_status rung_tuning_merge(rung_context *context, const char *from, const cha
         return status;
     if (!records)
         return rungi_fail(RUNG_NOT_FOUND, "%s is not there, or is no file that can be read", from);
-    if (records->count > 0)
-        status = rungi_records_put(context, into, records->records, records->count, true, &count, &line);
-    else if (records->skipped > 0)
+    if (records->count == 0 && records->skipped > 0)
         status = rungi_fail(RUNG_INVALID, "%s holds no record that this library reads", from);
+    if (status == RUNG_OK && rungi_store_user_path(users, sizeof users, false) && strcmp(users, into) == 0)
+        rungi_store_user_path(users, sizeof users, true);
+    if (status == RUNG_OK)
+        status = rungi_records_put(context, into, records->records, records->count, true, &count, &line);
     rungi_records_free(context, records);
     if (status == RUNG_OK && changed)
         *changed = count;

@@ -14,7 +14,8 @@ enum { DEFINES = 2048, GRID_MAX = INT32_MAX, THREADS_MAX = 1024 }; /* of every N
 static rung_status read_architecture(const char *name, int *architecture)
 {
     char again[24];
-    *architecture = strncmp(name, "sm_", 3) == 0 ? atoi(name + 3) : 0;
+    long number = strncmp(name, "sm_", 3) == 0 ? strtol(name + 3, NULL, 10) : 0;
+    *architecture = number > 0 && number < 1000 ? (int)number : 0;
     snprintf(again, sizeof again, "sm_%d", *architecture);
     if (*architecture < 10 || strcmp(again, name) != 0)
         return rungi_fail(RUNG_INVALID, "\"%s\" is no architecture; they are written sm_75, sm_86, sm_120",

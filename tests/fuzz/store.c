@@ -4,7 +4,7 @@
  * The bytes become the records of a context, and plans are made with them for several problems
  * on a device that takes whatever it is given: so what stops a record that nobody should run is
  * the library's choice alone. Each plan's kernel must be one of the ladder that may be taken
- * unasked, and its parameters must be ones that kernel takes. */
+ * unasked, and its parameters must be ones that kernel takes and lists or nearly so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,11 +51,38 @@ static void make_device(rung_device *device, rung_context *context, const char *
 
 /* ---- What must be so ----------------------------------------------------------------------- */
 
+/* From half the smallest to twice the largest value that the kernel's file has; counted here once
+ * more, in another way. */
+static bool is_listed(const rung_kernel *kernel, const rungi_values *values)
+{
+    const rung_kernel_info *facts = rung_kernel_describe(kernel);
+    for (int64_t i = 0; i < facts->parameter_count; i++) {
+        const rung_parameter *parameter = &facts->parameters[i];
+        char assignment[64];
+        bool above = 2 * values->value[i] >= parameter->value, below = values->value[i] <= 2 * parameter->value;
+        for (int64_t j = 0; j < parameter->choice_count; j++) {
+            above = above || 2 * values->value[i] >= parameter->choices[j];
+            below = below || values->value[i] <= 2 * parameter->choices[j];
+        }
+        snprintf(assignment, sizeof assignment, "%s=", parameter->name);
+        for (int64_t j = 0; j < facts->preset_count; j++) {
+            const char *word = strstr(facts->presets[j].parameters, assignment);
+            int64_t value = word ? strtoll(word + strlen(assignment), NULL, 10) : parameter->value;
+            above = above || 2 * values->value[i] >= value;
+            below = below || values->value[i] <= 2 * value;
+        }
+        if (!above || !below)
+            return false;
+    }
+    return true;
+}
+
 static void check_plan(rung_device *device, rung_type type, int64_t m, int64_t n, int64_t k)
 {
     rung_problem problem = rung_problem_of(rung_matrix_of(type, m, k, NULL), rung_matrix_of(type, k, n, NULL),
                                            rung_matrix_of(type, m, n, NULL));
     rungi_proposal proposals[RUNGI_PROPOSALS];
+    rungi_values values;
     rung_kernel *kernel;
     rung_plan *plan;
     int count;
@@ -69,7 +96,8 @@ static void check_plan(rung_device *device, rung_type type, int64_t m, int64_t n
     MUST(strcmp(facts->name, info->kernel) == 0);
     MUST(facts->number > 0 && facts->engine != RUNG_ENGINE_EMULATED);
     MUST(facts->products & 1u << rung_product_of(type, type));
-    MUST(rung_kernel_check(kernel, info->parameters) == RUNG_OK);
+    MUST(rungi_kernel_values(kernel, info->parameters, rung_type_size(type), &values) == RUNG_OK);
+    MUST(is_listed(kernel, &values));
     MUST(strlen(info->origin) > 0);
     rung_plan_destroy(plan);
 }

@@ -141,6 +141,22 @@ static void test_neighbours(void **state)
     }
 }
 
+/* What is twice the largest value already is not doubled again: no record may have it. */
+static void test_how_far(void **state)
+{
+    lab_space space = space_of("07");
+    lab_point start;
+    lab_points found;
+    (void)state;
+    assert_true(lab_point_of(&space, "BM=256,BN=8,BK=8,TM=8,TN=8", &start));
+    assert_true(lab_space_neighbours(&space, &start, true, &found));
+    for (int64_t i = 0; i < found.count; i++) {
+        assert_in_range(found.points[i].values[0], 8, 256);
+        assert_in_range(found.points[i].values[1], 8, 256);
+    }
+    free(found.points);
+}
+
 /* 48 KiB of tiles: valid in 4 bytes an element and not in 8. */
 static void test_type_counts(void **state)
 {
@@ -186,8 +202,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kernel), cmocka_unit_test(test_whole_product),
         cmocka_unit_test(test_drawn),        cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_type_counts),  cmocka_unit_test(test_rank),
-        cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_how_far),      cmocka_unit_test(test_type_counts),
+        cmocka_unit_test(test_rank),         cmocka_unit_test(test_chance),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,10 +24,15 @@ static rung_context *context;
 static rung_device   device;
 static char          folder[64], logged[8192];
 
+/* The device takes every kernel but this one, and counts how often that was tried. */
+static struct { const char *kernel; rung_status status; int tries; } refusal;
+
 static rung_status take_plan(rung_plan *plan)
 {
-    (void)plan;
-    return RUNG_OK;
+    if (!refusal.kernel || strcmp(plan->kernel->info.name, refusal.kernel) != 0)
+        return RUNG_OK;
+    refusal.tries++;
+    return rungi_fail(refusal.status, "%s is not for this device", refusal.kernel);
 }
 
 static void forget_plan(rung_plan *plan)
@@ -57,6 +63,7 @@ static int set_up(void **state)
     rung_context_options options = {.verbose = 2, .log = keep_line};
     (void)state;
     logged[0] = '\0';
+    refusal.kernel = NULL;
     /* Some hundred files are synced; in memory that costs nothing. */
     strcpy(folder, access("/dev/shm", W_OK) == 0 ? "/dev/shm/rung-store-XXXXXX" : "/tmp/rung-store-XXXXXX");
     if (!mkdtemp(folder) || rung_context_create(&options, &context) != RUNG_OK)
@@ -123,7 +130,7 @@ static rung_problem square_of(rung_type type, int64_t m, int64_t n, int64_t k)
 }
 
 /* What stands between the backend and the shape in our device's records. */
-static const char whose[] = "A%20device P%201.2 f32 strict rrr";
+static const char whose[] = "A%20device%20x8 P%201.2 f32 strict rrr";
 #define TILED "07_tile2d BM=64,BN=64,BK=16,TM=4,TN=4"
 
 static const char *line_of(const char *rest)
@@ -271,7 +278,7 @@ static void titles_of_any_letters(void **state)
         char before[RUNGI_STORE_KEY], after[RUNGI_STORE_KEY], line[RUNGI_STORE_LINE];
         rungi_tuning_key key;
         rungi_record record;
-        int length = (int)unit_random(&seed, 128);
+        int length = (int)unit_random(&seed, sizeof device.info.title - 1); /* the last byte stays 0 */
         memset(device.info.title, 0, sizeof device.info.title);
         for (int j = 0; j < length; j++)
             device.info.title[j] = (char)(1 + unit_random(&seed, 255));
@@ -292,7 +299,7 @@ static void assert_key_ends(const rung_problem *problem, const char *end)
 {
     char text[RUNGI_STORE_KEY], expected[RUNGI_STORE_KEY];
     assert_int_equal(rung_tuning_key(&device, problem, text, sizeof text), RUNG_OK);
-    snprintf(expected, sizeof expected, "%s A%%20device P%%201.2 %s", device.backend->name, end);
+    snprintf(expected, sizeof expected, "%s A%%20device%%20x8 P%%201.2 %s", device.backend->name, end);
     assert_string_equal(text, expected);
 }
 
@@ -373,6 +380,9 @@ static void a_record_is_taken(void **state)
     assert_has(taken(64, 20, 17), "/used:3; ");
     assert_has(taken(64, 20, 1000), "04_shared TILE=32; ");
     assert_lacks(taken(64, 20, 17), "refused");
+    use_store(line_of("64x64x64 one 07_tile2d BM=256,BN=8,BK=4,TM=8,TN=8 5")); /* doubled, halved */
+    assert_has(taken(64, 64, 64), "07_tile2d BM=256,BN=8,BK=4,TM=8,TN=8; ");
+    use_store(lines);
     assert_lacks(taken(2048, 2048, 64), "04_shared"); /* too far */
     rung_problem problem = square_of(RUNG_F64, 64, 64, 64);
     assert_lacks(taken_with(&problem, NULL), "04_shared;");
@@ -393,7 +403,7 @@ static void others_records_are_not(void **state)
     (void)state;
     use_store("");
     snprintf(before, sizeof before, "%s", taken(64, 64, 64));
-    use_store("other A%20device P%201.2 f32 strict rrr 64x64x64 one 04_shared TILE=16 5\n");
+    use_store("other A%20device%20x8 P%201.2 f32 strict rrr 64x64x64 one 04_shared TILE=16 5\n");
     assert_string_equal(taken(64, 64, 64), before);
     use_store(line_of("64x64x64 batch 04_shared TILE=16 5"));
     assert_string_equal(taken(64, 64, 64), before);
@@ -401,6 +411,9 @@ static void others_records_are_not(void **state)
     strcpy(device.info.driver, "1.3");
     assert_string_equal(taken(64, 64, 64), before);
     strcpy(device.info.driver, "1.2");
+    device.info.compute_units = 64; /* a larger one of the same title */
+    assert_lacks(taken(64, 64, 64), "04_shared TILE=16");
+    device.info.compute_units = 8;
     assert_has(taken(64, 64, 64), "04_shared TILE=16");
 }
 
@@ -414,6 +427,9 @@ static void records_that_do_not_suit(void **state)
         {"04_shared -", "are now"}, {"04_shared TILE=16,TILE=16", "are now"},
         {"07_tile2d BM=64,BN=64,BK=16,TM=3,TN=4", "TM must divide BM"},
         {"07_tile2d BN=64,BM=64,BK=16,TM=4,TN=4", "are now"}, {"04_shared TILE=2147483647", "04_shared"},
+        {"07_tile2d BM=6144,BN=6144,BK=1,TM=6144,TN=6144", "BM=6144 is far from what 07_tile2d lists"},
+        {"07_tile2d BM=64,BN=64,BK=1,TM=4,TN=4", "BK=1 is far"},
+        {"07_tile2d BM=512,BN=64,BK=8,TM=8,TN=8", "BM=512 is far"},
     };
     char lines[4096], before[3072], record[256];
     (void)state;
@@ -434,21 +450,100 @@ static void records_that_do_not_suit(void **state)
     assert_null(strstr(rung_error_text(), "04_shared")); /* a refusal on the way is no failure */
 }
 
-/* The nearest order serves where its tiles suit; among equals the later line, the stronger file. */
+/* Neither memory that a record's kernel does not get nor anything else about it is a failure. */
+static void a_record_s_failure_is_its_own(void **state)
+{
+    static const rung_status statuses[] = {RUNG_NO_MEMORY, RUNG_DEVICE_LOST, RUNG_UNSUPPORTED, RUNG_INVALID};
+    (void)state;
+    refusal.kernel = "04_shared";
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        refusal.status = statuses[i];
+        use_store(line_of("64x64x64 one 04_shared TILE=16 5"));
+        assert_has(taken(64, 64, 64), "10_pipeline");
+        assert_has(taken(64, 64, 64), "/used:2: 04_shared is not for this device");
+    }
+    /* What is so of the device is told by the ladder too. */
+    rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
+    rung_plan *plan;
+    refusal.kernel = "10_pipeline";
+    refusal.status = RUNG_DEVICE_LOST;
+    assert_int_equal(rung_plan_create(&device, &problem, NULL, &plan), RUNG_OK);
+    rung_plan_destroy(plan);
+    use_store("");
+    assert_int_equal(rung_plan_create(&device, &problem, NULL, &plan), RUNG_DEVICE_LOST);
+}
+
+/* A record that does not compile is compiled once a context, and others are still tried. */
+static void what_does_not_compile(void **state)
+{
+    char lines[4096];
+    (void)state;
+    refusal.kernel = "04_shared";
+    refusal.status = RUNG_COMPILE;
+    refusal.tries = 0;
+    snprintf(lines, sizeof lines, "%s%s%s", line_of("64x64x64 one 07_tile2d BM=64,BN=64,BK=16,TM=4,TN=4 5"),
+             line_of("64x64x64 one 04_shared TILE=8 5"), line_of("64x64x64 one 04_shared TILE=16 5"));
+    use_store(lines);
+    assert_has(taken(64, 64, 64), "/used:4: 04_shared is not for this device");
+    assert_has(taken(64, 64, 64), "07_tile2d BM=64,BN=64,BK=16,TM=4,TN=4; ");
+    assert_lacks(taken(64, 64, 64), "04_shared");
+    assert_int_equal(refusal.tries, 2); /* one for each */
+    refusal.kernel = NULL;
+    use_store(lines);
+    assert_has(taken(64, 64, 64), "04_shared TILE=16; ");
+}
+
+static void refusals_are_told_briefly(void **state)
+{
+    char lines[4096] = "";
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        strcat(lines, line_of("64x64x64 one 04_shared TILE=33 5"));
+    use_store(lines);
+    assert_has(taken(64, 64, 64), "/used:6: ");
+    assert_has(taken(64, 64, 64), "/used:5: ");
+    assert_has(taken(64, 64, 64), "; 3 more records");
+    assert_lacks(taken(64, 64, 64), "/used:4: ");
+}
+
+/* A kernel without parameters has its origin all the same. */
+static void a_record_without_parameters(void **state)
+{
+    int cpu = rungi_backend_index("cpu");
+    (void)state;
+    if (cpu < 0)
+        skip();
+    device.backend = rungi_backends[cpu];
+    use_store("");
+    assert_has(taken(64, 64, 64), "01_naive ; defaults; ");
+    use_store("cpu A%20device%20x8 P%201.2 f32 strict rrr 64x64x64 one 01_naive - 1\n");
+    assert_has(taken(64, 64, 64), "01_naive ; ");
+    assert_has(taken(64, 64, 64), "/used:2; ");
+}
+
+#define PIPELINE "10_pipeline BM=64,BN=64,BK=8,WM=32,WN=32,TM=8,TN=4,STAGES="
+
+/* The nearest order serves where its kernel is the one to take and its tiles suit; among equals the
+ * later line, the stronger file. */
 static void neighbours(void **state)
 {
     char lines[4096];
     (void)state;
-    use_store(line_of("256x256x256 one 04_shared TILE=16 5"));
-    assert_has(taken(1000, 1000, 1000), "04_shared TILE=16; ");
-    assert_has(taken(64, 64, 64), "04_shared TILE=16; ");
-    assert_lacks(taken(64, 64, 16), "04_shared TILE=16; "); /* k is two orders away */
-    snprintf(lines, sizeof lines, "%s%s", line_of("256x256x256 one 04_shared TILE=8 5"),
-             line_of("64x256x256 one 04_shared TILE=16 5"));
+    use_store(line_of("256x256x256 one " PIPELINE "2,CHECKED=0 5"));
+    assert_has(taken(200, 200, 1000), PIPELINE "2");
+    assert_has(taken(64, 64, 64), PIPELINE "2");
+    assert_lacks(taken(64, 64, 16), PIPELINE "2"); /* k is two orders away */
+    snprintf(lines, sizeof lines, "%s%s", line_of("256x256x256 one " PIPELINE "2,CHECKED=0 5"),
+             line_of("64x256x256 one " PIPELINE "4,CHECKED=0 5"));
     use_store(lines);
-    assert_has(taken(64, 64, 256), "04_shared TILE=16; ");
-    assert_has(taken(64, 64, 1000), "04_shared TILE=16; ");
-    assert_has(taken(1000, 1000, 1000), "04_shared TILE=8; ");
+    assert_has(taken(64, 64, 256), PIPELINE "4");
+    assert_has(taken(64, 64, 1000), PIPELINE "4");
+    assert_has(taken(200, 200, 1000), PIPELINE "2");
+    /* A kernel that was fast on other sizes alone. */
+    use_store(line_of("256x256x256 one 04_shared TILE=16 5"));
+    assert_has(taken(200, 200, 200), "04_shared TILE=16; ");
+    assert_has(taken(1000, 1000, 1000), "10_pipeline");
+    assert_has(taken(1000, 1000, 1000), "for these 10_pipeline comes before 04_shared");
     /* Tiles of 256 x 256 for a C of 40 x 40. */
     use_store(line_of("256x256x256 one 10_pipeline BM=256,BN=256,BK=8,WM=64,WN=64,TM=8,TN=16,STAGES=2,CHECKED=0 5"));
     assert_has(taken(200, 200, 200), "BM=256,BN=256");
@@ -491,6 +586,10 @@ static void tiles_by_units(void **state)
     assert_has(taken_with(&skinny, NULL), "10_pipeline BM=64,BN=64");
     device.info.compute_units = 0; /* not told */
     assert_has(taken(256, 256, 256), "10_pipeline BM=128,BN=128");
+    device.preset = "cpu"; /* a processor, whose units do not count */
+    device.info.compute_units = 64;
+    assert_has(taken(256, 256, 256), "; preset cpu; ");
+    assert_has(taken_with(&skinny, NULL), "; preset cpu_small; "); /* an area of a fifth */
 }
 
 /* A column-major C is computed as a row-major one: rows and columns of tiles trade places. */
@@ -600,8 +699,6 @@ static void what_stands_where_a_file_should(void **state)
     assert_int_equal(symlink("nowhere", path_of("link")), 0);
     assert_int_equal(symlink("loop", path_of("loop")), 0);
     write_text("large", large, RUNGI_STORE_BYTES + 1);
-    write_text("secret", "", 0);
-    chmod(path_of("secret"), 0);
     static const struct { const char *name, *told; } files[] = {
         {"pipe", "no regular file"}, {"folder", "no regular file"}, {"link", NULL}, {"missing", NULL},
         {"loop", "is not read"}, {"large", "more than 1 MiB"}, {"missing/below", NULL}, {"large/below", NULL},
@@ -618,8 +715,10 @@ static void what_stands_where_a_file_should(void **state)
         setenv("HOME", folder, 1);
         unsetenv("XDG_CONFIG_HOME");
         context->tuning_is_read = false;
+        logged[0] = '\0';
         assert_has(taken(64, 64, 64), "10_pipeline");
         assert_true(context->tuning_is_read);
+        assert_has(logged, files[i].told ? files[i].told : "which is not there"); /* since it was named */
     }
     alarm(0);
     free(large);
@@ -664,10 +763,59 @@ static void saved_records_replace(void **state)
     assert_string_equal(text, expected);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0640);
+    int64_t own = 0; /* a context keeps one record a key, however often it saves */
+    for (const rungi_records *records = context->tuning; records; records = records->next)
+        own += records->is_saved;
+    assert_int_equal(own, 3);
     /* Defaults are written out, so that a record means what was measured. */
     save(200, "", 1, path);
     read_text(path, text, sizeof text);
     assert_has(text, line_of("256x256x256 one 04_shared TILE=32 1.000"));
+}
+
+static unsigned rights_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 07777;
+}
+
+/* A store that a group shares stays shared, whoever saves into it; what stands beside it stays. */
+static void rights_stay(void **state)
+{
+    char path[128], text[64];
+    (void)state;
+    strcpy(path, write_store("shared", ""));
+    write_text("shared.new", "mine", 4);
+    chmod(path, 0664);
+    mode_t before = umask(077);
+    save(64, "TILE=16", 1, path);
+    save(64, "TILE=8", 1, path_of("new"));
+    umask(027);
+    save(64, "TILE=8", 1, path_of("newer"));
+    umask(before);
+    assert_int_equal(rights_of(path), 0664);
+    assert_int_equal(rights_of(path_of("shared.lock")), 0660);
+    assert_int_equal(rights_of(path_of("new")), 0600);
+    assert_int_equal(rights_of(path_of("newer")), 0640);
+    assert_int_equal(rights_of(path_of("newer.lock")), 0600);
+    chmod(path, 0600);
+    save(64, "TILE=16", 1, path);
+    assert_int_equal(rights_of(path), 0600);
+    assert_int_equal(rights_of(path_of("shared.lock")), 0600);
+    read_text(path_of("shared.new"), text, sizeof text);
+    assert_string_equal(text, "mine");
+    /* A file of ours that is linked to is no lock to give rights of. */
+    write_text("precious", "", 0);
+    chmod(path_of("precious"), 0640);
+    assert_int_equal(unlink(path_of("shared.lock")), 0);
+    assert_int_equal(link(path_of("precious"), path_of("shared.lock")), 0);
+    save(64, "TILE=8", 1, path);
+    assert_int_equal(rights_of(path_of("precious")), 0640);
+    /* Nothing is left beside it. */
+    char command[192];
+    snprintf(command, sizeof command, "test -z \"$(find %s -name '.*rung-*')\"", folder);
+    assert_int_equal(system(command), 0);
 }
 
 static void assert_not_saved(const char *kernel, const char *parameters, double gflops, const char *path,
@@ -686,6 +834,7 @@ static void what_is_not_saved(void **state)
     assert_not_saved("13_unheard", NULL, 1, path, "no kernel");
     assert_not_saved("00_vendor", NULL, 1, path, "only when it is named");
     assert_not_saved("04_shared", "TILE=33", 1, path, "refuses");
+    assert_not_saved("07_tile2d", "BM=6144,BN=6144,BK=1,TM=6144,TN=6144", 1, path, "is far from");
     assert_not_saved("04_shared", "TILES=3", 1, path, "no parameter");
     assert_not_saved("04_shared", "TILE=8", NAN, path, "GFLOPS");
     assert_not_saved("04_shared", "TILE=8", -1, path, "GFLOPS");
@@ -699,7 +848,34 @@ static void what_is_not_saved(void **state)
     assert_int_equal(mkdir(path_of("folder"), 0700), 0);
     assert_not_saved("04_shared", "TILE=8", 1, path_of("folder"), "no regular file");
     assert_not_saved("04_shared", "TILE=8", 1, path_of("no/such/folder"), "cannot be locked");
+    assert_int_equal(mkdir(path_of("locked.lock"), 0700), 0);
+    assert_not_saved("04_shared", "TILE=8", 1, path_of("locked"), "cannot be locked");
+    assert_int_equal(mkfifo(path_of("piped.lock"), 0700), 0);
+    assert_not_saved("04_shared", "TILE=8", 1, path_of("piped"), "it is no regular file");
     assert_int_equal(rung_tuning_save(&device, NULL, NULL, path), RUNG_INVALID);
+}
+
+/* A kernel that computes in less than was asked for would be refused by every plan. */
+static void kernels_of_other_compute_modes(void **state)
+{
+    int cuda = rungi_backend_index("cuda"), found = 0;
+    rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
+    rung_kernel *kernel;
+    (void)state;
+    if (cuda < 0)
+        skip();
+    device.backend = rungi_backends[cuda];
+    for (int64_t i = 0; rung_kernel_at(context, "cuda", i, &kernel) == RUNG_OK; i++) {
+        if (kernel->info.compute == RUNG_STRICT || kernel->info.number == 0 ||
+            !(kernel->info.products & 1u << RUNG_F32_TO_F32))
+            continue;
+        rung_tuning tuning = {kernel->info.name, NULL, 1};
+        assert_not_saved(kernel->info.name, NULL, 1, path_of("strict"), "computes in");
+        problem.compute = kernel->info.compute;
+        assert_int_equal(rung_tuning_save(&device, &problem, &tuning, path_of("relaxed")), RUNG_OK);
+        found++;
+    }
+    assert_true(found > 0);
 }
 
 /* The user's file is made with its folders; a link stays one. */
@@ -758,6 +934,27 @@ static void merging(void **state)
     assert_int_equal(rung_tuning_merge(context, write_text("bad", "x\n", 2), into, NULL), RUNG_INVALID);
     assert_int_equal(rung_tuning_merge(context, from, path_of("bad"), &changed), RUNG_INVALID);
     assert_int_equal(rung_tuning_merge(context, NULL, into, NULL), RUNG_INVALID);
+}
+
+/* A store without records is one; of several with a key one line changes; the user's folder is made. */
+static void merging_little_or_twice(void **state)
+{
+    char lines[4096], text[4096], users[128];
+    int64_t changed;
+    (void)state;
+    assert_int_equal(rung_tuning_merge(context, write_store("none", ""), path_of("made"), &changed), RUNG_OK);
+    assert_int_equal(changed, 0);
+    read_text(path_of("made"), text, sizeof text);
+    assert_has(text, "rung-tuning 1\n# backend");
+    snprintf(lines, sizeof lines, "%s%s%s", line_of("64x64x64 one 04_shared TILE=16 7"),
+             line_of("64x64x64 one 04_shared TILE=8 8"), line_of("64x64x64 one 04_shared TILE=32 9"));
+    assert_int_equal(rung_tuning_merge(context, write_store("thrice", lines), path_of("made"), &changed), RUNG_OK);
+    assert_int_equal(changed, 1);
+    setenv("HOME", folder, 1);
+    unsetenv("XDG_CONFIG_HOME");
+    assert_int_equal(rung_tuning_path(context, users, sizeof users), RUNG_OK);
+    assert_int_equal(rung_tuning_merge(context, path_of("made"), users, &changed), RUNG_OK);
+    assert_int_equal(changed, 1);
 }
 
 /* ---- Several at once -------------------------------------------------------------------------------- */
@@ -848,6 +1045,44 @@ static void threads_lose_nothing(void **state)
     rung_context_destroy(quiet);
 }
 
+static void *save_again_and_again(void *user)
+{
+    const writer *writer = user;
+    for (int i = 0; i < 300; i++) {
+        rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
+        rung_tuning found = {"04_shared", "TILE=8", i};
+        if (rung_tuning_save(&device, &problem, &found, writer->path) != RUNG_OK)
+            return (void *)(uintptr_t)1;
+    }
+    return NULL;
+}
+
+/* Children that are forked while the lock is held, and live on, do not hold it. */
+static void children_hold_no_lock(void **state)
+{
+    enum { CHILDREN = 40 };
+    writer writer = {0, path_of("shared")};
+    pid_t children[CHILDREN];
+    pthread_t thread;
+    void *failed;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, save_again_and_again, &writer), 0);
+    for (int i = 0; i < CHILDREN; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            sleep(30);
+            _exit(0);
+        }
+    }
+    pthread_join(thread, &failed);
+    for (int i = 0; i < CHILDREN; i++) {
+        assert_true(children[i] > 0);
+        kill(children[i], SIGKILL);
+        waitpid(children[i], NULL, 0);
+    }
+    assert_null(failed);
+}
+
 /* ---- Another process --------------------------------------------------------------------------------- */
 
 /* This program again, as "save" or "use", with nothing but the user's folder in common. */
@@ -924,6 +1159,8 @@ static void pool_release(void *user, void *memory)
     free(memory);
 }
 
+static int total_failures;
+
 /* A plan by the store, a save and a merge, whose N-th allocation fails. */
 static bool survives(const char *path, const char *into, int64_t n)
 {
@@ -947,11 +1184,13 @@ static bool survives(const char *path, const char *into, int64_t n)
             assert_true(statuses[i] == RUNG_OK || statuses[i] == RUNG_NO_MEMORY);
             failures += statuses[i] != RUNG_OK;
         }
-        assert_true(failures <= 1);
+        assert_in_range(failures, 0, 1);
     }
     rung_context_destroy(small);
     assert_int_equal(pool.live, 0);
-    assert_int_equal(failures, pool.made >= n ? 1 : 0);
+    /* None either where a record's kernel alone went without: then the ladder's was taken. */
+    assert_true(failures == 0 || pool.made >= n);
+    total_failures += failures;
     return pool.made < n;
 }
 
@@ -966,7 +1205,7 @@ static void memory_ends(void **state)
     setenv("HOME", folder, 1);
     while (!survives(path, into, n))
         n++;
-    assert_true(n > 20);
+    assert_true(n > 20 && total_failures > 15);
 }
 
 int main(int argc, char **argv)
@@ -976,9 +1215,13 @@ int main(int argc, char **argv)
         TEST(a_record_is_read), TEST(what_is_no_record), TEST(what_files_may_look_like), TEST(files_are_bounded),
         TEST(titles_of_any_letters), TEST(what_a_key_tells_apart), TEST(a_record_is_taken),
         TEST(others_records_are_not), TEST(records_that_do_not_suit), TEST(neighbours), TEST(duplicates),
+        TEST(a_record_s_failure_is_its_own), TEST(what_does_not_compile), TEST(refusals_are_told_briefly),
+        TEST(a_record_without_parameters),
         TEST(tiles_by_units), TEST(tiles_of_a_turned_c), TEST(stronger_files_win), TEST(the_nearest_of_many),
-        TEST(paths_of_the_environment), TEST(what_stands_where_a_file_should), TEST(saved_records_replace),
-        TEST(what_is_not_saved), TEST(the_user_s_file), TEST(merging), TEST(processes_lose_nothing),
+        TEST(paths_of_the_environment), TEST(what_stands_where_a_file_should), TEST(saved_records_replace), TEST(rights_stay),
+        TEST(what_is_not_saved), TEST(kernels_of_other_compute_modes), TEST(the_user_s_file),
+        TEST(merging), TEST(merging_little_or_twice),
+        TEST(processes_lose_nothing), TEST(children_hold_no_lock),
         TEST(threads_lose_nothing), TEST(another_process_uses_it), TEST(memory_ends),
     };
     if (argc > 1)
