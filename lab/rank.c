@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank.c - a candidate's expected worth, from what it says of itself: how often an element is
- * used once it is in shared memory and once it is in a register, what of the tiles hangs over
- * the edges, whether the blocks fill the device evenly, and whether the sums of a thread fit
- * its registers.
+/* rank.c - a candidate's expected worth. On a GPU it is what the model (model.h) predicts, from
+ * what the parameters say of a block instead of what was counted: no look, no compiler, so that
+ * thousands can be ranked.
  *
  * None of that holds for an OpenCL device that is a processor, where a compiler makes loops
  * of the threads. There the distance from the preset "cpu", which was found by measuring, is
@@ -13,10 +12,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "model.h"
+#include "occupancy.h"
 #include "oracle.h"
 
 typedef struct shape {
-    double bm, bn, bk, tm, tn;
+    double bm, bn, bk, tm, tn, threads, stages;
 } shape;
 
 /* What a macro or parameter comes to; `otherwise` where the kernel has none. */
@@ -34,35 +35,70 @@ static double used(double size, double tile)
     return size > 0 && tile > 0 ? size / (ceil(size / tile) * tile) : 1;
 }
 
-/* 0 for none, 1 for so much that more gives nothing. */
-static double saturate(double value, double half)
+/* ---- GPUs -------------------------------------------------------------------------------------- */
+
+/* A machine of the list with this device's numbers, as far as it tells them. */
+static lab_machine machine_of(const rung_device_info *device)
 {
-    return value / (value + half);
+    lab_machine machine;
+    if (!lab_machine_of("sm_86", &machine))
+        machine = (lab_machine){.units = 1};
+    if (device->compute_units > 0)
+        machine.units = (double)device->compute_units;
+    if (device->clock_khz > 0)
+        machine.clock_mhz = (double)device->clock_khz * 1e-3;
+    if (device->bandwidth > 0)
+        machine.dram_gbs = (double)device->bandwidth * 1e-9;
+    if (device->last_cache_bytes > 0)
+        machine.l2_kib = (double)device->last_cache_bytes / 1024;
+    return machine;
 }
 
-/* How evenly the blocks go round: three blocks on two units keep one idle for a quarter. */
-static double balance(double blocks, double units)
-{
-    return units > 0 ? blocks / (ceil(blocks / units) * units) : 1;
-}
-
-/* Sums, operands and addresses of a thread. Past what a thread may have they go to memory;
- * past half of that few warps fit a unit. */
-static double register_fit(const shape *shape, double words)
+/* Blocks that a multiprocessor holds, if a thread has its sums, operands and some addresses in
+ * registers; 0 where they spill. */
+static double held_of(const lab_machine *machine, const shape *shape, double words, double in_bytes)
 {
     double registers = words * (shape->tm * shape->tn + shape->tm + shape->tn) + 32;
-    return registers > 240 ? 0.1 : registers > 128 ? 0.8 : 1;
+    double shared = shape->bk > 1 ? (shape->bm + shape->bn) * shape->bk * in_bytes * shape->stages : 0;
+    const lab_limits *limits = lab_limits_of(machine->arch);
+    if (registers > 255 || !limits)
+        return 0;
+    return (double)lab_occupancy_of(limits, (int64_t)shape->threads, (int64_t)registers, (int64_t)shared).blocks;
 }
 
-static double rank_gpu(const shape *shape, double words, double m, double n, double k, double units)
+/* The block as an outer product of TM by TN a thread would have it, tiles through shared memory;
+ * without tiles each multiply-add loads its own operands. */
+static lab_load load_of(const shape *shape, const lab_machine *machine, double k, double in_bytes)
 {
-    double reuse_shared = shape->bm * shape->bn / (shape->bm + shape->bn);
-    double reuse_register = shape->tm * shape->tn / (shape->tm + shape->tn);
-    double blocks = ceil(m / shape->bm) * ceil(n / shape->bn);
-    return saturate(reuse_shared, 16) * saturate(reuse_register, 2) * used(m, shape->bm) *
-           used(n, shape->bn) * used(k, shape->bk) * balance(blocks, units) *
-           register_fit(shape, words);
+    double steps = ceil(k / shape->bk), macs = shape->bm * shape->bn * steps * shape->bk, warp_macs = macs / 32;
+    double loads = warp_macs * (shape->tm + shape->tn) / (shape->tm * shape->tn);
+    double tiles = (shape->bm + shape->bn) * steps * shape->bk, lines = tiles * in_bytes / 128;
+    bool has_tiles = shape->bk > 1;
+    return (lab_load){.warps = ceil(shape->threads / 32), .macs = macs, .lanes = machine->fp32,
+                      .instructions = warp_macs + loads + 2 * tiles / 32,
+                      .requests = loads + 2 * tiles / 32, .wavefronts = has_tiles ? loads + lines : 0,
+                      .lines = has_tiles ? lines : loads, .sectors = 4 * (has_tiles ? lines : loads),
+                      .distinct_sectors = 4 * lines, .barriers = has_tiles ? 2 * steps : 0,
+                      .waits = shape->stages > 1 ? 1 : steps, .chain = k};
 }
+
+static double rank_gpu(const shape *shape, rung_product product, double m, double n, double k,
+                       const rung_device_info *device)
+{
+    double words = (double)rung_type_size(rung_product_sum(product)) / 4;
+    double in_bytes = (double)rung_type_size(lab_product_in(product));
+    lab_machine machine = machine_of(device);
+    lab_load load = load_of(shape, &machine, k, in_bytes);
+    load.held = held_of(&machine, shape, words, in_bytes);
+    load.blocks = ceil(m / shape->bm) * ceil(n / shape->bn);
+    load.flops = 2 * m * n * k;
+    lab_panels panels = {m, n, k, shape->bm, shape->bn, in_bytes, words * 4, machine.units * fmax(load.held, 1), 1};
+    load.dram_bytes = lab_dram_bytes(&machine, &panels);
+    lab_prediction prediction = lab_predict(&machine, &load);
+    return prediction.runs ? fmin(prediction.gflops / prediction.peak_gflops, 1) : 1e-3;
+}
+
+/* ---- Processors --------------------------------------------------------------------------------- */
 
 static bool has_preset(const rung_kernel_info *info, const char *name)
 {
@@ -99,16 +135,16 @@ double lab_rank(const rung_kernel *kernel, const char *parameters, rung_product 
                 int64_t n, int64_t k, const rung_device_info *device)
 {
     rung_type in = lab_product_in(product);
-    double words = (double)rung_type_size(rung_product_sum(product)) / 4;
     shape shape = {
         .bm = number(kernel, parameters, in, "BM", 0), .bn = number(kernel, parameters, in, "BN", 0),
         .bk = number(kernel, parameters, in, "BK", 1), .tm = number(kernel, parameters, in, "TM", 1),
-        .tn = number(kernel, parameters, in, "TN", 1),
+        .tn = number(kernel, parameters, in, "TN", 1), .stages = number(kernel, parameters, in, "STAGES", 1),
     };
     if (shape.bm == 0 || shape.bn == 0)
         return 0;
+    shape.threads = number(kernel, parameters, in, "THREADS", fmin(shape.bm * shape.bn / (shape.tm * shape.tn), 1024));
     if (!is_processor(device))
-        return rank_gpu(&shape, words, (double)m, (double)n, (double)k, (double)device->compute_units);
+        return rank_gpu(&shape, product, (double)m, (double)n, (double)k, device);
     double waste = used((double)m, shape.bm) * used((double)n, shape.bn) * used((double)k, shape.bk);
     bool is_meant = has_preset(rung_kernel_describe(kernel), "cpu");
     return waste * (is_meant ? 1 / (1 + distance(kernel, parameters, "cpu", in)) : 0.1);
