@@ -187,7 +187,7 @@ static int run_workers(lab_tuner *session)
 {
     lab_tuning_run *shared = session->shared;
     int barren = 0;
-    for (;;) {
+    while (lab_tune_next(shared)) {
         int64_t steps = shared->watch.steps;
         pid_t worker = start_worker(session);
         if (worker < 0)
@@ -207,6 +207,7 @@ static int run_workers(lab_tuner *session)
             barren = 0;
         }
     }
+    return LAB_GOOD;
 }
 
 /* ---- Telling ------------------------------------------------------------------------------------------ */
