@@ -28,7 +28,7 @@ enum {
     BARREN_MAX = 3,  /* workers that may end in a row without having begun a candidate */
     TRIAL_S = 60,    /* seconds that a candidate may take, */
     GRACE_S = 2,     /* and by how much it may pass the time of the search */
-    FINALS_S = 120,  /* and what follows the search */
+    FINALS_S = 30,   /* and a winner's verification */
 };
 
 static const int64_t SECOND = 1000000000;

@@ -11,6 +11,9 @@
 
 enum { ROUNDS_MIN = 11, ROUNDS_MAX = 101, CONTENDERS = LAB_FINALISTS + 1 };
 
+/* How far a decision's rounds may pass the end: a search may be late by as much. */
+static const int64_t GRACE_NS = 3000000000;
+
 /* Of winning by chance: 1 in 100, divided among the finalists. */
 static const double CHANCE = 0.01 / LAB_FINALISTS;
 
@@ -34,12 +37,13 @@ static int gather(const lab_search *search, lab_contender *contenders)
         contenders[count].kernel = search->given;
         snprintf(contenders[count++].asked, LAB_PARAMETERS_TEXT, "%s", search->given_parameters);
     }
-    for (int i = 0; i < found && count < CONTENDERS; i++) {
+    for (int i = 0; i < found && count < CONTENDERS; i++) { /* min_ns: what it is expected to take */
         const lab_trial *trial = &search->journal->trials[places[i]];
         const lab_entrant *entrant = lab_search_entrant(search, trial);
         if (entrant->kernel == search->given && strcmp(trial->parameters, search->given_parameters) == 0)
             continue;
         contenders[count].kernel = entrant->kernel;
+        contenders[count].min_ns = trial->ns;
         snprintf(contenders[count++].asked, LAB_PARAMETERS_TEXT, "%s", trial->parameters);
     }
     return count;
@@ -69,14 +73,33 @@ static bool sample(const lab_problem *problem, lab_contender *contender)
     return false;
 }
 
-/* There and back, so that none is always the first after a pause. Whoever fails drops out. */
-static void play(const lab_search *search, lab_contender *contenders, int count, int64_t end_ns)
+/* Verifies as many as there is time to play a decision's rounds with, one finalist at least.
+ * Returns how many; `must` are not left out. */
+static int admit(const lab_search *search, lab_contender *contenders, int count, int must, int64_t end_ns)
 {
-    for (int64_t round = 0; round < ROUNDS_MAX && (round < ROUNDS_MIN || lab_now() < end_ns); round++)
+    int64_t round_ns = 0, last_ns = 0;
+    for (int i = 0; i < count; i++) {
+        int64_t began = lab_now();
+        if (i > must && began + last_ns + ROUNDS_MIN * (round_ns + contenders[i].min_ns) > end_ns)
+            return i;
+        lab_contender_verify(search->problem, &contenders[i]);
+        round_ns += contenders[i].first_ns;
+        last_ns = lab_now() - began;
+    }
+    return count;
+}
+
+/* There and back, so that none is always the first after a pause. Whoever fails drops out.
+ * False if a decision's rounds were not over by a little after the end. */
+static bool play(const lab_search *search, lab_contender *contenders, int count, int64_t end_ns)
+{
+    int64_t round = 0;
+    for (; round < ROUNDS_MAX && lab_now() < (round < ROUNDS_MIN ? end_ns + GRACE_NS : end_ns); round++)
         for (int i = 0; i < count; i++)
             sample(search->problem, &contenders[round % 2 ? count - 1 - i : i]);
     for (int i = 0; i < count; i++)
         lab_contender_summarise(&contenders[i]);
+    return round >= ROUNDS_MIN;
 }
 
 /* Rounds in which it was faster. */
@@ -216,25 +239,31 @@ static void tell_challenger(const lab_contender *contenders, int count, lab_fina
     finals->challenger_ratio = (double)contenders[0].median_ns / (double)best->median_ns;
 }
 
+/* The rounds and what came of them. */
+static void decide(lab_search *search, lab_contender *contenders, int count, int64_t end_ns, lab_finals *finals)
+{
+    bool is_over = play(search, contenders, count, end_ns);
+    if (!contenders[0].verified) {
+        snprintf(finals->why, sizeof finals->why, "%.200s", contenders[0].why_not);
+    } else if (!is_over) {
+        snprintf(finals->why, sizeof finals->why, "no time to decide; give a larger --budget");
+    } else {
+        tell(search, contenders, find_winner(search, contenders, count), finals);
+        tell_challenger(contenders, count, finals);
+    }
+}
+
 void lab_finals_run(lab_search *search, int64_t end_ns, lab_finals *finals)
 {
     lab_contender *contenders = calloc(CONTENDERS, sizeof *contenders);
     int count = contenders ? gather(search, contenders) : 0;
     memset(finals, 0, sizeof *finals);
-    for (int i = 0; i < count; i++)
-        lab_contender_verify(search->problem, &contenders[i]);
-    if (!search->given || count == 0 || !contenders[0].verified) {
+    count = admit(search, contenders, count, 1, end_ns);
+    if (!search->given || count == 0 || !contenders[0].verified)
         snprintf(finals->why, sizeof finals->why, "what the library takes by itself does not run: %.200s",
                  count ? contenders[0].why_not : rung_error_text());
-    } else {
-        play(search, contenders, count, end_ns);
-        if (contenders[0].samples > 0 && contenders[0].verified) {
-            tell(search, contenders, find_winner(search, contenders, count), finals);
-            tell_challenger(contenders, count, finals);
-        } else {
-            snprintf(finals->why, sizeof finals->why, "%.200s", contenders[0].why_not);
-        }
-    }
+    else
+        decide(search, contenders, count, end_ns, finals);
     for (int i = 0; i < count; i++)
         lab_contender_finish(&contenders[i]);
     free(contenders);

@@ -27,7 +27,8 @@ typedef struct lab_finals {
  * far; at most two fifths of the time are theirs. */
 int64_t lab_finals_start(const lab_search *search);
 
-/* Samples until `end_ns`, at least as often as a decision needs. */
+/* Samples until `end_ns`, and a little longer if a decision needs it. Of the finalists only so
+ * many take part as there is time for; without time for one nothing is decided. */
 void lab_finals_run(lab_search *search, int64_t end_ns, lab_finals *finals);
 
 /* The probability that a fair coin gives so many heads, or more, in so many throws. */

@@ -183,7 +183,10 @@ static int do_problem(lab_tuner *session, lab_tuned *tuned)
     int code = LAB_AGAIN;
     if (tuned->start_ns == 0)
         start_clock(session->shared, tuned);
-    if (lab_problem_create(&problem) == RUNG_OK) {
+    if (tuned->end_ns <= tuned->start_ns) {
+        snprintf(tuned->finals.why, sizeof tuned->finals.why, "no time is left for it; give a larger --budget");
+        tuned->is_done = true;
+    } else if (lab_problem_create(&problem) == RUNG_OK) {
         code = search_on(session, &problem, tuned);
     } else {
         snprintf(tuned->finals.why, sizeof tuned->finals.why, "%.200s", rung_error_text());
