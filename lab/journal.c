@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LINE_MAX_BYTES = 1024 };
@@ -96,13 +97,23 @@ static long read_lines(lab_journal *journal, bool *good)
     return end;
 }
 
+/* Whether this, without an end of its line, is all there is in the file and ours: a first line
+ * that was cut off. Anything else may be dear to somebody. */
+static bool is_cut_off(FILE *file, const char *line, const char *head)
+{
+    size_t length = strlen(line);
+    struct stat about;
+    return fstat(fileno(file), &about) == 0 && (size_t)about.st_size == length &&
+           length <= strlen(head) && strncmp(line, head, length) == 0;
+}
+
 static bool read_head(lab_journal *journal, const char *path, const char *head, char *why, size_t capacity)
 {
     char line[LINE_MAX_BYTES] = "";
     rewind(journal->file);
-    bool is_new = !fgets(line, sizeof line, journal->file);
-    if (!is_new && !strchr(line, '\n') && ftruncate(fileno(journal->file), 0) == 0)
-        is_new = true; /* its first line was cut off: there is nothing in it */
+    bool is_new = !fgets(line, sizeof line, journal->file) && !ferror(journal->file);
+    if (!is_new && is_cut_off(journal->file, line, head) && ftruncate(fileno(journal->file), 0) == 0)
+        is_new = true;
     if (is_new) {
         rewind(journal->file);
         fprintf(journal->file, "%s\n", head);
@@ -111,8 +122,10 @@ static bool read_head(lab_journal *journal, const char *path, const char *head, 
         snprintf(why, capacity, "%s cannot be written", path);
         return false;
     }
-    line[strcspn(line, "\n")] = '\0';
-    if (strcmp(line, head) == 0)
+    size_t length = strcspn(line, "\n");
+    bool is_whole = line[length] == '\n';
+    line[length] = '\0';
+    if (is_whole && strcmp(line, head) == 0)
         return true;
     snprintf(why, capacity, "%s is of another search (\"%.120s\"); name another file with --state", path, line);
     return false;

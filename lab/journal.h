@@ -39,7 +39,7 @@ typedef struct lab_journal {
 
 /* Opens a journal that begins with this line, or begins one. False with a sentence in `why`
  * if it begins with another, cannot be written or is another process's at the moment. A line
- * that was cut off by the end of its process is removed. */
+ * that was cut off by the end of its process is removed; a file of anything else is not touched. */
 bool lab_journal_open(const char *path, const char *head, lab_journal *journal, char *why, size_t capacity);
 void lab_journal_close(lab_journal *journal);
 

@@ -113,12 +113,62 @@ static void test_foreign(void **state)
     lab_journal_close(&journal);
 }
 
+static void write_bytes(const char *bytes, size_t count)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Files of something else, named by mistake: refused, and not a byte of them changed. */
+static void test_is_not_emptied(void **state)
+{
+    static const char *const foreign[] = {"a letter without an end of line", "rung-tune/1 a dot",
+                                          "rung-tune/1 a device; f32 and more", "x\nrung-tune/1 a device; f32\n"};
+    char nothing[8] = {0};
+    (void)state;
+    for (size_t i = 0; i <= sizeof foreign / sizeof *foreign; i++) {
+        bool is_last = i == sizeof foreign / sizeof *foreign; /* bytes of value 0 */
+        size_t count = is_last ? sizeof nothing : strlen(foreign[i]);
+        char why[512] = "", now[64];
+        lab_journal journal;
+        write_bytes(is_last ? nothing : foreign[i], count);
+        assert_false(lab_journal_open(path, head, &journal, why, sizeof why));
+        assert_non_null(strstr(why, "of another search"));
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        assert_int_equal(fread(now, 1, sizeof now, file), count);
+        assert_memory_equal(now, is_last ? nothing : foreign[i], count);
+        assert_int_equal(fclose(file), 0);
+    }
+}
+
+/* A first line that was cut off, anywhere, is begun anew. */
+static void test_head_cut_off(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length < sizeof head; length++) {
+        lab_journal journal;
+        lab_trial one = trial_of(LAB_TRIAL_TIMED, "A=1", 5);
+        write_bytes(head, length);
+        open_it(&journal);
+        assert_true(lab_journal_add(&journal, &one, NULL));
+        lab_journal_close(&journal);
+        open_it(&journal);
+        assert_int_equal(journal.count, 1);
+        lab_journal_close(&journal);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_remembers, make_path, remove_path),
         cmocka_unit_test_setup_teardown(test_cut_off, make_path, remove_path),
         cmocka_unit_test_setup_teardown(test_foreign, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(test_is_not_emptied, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(test_head_cut_off, make_path, remove_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
