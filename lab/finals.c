@@ -126,9 +126,10 @@ static int64_t number(const lab_contender *contender, rung_type in, const char *
                ? value : otherwise;
 }
 
-/* On problems around its tiles, of odd sizes, in other layouts and with other scalars. */
-static bool is_right_elsewhere(const lab_search *search, const lab_contender *contender, char *why,
-                               size_t capacity)
+/* On problems around its tiles, of odd sizes, in other layouts and with other scalars. Those that
+ * it refuses the library gives to another kernel. */
+static lab_outcome_kind judge_elsewhere(const lab_search *search, const lab_contender *contender, char *why,
+                                        size_t capacity)
 {
     const lab_problem *problem = search->problem;
     rung_type in = lab_product_in(problem->product);
@@ -143,47 +144,53 @@ static bool is_right_elsewhere(const lab_search *search, const lab_contender *co
     };
     lab_case_list list = lab_cases_of(LAB_SUITE_tile, traits);
     lab_outcome *outcome = malloc(sizeof *outcome);
-    bool right = outcome && !list.out_of_memory;
-    if (!right)
+    lab_outcome_kind kind = outcome && !list.out_of_memory ? LAB_RIGHT : LAB_FAILED;
+    if (kind == LAB_FAILED)
         snprintf(why, capacity, "there is no memory to verify it");
-    for (int64_t i = 0; right && i < list.count; i++) {
+    for (int64_t i = 0; kind == LAB_RIGHT && i < list.count; i++) {
         lab_conform(&subject, &list.cases[i], outcome);
-        right = outcome->kind == LAB_RIGHT;
-        if (!right)
-            snprintf(why, capacity, "%.200s", outcome->message);
+        if (outcome->kind == LAB_RIGHT || outcome->kind == LAB_REFUSED)
+            continue;
+        kind = outcome->kind;
+        snprintf(why, capacity, "%.200s", outcome->message);
     }
     free(outcome);
     free(list.cases);
-    return right;
+    return kind;
 }
 
 /* Once more on the problem itself, by a plan of its own, and elsewhere. */
-static bool is_right(const lab_search *search, const lab_contender *contender, char *why, size_t capacity)
+static lab_outcome_kind judge(const lab_search *search, const lab_contender *contender, char *why, size_t capacity)
 {
     lab_contender *again = calloc(1, sizeof *again);
-    bool right = false;
+    lab_outcome_kind kind = LAB_FAILED;
+    snprintf(why, capacity, "there is no memory to verify it");
     if (again) {
         again->kernel = contender->kernel;
         snprintf(again->asked, sizeof again->asked, "%s", contender->asked);
         lab_contender_verify(search->problem, again);
-        right = again->verified;
+        kind = again->verified ? LAB_RIGHT
+               : strncmp(again->why_not, "WRONG", 5) == 0 ? LAB_WRONG_RESULT : LAB_FAILED;
         snprintf(why, capacity, "%.200s", again->why_not);
         lab_contender_finish(again);
     }
     free(again);
-    return right && is_right_elsewhere(search, contender, why, capacity);
+    return kind == LAB_RIGHT ? judge_elsewhere(search, contender, why, capacity) : kind;
 }
 
-/* A finalist that is wrong after all is remembered as such. */
-static void put_down(lab_search *search, const lab_contender *contender, const char *why)
+/* A finalist that is wrong after all is remembered as such; one that could not be verified is not
+ * saved, and may be tried again. */
+static void put_down(lab_search *search, const lab_contender *contender, lab_outcome_kind kind, const char *why)
 {
     lab_trial trial = {.kind = LAB_TRIAL_WRONG, .m = search->problem->m, .n = search->problem->n,
                        .k = search->problem->k,
                        .source = lab_hash(rung_kernel_describe(contender->kernel)->source)};
     snprintf(trial.kernel, sizeof trial.kernel, "%s", rung_kernel_describe(contender->kernel)->name);
     snprintf(trial.parameters, sizeof trial.parameters, "%s", contender->asked);
-    lab_journal_add(search->journal, &trial, why);
-    search->counts->wrong++;
+    if (kind == LAB_WRONG_RESULT) {
+        lab_journal_add(search->journal, &trial, why);
+        search->counts->wrong++;
+    }
     fprintf(stderr, "rung: %s %s is not saved: %s\n", trial.kernel, trial.parameters, why);
 }
 
@@ -197,9 +204,10 @@ static int find_winner(lab_search *search, lab_contender *contenders, int count)
             if (contenders[i].verified && is_faster(&contenders[i], &contenders[0]) &&
                 contenders[i].median_ns < contenders[best].median_ns)
                 best = i;
-        if (best == 0 || is_right(search, &contenders[best], why, sizeof why))
+        lab_outcome_kind kind = best == 0 ? LAB_RIGHT : judge(search, &contenders[best], why, sizeof why);
+        if (kind == LAB_RIGHT)
             return best;
-        put_down(search, &contenders[best], why);
+        put_down(search, &contenders[best], kind, why);
         contenders[best].verified = false;
     }
 }
