@@ -236,7 +236,8 @@ static void print_table(const lab_tuner *session)
             snprintf(ratio, sizeof ratio, "%.2fx", finals->ratio);
         }
         snprintf(result, sizeof result, "%s%s%s", tuned->saved ? "saved" : finals->improved ? "not saved" :
-                 finals->decided ? "the defaults stay" : "no result", *finals->why ? ": " : "", finals->why);
+                 finals->record_stays ? "the record stays" : finals->decided ? "the defaults stay" :
+                 "no result", *finals->why ? ": " : "", finals->why);
         lab_table_add(table, 8, (const char *[]){problem, finals->kernel, finals->parameters, gflops, defaults,
                                                  ratio, tried, result});
     }
@@ -269,6 +270,7 @@ static void print_row(lab_json *json, const lab_tuner *session, const lab_tuned 
     lab_json_integer(json, "default_ci95_ns", finals->default_ci95_ns);
     lab_json_number(json, "ratio", finals->decided ? finals->ratio : (double)NAN);
     lab_json_true(json, "improved", finals->improved);
+    lab_json_true(json, "record_stays", finals->record_stays);
     lab_json_string(json, "challenger", finals->challenger);
     lab_json_string(json, "challenger_params", finals->challenger_parameters);
     lab_json_number(json, "challenger_ratio", finals->challenger_ratio > 0 ? finals->challenger_ratio

@@ -9,7 +9,7 @@
 #include "conform.h"
 #include "oracle.h"
 
-enum { ROUNDS_MIN = 11, ROUNDS_MAX = 101, CONTENDERS = LAB_FINALISTS + 1 };
+enum { ROUNDS_MIN = 11, ROUNDS_MAX = 101, CONTENDERS = LAB_FINALISTS + 2 };
 
 /* How far a decision's rounds may pass the end: a search may be late by as much. */
 static const int64_t GRACE_NS = 3000000000;
@@ -28,8 +28,16 @@ double lab_chance(int64_t heads, int64_t throws)
 
 /* ---- Who is in them ---------------------------------------------------------------------------- */
 
-/* The defaults first, then the best of the search. */
-static int gather(const lab_search *search, lab_contender *contenders)
+static bool is_in(const lab_contender *contenders, int count, const rung_kernel *kernel, const char *parameters)
+{
+    for (int i = 0; i < count; i++)
+        if (contenders[i].kernel == kernel && strcmp(contenders[i].asked, parameters) == 0)
+            return true;
+    return false;
+}
+
+/* The defaults first, the record at [1] if it is another, then the best of the search. */
+static int gather(const lab_search *search, lab_contender *contenders, bool *has_record)
 {
     int64_t places[CONTENDERS];
     int found = lab_search_best(search, places, CONTENDERS), count = 0;
@@ -37,10 +45,16 @@ static int gather(const lab_search *search, lab_contender *contenders)
         contenders[count].kernel = search->given;
         snprintf(contenders[count++].asked, LAB_PARAMETERS_TEXT, "%s", search->given_parameters);
     }
-    for (int i = 0; i < found && count < CONTENDERS; i++) { /* min_ns: what it is expected to take */
+    *has_record = search->recorded && !is_in(contenders, count, search->recorded, search->recorded_parameters);
+    if (*has_record) {
+        contenders[count].kernel = search->recorded;
+        snprintf(contenders[count++].asked, LAB_PARAMETERS_TEXT, "%s", search->recorded_parameters);
+    }
+    int most = count + LAB_FINALISTS;
+    for (int i = 0; i < found && count < most; i++) { /* min_ns: what it is expected to take */
         const lab_trial *trial = &search->journal->trials[places[i]];
         const lab_entrant *entrant = lab_search_entrant(search, trial);
-        if (entrant->kernel == search->given && strcmp(trial->parameters, search->given_parameters) == 0)
+        if (is_in(contenders, count, entrant->kernel, trial->parameters))
             continue;
         contenders[count].kernel = entrant->kernel;
         contenders[count].min_ns = trial->ns;
@@ -73,8 +87,8 @@ static bool sample(const lab_problem *problem, lab_contender *contender)
     return false;
 }
 
-/* Verifies as many as there is time to play a decision's rounds with, one finalist at least.
- * Returns how many; `must` are not left out. */
+/* Verifies as many as there is time to play a decision's rounds with, up to [must] at least.
+ * Returns how many. */
 static int admit(const lab_search *search, lab_contender *contenders, int count, int must, int64_t end_ns)
 {
     int64_t round_ns = 0, last_ns = 0;
@@ -194,17 +208,21 @@ static void put_down(lab_search *search, const lab_contender *contender, lab_out
     fprintf(stderr, "rung: %s %s is not saved: %s\n", trial.kernel, trial.parameters, why);
 }
 
-/* The fastest that is faster than the defaults and right; 0, the defaults, if none is. */
-static int find_winner(lab_search *search, lab_contender *contenders, int count)
+/* The fastest that is faster than the defaults and the record, and right; the record, or 0, the
+ * defaults, if none is. */
+static int find_winner(lab_search *search, lab_contender *contenders, int count, int record)
 {
     for (;;) {
         char why[256] = "";
         int best = 0;
-        for (int i = 1; i < count; i++)
+        for (int i = record + 1; i < count; i++)
             if (contenders[i].verified && is_faster(&contenders[i], &contenders[0]) &&
+                (record == 0 || is_faster(&contenders[i], &contenders[record])) &&
                 contenders[i].median_ns < contenders[best].median_ns)
                 best = i;
-        lab_outcome_kind kind = best == 0 ? LAB_RIGHT : judge(search, &contenders[best], why, sizeof why);
+        if (best == 0)
+            return record;
+        lab_outcome_kind kind = judge(search, &contenders[best], why, sizeof why);
         if (kind == LAB_RIGHT)
             return best;
         put_down(search, &contenders[best], kind, why);
@@ -212,11 +230,13 @@ static int find_winner(lab_search *search, lab_contender *contenders, int count)
     }
 }
 
-static void tell(const lab_search *search, const lab_contender *contenders, int winner, lab_finals *finals)
+static void tell(const lab_search *search, const lab_contender *contenders, int winner, int record,
+                 lab_finals *finals)
 {
     const lab_contender *best = &contenders[winner], *defaults = &contenders[0];
     finals->decided = true;
-    finals->improved = winner > 0;
+    finals->improved = winner > record;
+    finals->record_stays = record > 0 && winner == record;
     snprintf(finals->kernel, sizeof finals->kernel, "%s", rung_kernel_describe(best->kernel)->name);
     snprintf(finals->parameters, sizeof finals->parameters, "%s", best->parameters);
     snprintf(finals->default_kernel, sizeof finals->default_kernel, "%s",
@@ -248,15 +268,17 @@ static void tell_challenger(const lab_contender *contenders, int count, lab_fina
 }
 
 /* The rounds and what came of them. */
-static void decide(lab_search *search, lab_contender *contenders, int count, int64_t end_ns, lab_finals *finals)
+static void decide(lab_search *search, lab_contender *contenders, int count, bool has_record, int64_t end_ns,
+                   lab_finals *finals)
 {
     bool is_over = play(search, contenders, count, end_ns);
+    int record = has_record && contenders[1].verified ? 1 : 0;
     if (!contenders[0].verified) {
         snprintf(finals->why, sizeof finals->why, "%.200s", contenders[0].why_not);
     } else if (!is_over) {
         snprintf(finals->why, sizeof finals->why, "no time to decide; give a larger --budget");
     } else {
-        tell(search, contenders, find_winner(search, contenders, count), finals);
+        tell(search, contenders, find_winner(search, contenders, count, record), record, finals);
         tell_challenger(contenders, count, finals);
     }
 }
@@ -264,14 +286,15 @@ static void decide(lab_search *search, lab_contender *contenders, int count, int
 void lab_finals_run(lab_search *search, int64_t end_ns, lab_finals *finals)
 {
     lab_contender *contenders = calloc(CONTENDERS, sizeof *contenders);
-    int count = contenders ? gather(search, contenders) : 0;
+    bool has_record = false;
+    int count = contenders ? gather(search, contenders, &has_record) : 0;
     memset(finals, 0, sizeof *finals);
-    count = admit(search, contenders, count, 1, end_ns);
+    count = admit(search, contenders, count, has_record ? 2 : 1, end_ns);
     if (!search->given || count == 0 || !contenders[0].verified)
         snprintf(finals->why, sizeof finals->why, "what the library takes by itself does not run: %.200s",
                  count ? contenders[0].why_not : rung_error_text());
     else
-        decide(search, contenders, count, end_ns, finals);
+        decide(search, contenders, count, has_record, end_ns, finals);
     for (int i = 0; i < count; i++)
         lab_contender_finish(&contenders[i]);
     free(contenders);

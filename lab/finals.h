@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* finals.h - the best few of a search and what the library takes by itself, timed in turn,
  * a sample each, so that what disturbs the machine disturbs them alike. A finalist wins if it
- * is faster than the defaults in so many rounds that chance does not explain it, and if it is
- * right on problems around its tiles too. */
+ * is faster than the defaults in so many rounds that chance does not explain it, so too than what
+ * the store has for this problem, and if it is right on problems around its tiles. */
 #ifndef LAB_FINALS_H
 #define LAB_FINALS_H
 
@@ -12,7 +12,8 @@ enum { LAB_FINALISTS = 4 };
 
 typedef struct lab_finals {
     bool    decided;  /* there was time, and the defaults could be timed */
-    bool    improved; /* the winner is not the defaults */
+    bool    improved; /* the winner is neither the defaults nor what the store has */
+    bool    record_stays; /* the winner is what the store has */
     char    kernel[64], parameters[256], default_kernel[64], default_parameters[256];
     double  gflops, default_gflops, ratio;
     int64_t median_ns, ci95_ns, default_median_ns, default_ci95_ns;

@@ -63,6 +63,8 @@ typedef struct lab_search {
     int64_t            patience; /* candidates that this process may still try */
     const rung_kernel *given;    /* what the library takes with nothing given, NULL: nothing, ... */
     char               given_parameters[LAB_PARAMETERS_TEXT];
+    const rung_kernel *recorded; /* and what it takes by the store, NULL: there is nothing in it */
+    char               recorded_parameters[LAB_PARAMETERS_TEXT];
 } lab_search;
 
 /* Makes the entrants' spaces for the problem. False if there is no memory. */

@@ -99,6 +99,17 @@ static rung_matrix view_of(rung_type type, int64_t rows, int64_t cols, bool by_c
                       : rung_matrix_of(type, rows, cols, NULL);
 }
 
+static rung_problem form_of(const lab_tuner *session, const lab_tuned *tuned)
+{
+    rung_product product = session->dtypes[0].product;
+    rung_type in = lab_product_in(product), out = lab_product_out(product);
+    rung_problem form = rung_problem_of(view_of(in, tuned->m, tuned->k, session->a_by_columns),
+                                        view_of(in, tuned->k, tuned->n, session->b_by_columns),
+                                        view_of(out, tuned->m, tuned->n, false));
+    form.compute = session->dtypes[0].compute;
+    return form;
+}
+
 /* A record is for a class of sizes. Of those of one class the last that was given stands for
  * all of them. */
 static void find_classes(lab_tuner *session)
@@ -106,18 +117,53 @@ static void find_classes(lab_tuner *session)
     lab_tuning_run *shared = session->shared;
     for (int i = 0; i < shared->problem_count; i++) {
         lab_tuned *tuned = &shared->problems[i];
-        rung_product product = session->dtypes[0].product;
-        rung_type in = lab_product_in(product), out = lab_product_out(product);
-        rung_problem form = rung_problem_of(view_of(in, tuned->m, tuned->k, session->a_by_columns),
-                                            view_of(in, tuned->k, tuned->n, session->b_by_columns),
-                                            view_of(out, tuned->m, tuned->n, false));
-        form.compute = session->dtypes[0].compute;
+        rung_problem form = form_of(session, tuned);
         if (rung_tuning_key(session->target.device, &form, tuned->key, sizeof tuned->key) != RUNG_OK)
             tuned->key[0] = '\0';
         for (int j = 0; j < i; j++)
             if (*tuned->key && strcmp(shared->problems[j].key, tuned->key) == 0)
                 shared->problems[j].is_of_another = true;
     }
+}
+
+/* ---- What the store has --------------------------------------------------------------- */
+
+/* Whether a plan's parameters came from the store that is written, or without a name of it
+ * from one of those that are always read. */
+static bool is_of_store(const char *origin, const char *store)
+{
+    size_t length = store ? strlen(store) : 0;
+    return store ? strncmp(origin, store, length) == 0 && origin[length] == ':' : origin[0] == '/';
+}
+
+static void plan_by_store(const lab_tuner *session, const lab_target *target, lab_tuned *tuned)
+{
+    rung_problem form = form_of(session, tuned);
+    rung_plan *plan;
+    if (rung_plan_create(target->device, &form, &(rung_plan_options){.workspace = LAB_WORKSPACE_MAX}, &plan) !=
+        RUNG_OK)
+        return;
+    const rung_plan_info *info = rung_plan_describe(plan);
+    if (is_of_store(info->origin, session->options->store)) {
+        snprintf(tuned->record_kernel, sizeof tuned->record_kernel, "%s", info->kernel);
+        snprintf(tuned->record_parameters, sizeof tuned->record_parameters, "%s", info->parameters);
+    }
+    rung_plan_destroy(plan);
+}
+
+/* What plans take by the store, which is off for all else here, and read once a context. */
+static void find_record(const lab_tuner *session, lab_tuned *tuned)
+{
+    const char *store = session->options->store;
+    char path[1024];
+    lab_target target;
+    if (!store && rung_tuning_path(NULL, path, sizeof path) != RUNG_OK)
+        return;
+    setenv("RUNG_TUNING", store ? store : path, 1);
+    if (lab_target_open(session->options, session->options->kernels, &target) == LAB_GOOD)
+        plan_by_store(session, &target, tuned);
+    lab_target_close(&target);
+    setenv("RUNG_TUNING", "off", 1);
 }
 
 /* ---- Its work ------------------------------------------------------------------------- */
@@ -150,6 +196,13 @@ static int search_on(lab_tuner *session, const lab_problem *problem, lab_tuned *
         .counts = &tuned->counts, .problem = problem, .seed = session->seed,
         .quiet = session->options->quiet != NULL, .began_ns = session->shared->began_ns,
         .start_ns = tuned->start_ns, .end_ns = tuned->end_ns, .patience = PATIENCE};
+    rung_kernel *recorded;
+    if (*tuned->record_kernel &&
+        rung_kernel_find(problem->context, rung_device_describe(problem->device)->backend, tuned->record_kernel,
+                         &recorded) == RUNG_OK) {
+        search->recorded = recorded;
+        snprintf(search->recorded_parameters, sizeof search->recorded_parameters, "%s", tuned->record_parameters);
+    }
     lab_search_result result = LAB_SEARCH_FAILED;
     if (lab_search_begin(search, session->kernels, session->kernel_count))
         result = lab_search_run(search);
@@ -181,8 +234,10 @@ static int do_problem(lab_tuner *session, lab_tuned *tuned)
 {
     lab_problem problem = problem_of(session, tuned);
     int code = LAB_AGAIN;
-    if (tuned->start_ns == 0)
+    if (tuned->start_ns == 0) {
         start_clock(session->shared, tuned);
+        find_record(session, tuned);
+    }
     if (tuned->end_ns <= tuned->start_ns) {
         snprintf(tuned->finals.why, sizeof tuned->finals.why, "no time is left for it; give a larger --budget");
         tuned->is_done = true;

@@ -25,6 +25,7 @@ typedef struct lab_tuned {
     double     seconds;
     bool       saved;
     int64_t    start_ns, end_ns;
+    char       record_kernel[64], record_parameters[LAB_PARAMETERS_TEXT]; /* by the store; "": none */
 } lab_tuned;
 
 /* What outlives a worker. */

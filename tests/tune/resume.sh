@@ -20,7 +20,7 @@ tried_once state.txt
 holds out.json '.results[0] | .improved and .saved'
 
 # One setting of this kernel writes to nowhere, one loops for ever.
-rm state.txt
+rm -f state.txt store store.lock
 sed -e 's/if (row >= m)/if (BLOCK == 8) *(GLOBAL volatile int *)(size_t)(8 + n % 2) = 1;\n    while (BLOCK == 32 \&\& n > 0) ((GLOBAL volatile out_t *)c)[0] = 0;\n    if (row >= m)/' \
     "$RUNG_SOURCE/src/simt/kernels/03_coarsened.cu" > hostile.cu
 grep -q 'BLOCK == 8' hostile.cu || fail "the bug was not planted"

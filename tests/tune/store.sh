@@ -20,6 +20,13 @@ RUNG_VERBOSE=1 "$RUNG" verify "${row[@]}" --kernels rung_gemm > verbose.err 2>&1
 grep -q "rung/tuning:[0-9]*" verbose.err || fail "the store was not taken"
 grep -q "$kernel" verbose.err || fail "another kernel was taken"
 
+# What is faster than the defaults and slower than the record does not replace it.
+before=$(sha256sum < config/rung/tuning)
+"$RUNG" tune "${row[@]}" --kernels 02 --budget 1 --json > stays.json 2> stays.err || fail "exit $?"
+holds stays.json '.results[0] | .record_stays and (.improved | not) and (.saved | not) and .ratio > 1'
+holds stays.json ".results[0] | .kernel == \"$kernel\" and .params == \"$params\""
+[ "$before" = "$(sha256sum < config/rung/tuning)" ] || fail "a record was replaced"
+
 # Exported, and of two files the faster record.
 "$RUNG" tune "${row[@]}" --kernels 03 --budget 1 --export for_others --json > again.json 2> again.err || fail "exit $?"
 grep -q "$kernel" for_others || fail "the store was not exported"
