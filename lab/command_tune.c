@@ -129,7 +129,7 @@ static int wait_for(const lab_tuning_run *shared, pid_t worker)
     return status;
 }
 
-/* Writes down what the candidate under way did to its process. */
+/* Writes down what the candidate under way did to its process. False after a sentence. */
 static bool bury(lab_tuner *session, int status)
 {
     lab_tuning_run *shared = session->shared;
@@ -152,10 +152,14 @@ static bool bury(lab_tuner *session, int status)
     char reason[32];
     snprintf(reason, sizeof reason, "signal %d", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     lab_journal journal;
-    if (!lab_journal_open(shared->path, shared->head, &journal, why, sizeof why))
-        return false;
-    bool good = lab_journal_add(&journal, &trial, reason);
+    bool good = lab_journal_open(shared->path, shared->head, &journal, why, sizeof why);
+    if (good && !lab_journal_add(&journal, &trial, reason)) {
+        snprintf(why, sizeof why, "the search's state cannot be written");
+        good = false;
+    }
     lab_journal_close(&journal);
+    if (!good)
+        complain(why);
     return good;
 }
 
@@ -200,7 +204,7 @@ static int run_workers(lab_tuner *session)
         if (is_own)
             continue;
         if (!bury(session, status))
-            return complain("the search's state cannot be written");
+            return LAB_NOTHING;
         barren = shared->watch.steps > steps ? 0 : barren + 1;
         if (barren == BARREN_MAX) {
             skip_problem(shared);
@@ -319,6 +323,15 @@ static void tell_classes(const lab_tuner *session)
                         (long long)shared->problems[j].n, (long long)shared->problems[j].k);
 }
 
+static void tell(const lab_tuner *session)
+{
+    tell_classes(session);
+    if (session->options->json)
+        print_json(session);
+    else
+        print_table(session);
+}
+
 /* ---- The command ---------------------------------------------------------------------------------------- */
 
 static int export_store(const lab_options *options)
@@ -356,19 +369,26 @@ static int outcome_of(const lab_tuning_run *shared)
     return code;
 }
 
+static bool is_any_done(const lab_tuning_run *shared)
+{
+    for (int i = 0; i < shared->problem_count; i++)
+        if (shared->problems[i].is_done)
+            return true;
+    return false;
+}
+
 static int tune(lab_tuner *session)
 {
     int code = read_options(session);
     session->shared->began_ns = lab_now();
-    if (code == LAB_GOOD)
-        code = run_workers(session);
     if (code != LAB_GOOD)
         return code;
-    tell_classes(session);
-    if (session->options->json)
-        print_json(session);
-    else
-        print_table(session);
+    code = run_workers(session);
+    if (code != LAB_GOOD && !is_any_done(session->shared))
+        return code;
+    tell(session);
+    if (code != LAB_GOOD)
+        return code; /* what was done by then is told, and saved, all the same */
     if (session->options->export && (code = export_store(session->options)) != LAB_GOOD)
         return code;
     return outcome_of(session->shared);

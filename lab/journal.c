@@ -4,11 +4,13 @@
  *     timed  256x256x256  07_tile2d  0123456789abcdef  BM=64,...  123456  a reason, if any */
 #include "journal.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LINE_MAX_BYTES = 1024 };
@@ -119,7 +121,7 @@ static bool read_head(lab_journal *journal, const char *path, const char *head, 
         fprintf(journal->file, "%s\n", head);
         if (fflush(journal->file) == 0)
             return true;
-        snprintf(why, capacity, "%s cannot be written", path);
+        snprintf(why, capacity, "%s cannot be written: %s", path, strerror(errno));
         return false;
     }
     size_t length = strcspn(line, "\n");
@@ -131,15 +133,26 @@ static bool read_head(lab_journal *journal, const char *path, const char *head, 
     return false;
 }
 
+/* A process that was killed may take a moment to let go of it. */
+static bool lock(FILE *file)
+{
+    for (int i = 0; i < 100; i++) {
+        if (flock(fileno(file), LOCK_EX | LOCK_NB) == 0)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    return false;
+}
+
 bool lab_journal_open(const char *path, const char *head, lab_journal *journal, char *why, size_t capacity)
 {
     memset(journal, 0, sizeof *journal);
-    journal->file = fopen(path, "a+");
+    journal->file = fopen(path, "a+e"); /* a compiler that a driver starts must not hold its lock */
     if (!journal->file) {
-        snprintf(why, capacity, "%s cannot be written", path);
+        snprintf(why, capacity, "%s cannot be written: %s", path, strerror(errno));
         return false;
     }
-    bool good = flock(fileno(journal->file), LOCK_EX | LOCK_NB) == 0;
+    bool good = lock(journal->file);
     if (!good)
         snprintf(why, capacity, "%s is in use: another rung tune is at work", path);
     good = good && read_head(journal, path, head, why, capacity);
@@ -147,7 +160,8 @@ bool lab_journal_open(const char *path, const char *head, lab_journal *journal, 
         long end = read_lines(journal, &good);
         if (!good)
             snprintf(why, capacity, "there is no memory for %s", path);
-        good = good && ftruncate(fileno(journal->file), end) == 0;
+        else if (!(good = ftruncate(fileno(journal->file), end) == 0))
+            snprintf(why, capacity, "%s cannot be written: %s", path, strerror(errno));
         clearerr(journal->file);
         fseek(journal->file, 0, SEEK_END);
     }
