@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -346,7 +347,7 @@ static int export_store(const lab_options *options)
     }
     if (status == RUNG_OK && access(from, F_OK) != 0) {
         fprintf(stderr, "rung: nothing was ever saved in %s, so nothing is exported\n", from);
-        return LAB_GOOD;
+        return LAB_NOTHING;
     }
     if (status == RUNG_OK)
         status = rung_tuning_merge(NULL, from, options->export, &changed);
@@ -357,16 +358,52 @@ static int export_store(const lab_options *options)
     return LAB_GOOD;
 }
 
+/* Whether a file can be made in the folder of this path, or for the user's store in the first above it
+ * that is there: the library makes two. */
+static bool is_folder_open(char *path, bool makes_folders)
+{
+    for (int i = 0; i < (makes_folders ? 3 : 1); i++) {
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return access(".", W_OK | X_OK) == 0;
+        slash[slash == path] = '\0';
+        if (access(path, F_OK) == 0)
+            return access(path, W_OK | X_OK) == 0;
+    }
+    return false;
+}
+
+/* Minutes of search are not to be spent on what cannot be kept. */
+static int check_store(const lab_options *options)
+{
+    char path[1024], folder[1024];
+    struct stat about;
+    if (options->store && strlen(options->store) >= sizeof path)
+        return usage("--store has too long a name");
+    if (options->store)
+        strcpy(path, options->store);
+    else if (rung_tuning_path(NULL, path, sizeof path) != RUNG_OK)
+        return complain(rung_error_text());
+    strcpy(folder, path);
+    bool is_file = stat(path, &about) != 0 || S_ISREG(about.st_mode);
+    if (is_file && is_folder_open(folder, !options->store))
+        return LAB_GOOD;
+    fprintf(stderr, "rung: %s cannot be written, so nothing could be saved; name another file with --store\n", path);
+    return LAB_NOTHING;
+}
+
 static int outcome_of(const lab_tuning_run *shared)
 {
     int code = LAB_NOTHING;
+    bool is_lost = false;
     for (int i = 0; i < shared->problem_count; i++) {
         if (shared->problems[i].counts.wrong > 0)
             return LAB_WRONG;
+        is_lost = is_lost || shared->problems[i].is_lost;
         if (shared->problems[i].finals.decided)
             code = LAB_GOOD;
     }
-    return code;
+    return is_lost ? LAB_NOTHING : code;
 }
 
 static bool is_any_done(const lab_tuning_run *shared)
@@ -381,6 +418,8 @@ static int tune(lab_tuner *session)
 {
     int code = read_options(session);
     session->shared->began_ns = lab_now();
+    if (code == LAB_GOOD)
+        code = check_store(session->options);
     if (code != LAB_GOOD)
         return code;
     code = run_workers(session);
@@ -389,9 +428,9 @@ static int tune(lab_tuner *session)
     tell(session);
     if (code != LAB_GOOD)
         return code; /* what was done by then is told, and saved, all the same */
-    if (session->options->export && (code = export_store(session->options)) != LAB_GOOD)
-        return code;
-    return outcome_of(session->shared);
+    int exported = session->options->export ? export_store(session->options) : LAB_GOOD;
+    code = outcome_of(session->shared);
+    return code == LAB_GOOD ? exported : code;
 }
 
 int lab_command_tune(const lab_options *options)

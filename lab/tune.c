@@ -178,12 +178,13 @@ static void save(lab_tuner *session, const lab_problem *problem, lab_tuned *tune
         return;
     if (rung_kernel_find(problem->context, rung_device_describe(problem->device)->backend, finals->kernel,
                          &kernel) != RUNG_OK) {
-        snprintf(finals->why, sizeof finals->why, "a kernel from a file is not saved: others do not have it");
+        snprintf(finals->why, sizeof finals->why, "it is from a file, which others do not have");
         return;
     }
     tuned->saved = rung_tuning_save(problem->device, &multiply, &found, session->options->store) == RUNG_OK;
-    if (!tuned->saved)
-        snprintf(finals->why, sizeof finals->why, "not saved: %.200s", rung_error_text());
+    tuned->is_lost = !tuned->saved;
+    if (tuned->is_lost)
+        snprintf(finals->why, sizeof finals->why, "%.200s", rung_error_text());
 }
 
 static int search_on(lab_tuner *session, const lab_problem *problem, lab_tuned *tuned)

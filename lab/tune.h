@@ -23,7 +23,7 @@ typedef struct lab_tuned {
     lab_counts counts;
     lab_finals finals;
     double     seconds;
-    bool       saved;
+    bool       saved, is_lost; /* a winner that should have been saved and could not be */
     int64_t    start_ns, end_ns;
     char       record_kernel[64], record_parameters[LAB_PARAMETERS_TEXT]; /* by the store; "": none */
 } lab_tuned;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A time that is too short ends, decides nothing and says so; what is done by then counts.
+# A time that is too short ends, decides nothing and says so; what cannot be kept is not looked for.
 . "$(dirname "$0")/tune.sh"
 started=$(date +%s)
 "$RUNG" tune --device opencl --sizes 8,32,128 --kernels 03 --budget 0.001 --state state.txt --json > out.json 2> out.err
@@ -9,3 +9,13 @@ started=$(date +%s)
 holds out.json '(.results | length) == 3 and all(.results[]; (.improved | not) and (.saved | not))'
 holds out.json '.results[1:] | all(.why | test("no time is left for it"))'
 [ ! -e config/rung/tuning ] || fail "something was saved"
+
+# Nothing to export, and a store that cannot be written, before anything is tried.
+"$RUNG" tune "${row[@]}" --kernels 03 --budget 0.001 --export for_others > out.err 2>&1
+[ $? -eq 77 ] && grep -q "so nothing is exported" out.err || fail "an export of nothing"
+rm -rf state
+for store in . none/store; do
+    "$RUNG" tune "${row[@]}" --kernels 03 --budget 60 --store "$store" > out.err 2>&1
+    [ $? -eq 77 ] && grep -q "cannot be written, so nothing could be saved" out.err || fail "a store at $store"
+done
+[ ! -e state ] || fail "it was searched all the same"
