@@ -12,6 +12,7 @@
 #include "table.h"
 #include "tune.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -110,28 +111,38 @@ static int read_options(lab_tuner *session)
 
 /* ---- The one that watches --------------------------------------------------------------------------- */
 
-/* Ends the worker if it takes too long over something. */
-static void look_at(const lab_tuning_run *shared, pid_t worker)
+/* Ends the worker if it takes too long over something. Whether it did. */
+static bool look_at(const lab_tuning_run *shared, pid_t worker)
 {
     int64_t since = atomic_load(&shared->watch.since_ns), now = lab_now();
     if (since > 0 ? now - since > TRIAL_S * SECOND ||
                         now > atomic_load(&shared->watch.late_ns) + GRACE_S * SECOND
                   : now > shared->began_ns + shared->budget_ns + FINALS_S * SECOND)
-        kill(worker, SIGKILL);
+        return kill(worker, SIGKILL) == 0;
+    return false;
 }
 
-static int wait_for(const lab_tuning_run *shared, pid_t worker)
+/* How a worker came to its end. */
+typedef struct ending {
+    int  status;
+    bool is_ours; /* this process has ended it */
+} ending;
+
+/* False if that cannot be known. */
+static bool wait_for(const lab_tuning_run *shared, pid_t worker, ending *end)
 {
-    int status;
-    while (waitpid(worker, &status, WNOHANG) == 0) {
+    pid_t ended;
+    *end = (ending){0};
+    while ((ended = waitpid(worker, &end->status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-        look_at(shared, worker);
+        end->is_ours = end->is_ours || look_at(shared, worker);
     }
-    return status;
+    end->is_ours = end->is_ours && WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL;
+    return ended == worker;
 }
 
 /* Writes down what the candidate under way did to its process. False after a sentence. */
-static bool bury(lab_tuner *session, int status)
+static bool bury(lab_tuner *session, ending end)
 {
     lab_tuning_run *shared = session->shared;
     lab_trial trial = shared->watch.trial;
@@ -142,7 +153,7 @@ static bool bury(lab_tuner *session, int status)
     if (since == 0)
         return true; /* between candidates */
     bool took_long = lab_now() - since > TRIAL_S * SECOND;
-    bool is_late = !took_long && lab_now() > atomic_load(&shared->watch.late_ns);
+    bool is_late = end.is_ours && !took_long; /* one that ends by itself late has ended its process too */
     trial.kind = is_late ? LAB_TRIAL_LATE : LAB_TRIAL_CRASHED;
     if (!is_late) {
         fprintf(stderr, "rung: %s %s %s; it is passed over\n", trial.kernel, trial.parameters,
@@ -151,7 +162,7 @@ static bool bury(lab_tuner *session, int status)
             tuned->counts.crashed++;
     }
     char reason[32];
-    snprintf(reason, sizeof reason, "signal %d", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    snprintf(reason, sizeof reason, "signal %d", WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0);
     lab_journal journal;
     bool good = lab_journal_open(shared->path, shared->head, &journal, why, sizeof why);
     if (good && !lab_journal_add(&journal, &trial, reason)) {
@@ -168,12 +179,14 @@ static pid_t start_worker(lab_tuner *session)
 {
     fflush(stdout);
     fflush(stderr);
-    pid_t worker = fork();
+    pid_t watcher = getpid(), worker = fork();
     if (worker != 0)
         return worker;
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
+    if (getppid() != watcher)
+        _exit(LAB_NOTHING); /* it has ended before that was asked for */
     setenv("RUNG_TUNING", "off", 1); /* the defaults are what the library takes untuned */
     exit(lab_tune_work(session));
 }
@@ -192,19 +205,22 @@ static int run_workers(lab_tuner *session)
 {
     lab_tuning_run *shared = session->shared;
     int barren = 0;
+    signal(SIGCHLD, SIG_DFL); /* ignored, as it may be inherited, no child's end could be known */
     while (lab_tune_next(shared)) {
         int64_t steps = shared->watch.steps;
         pid_t worker = start_worker(session);
         if (worker < 0)
             return complain("no process can be started");
-        int status = wait_for(shared, worker);
+        ending end;
+        if (!wait_for(shared, worker, &end))
+            return complain("the process that does the work is lost");
         /* An exit in the midst of a candidate is a driver's. */
-        bool is_own = WIFEXITED(status) && atomic_load(&shared->watch.since_ns) == 0;
-        if (is_own && WEXITSTATUS(status) != LAB_AGAIN)
-            return WEXITSTATUS(status);
+        bool is_own = WIFEXITED(end.status) && atomic_load(&shared->watch.since_ns) == 0;
+        if (is_own && WEXITSTATUS(end.status) != LAB_AGAIN)
+            return WEXITSTATUS(end.status);
         if (is_own)
             continue;
-        if (!bury(session, status))
+        if (!bury(session, end))
             return LAB_NOTHING;
         barren = shared->watch.steps > steps ? 0 : barren + 1;
         if (barren == BARREN_MAX) {
