@@ -15,6 +15,9 @@
 
 enum { LINE_MAX_BYTES = 1024 };
 
+/* Hours: no candidate is given so long, and sums of a few of them fit. */
+static const int64_t NS_MAX = 10000000000000;
+
 static const char *const words[] = {
 #define X(name, word) word,
     LAB_TRIAL_LIST(X)
@@ -78,7 +81,7 @@ static bool read_line(const char *line, lab_trial *trial)
     for (int i = 0; i < LAB_TRIAL_COUNT; i++)
         if (strcmp(words[i], word) == 0) {
             trial->kind = (lab_trial_kind)i;
-            return trial->ns > 0 || trial->kind != LAB_TRIAL_TIMED;
+            return trial->ns >= 0 && trial->ns <= NS_MAX && (trial->ns > 0 || trial->kind != LAB_TRIAL_TIMED);
         }
     return false;
 }
@@ -185,5 +188,9 @@ bool lab_journal_add(lab_journal *journal, const lab_trial *trial, const char *r
             words[trial->kind], trial->m, trial->n, trial->k, trial->kernel, trial->source,
             *trial->parameters ? trial->parameters : "-", trial->ns,
             (int)(length < 200 ? length : 200), reason ? reason : "");
-    return fflush(journal->file) == 0 && remember(journal, trial);
+    bool good = fflush(journal->file) == 0;
+    /* A candidate may take the whole machine down; a file that cannot be synced is not worth less. */
+    if (good && trial->kind == LAB_TRIAL_TRYING)
+        good = fdatasync(fileno(journal->file)) == 0 || errno == EINVAL;
+    return good && remember(journal, trial);
 }

@@ -46,7 +46,8 @@ void lab_journal_close(lab_journal *journal);
 /* What is known of this candidate: kernel, source, sizes and parameters; NULL if nothing is. */
 const lab_trial *lab_journal_find(const lab_journal *journal, const lab_trial *candidate);
 
-/* Writes a line, with a reason or NULL, and remembers it. False if the disk does not take it. */
+/* Writes a line, with a reason or NULL, and remembers it; `trying` is on the disk by then. False
+ * if the disk does not take it. The kernel's name has no tabs and no ends of lines in it. */
 bool lab_journal_add(lab_journal *journal, const lab_trial *trial, const char *reason);
 
 /* A hash that stays the same from run to run (FNV-1a). */

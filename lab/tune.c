@@ -20,6 +20,12 @@ static int complain(const char *message)
 
 /* ---- What it works with --------------------------------------------------------------- */
 
+/* Two whose names begin alike must not be taken for one. */
+static bool fits_journal(const char *name)
+{
+    return strlen(name) < sizeof (lab_trial){0}.kernel && !name[strcspn(name, "\t\n")];
+}
+
 /* Those that may be chosen: no vendor's, no engine in software. */
 static int find_kernels(lab_tuner *session)
 {
@@ -35,6 +41,9 @@ static int find_kernels(lab_tuner *session)
                                  "matrix engine in software");
             continue;
         }
+        if (!fits_journal(rung_kernel_describe(all[i])->name))
+            return lab_usage("tune", "a kernel's file needs a name of 63 characters at most, none of them a tab or "
+                             "an end of line; go to its folder, or rename it");
         if (lab_takes(all[i], &session->dtypes[0]))
             session->kernels[session->kernel_count++] = all[i];
     }
@@ -72,9 +81,12 @@ static int open_journal(lab_tuner *session)
     lab_tuning_run *shared = session->shared;
     const rung_device_info *device = rung_device_describe(session->target.device);
     char why[1200] = "";
-    snprintf(shared->head, sizeof shared->head, "rung-tune/1 %s; %s; driver %s; rung %s; %s; layout %c%c",
-             device->title, device->platform, device->driver, rung_version(), session->dtypes[0].name,
-             session->a_by_columns ? 'c' : 'r', session->b_by_columns ? 'c' : 'r');
+    snprintf(shared->head, sizeof shared->head,
+             "rung-tune/1 %s; %s; %s; %lld units; driver %s; rung %s; %s; layout %c%c", device->backend,
+             device->title, device->platform, (long long)device->compute_units, device->driver, rung_version(),
+             session->dtypes[0].name, session->a_by_columns ? 'c' : 'r', session->b_by_columns ? 'c' : 'r');
+    if (session->options->state && strlen(session->options->state) >= sizeof shared->path)
+        return lab_usage("tune", "--state has too long a name");
     if (session->options->state)
         snprintf(shared->path, sizeof shared->path, "%s", session->options->state);
     else if (!default_path(shared->head, shared->path, sizeof shared->path))

@@ -19,4 +19,10 @@ for store in . none/store; do
     "$RUNG" tune "${row[@]}" --kernels 03 --budget 60 --store "$store" > out.err 2>&1
     [ $? -eq 77 ] && grep -q "cannot be written, so nothing could be saved" out.err || fail "a store at $store"
 done
+long=$(printf 'x%.0s' $(seq 80)).cu
+cp "$RUNG_SOURCE/src/simt/kernels/03_coarsened.cu" "$long"
+"$RUNG" tune "${row[@]}" --kernels "$long" --budget 60 > out.err 2>&1
+[ $? -eq 2 ] && grep -q "63 characters at most" out.err || fail "a name that does not fit"
+"$RUNG" tune "${row[@]}" --kernels 03 --budget 60 --state "$(printf '/%.0s' $(seq 2000))x" > out.err 2>&1
+[ $? -eq 2 ] && grep -q "state has too long a name" out.err || fail "a path that does not fit"
 [ ! -e state ] || fail "it was searched all the same"

@@ -90,7 +90,8 @@ static void test_cut_off(void **state)
     assert_int_equal(journal.count, 1);
     assert_true(lab_journal_add(&journal, &two, NULL));
     lab_journal_close(&journal);
-    append_text("nonsense\ntimed\t4x5x6\tmy kernel.cu\tfedcba9876543210\tA=4\t-7\t\n");
+    append_text("nonsense\ntimed\t4x5x6\tmy kernel.cu\tfedcba9876543210\tA=4\t-7\t\n"
+                "timed\t4x5x6\tmy kernel.cu\tfedcba9876543210\tA=5\t9000000000000000000\t\n");
     open_it(&journal);
     assert_int_equal(journal.count, 2);
     assert_int_equal(lab_journal_find(&journal, &two)->ns, 6);
