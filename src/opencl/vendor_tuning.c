@@ -7,7 +7,8 @@
  *
  *     Xgemm GEMMK=0 KREG=1 KWG=32 ...
  *
- * and lines that begin with # between them. It is read once a device. */
+ * and lines that begin with # between them. It is read once a device, and none of it is handed on
+ * unless all of it reads well: half of a file would be nobody's tuning. */
 #define _GNU_SOURCE /* secure_getenv: a set-uid program's caller must not name its files */
 #include "opencl/vendor.h"
 
@@ -42,8 +43,9 @@ static bool read_parameter(char *word, const char **name, size_t *value)
     return *end == '\0' && errno == 0;
 }
 
-static rung_status apply_line(override_function *apply, cl_device_id id, const char *path, int number,
-                              char *line)
+/* Reads a line and, unless `apply` is NULL, hands it on. *found counts those with parameters. */
+static rung_status take_line(override_function *apply, cl_device_id id, const char *path, int number,
+                             char *line, int *found)
 {
     const char *names[PARAMETERS_MAX];
     size_t values[PARAMETERS_MAX], count = 0;
@@ -55,7 +57,10 @@ static rung_status apply_line(override_function *apply, cl_device_id id, const c
             return refuse(path, number, "is not like \"Xgemm KREG=1 KWG=32\"");
         count++;
     }
-    int error = apply(id, kernel, SINGLE, count, names, values);
+    if (count == 0)
+        return refuse(path, number, "is not like \"Xgemm KREG=1 KWG=32\"");
+    ++*found;
+    int error = apply ? apply(id, kernel, SINGLE, count, names, values) : 0;
     if (error != 0) {
         char why[96];
         snprintf(why, sizeof why, "is refused by CLBlast with error %d", error);
@@ -64,16 +69,35 @@ static rung_status apply_line(override_function *apply, cl_device_id id, const c
     return RUNG_OK;
 }
 
-static rung_status apply_file(override_function *apply, cl_device_id id, const char *path)
+static rung_status cannot_be_read(const char *path)
+{
+    return rungi_fail(RUNG_INVALID, "00_vendor: RUNG_CLBLAST_TUNING names %s, which cannot be read", path);
+}
+
+static rung_status take_lines(override_function *apply, cl_device_id id, const char *path, FILE *file)
 {
     char line[LINE_BYTES];
     rung_status status = RUNG_OK;
+    int number = 1, found = 0;
+    rewind(file);
+    for (; status == RUNG_OK && fgets(line, sizeof line, file); number++)
+        status = strchr(line, '\n') ? take_line(apply, id, path, number, line, &found)
+                                    : refuse(path, number, "is too long or has no end");
+    if (status == RUNG_OK && ferror(file))
+        return cannot_be_read(path); /* a folder, for one */
+    if (status == RUNG_OK && found == 0)
+        return refuse(path, number, "is its end, and no parameters were before it");
+    return status;
+}
+
+static rung_status apply_file(override_function *apply, cl_device_id id, const char *path)
+{
     FILE *file = fopen(path, "re");
     if (!file)
-        return rungi_fail(RUNG_INVALID, "00_vendor: RUNG_CLBLAST_TUNING names %s, which cannot be read", path);
-    for (int number = 1; status == RUNG_OK && fgets(line, sizeof line, file); number++)
-        status = strchr(line, '\n') ? apply_line(apply, id, path, number, line)
-                                    : refuse(path, number, "is too long or has no end");
+        return cannot_be_read(path);
+    rung_status status = take_lines(NULL, id, path, file);
+    if (status == RUNG_OK)
+        status = take_lines(apply, id, path, file);
     fclose(file);
     return status;
 }

@@ -20,5 +20,16 @@ refused '# a comment
 Xgemm MWG=64
 ' 'bad.txt:2 is refused by CLBlast'
 refused 'Xgemm MWG=64' 'has no end'
+refused '# nothing else
+' 'no parameters were before it'
+refused '' 'no parameters were before it'
+refused 'Xgemm
+' 'bad.txt:1 is not like'
+# Line 1 alone is refused by CLBlast: that line 2 is told of shows that all is read before any is handed on.
+refused 'Xgemm MWG=64
+Xgemm MWG=x
+' 'bad.txt:2 is not like'
+RUNG_CLBLAST_TUNING=$work "${bench[@]}" > bad.json
+holds bad.json '.results[0].why_not | test("cannot be read")'
 RUNG_CLBLAST_TUNING=missing.txt "${bench[@]}" > bad.json
 holds bad.json '.results[0].why_not | test("cannot be read")'
