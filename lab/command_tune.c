@@ -404,7 +404,8 @@ static int check_store(const lab_options *options)
     bool is_file = stat(path, &about) != 0 || S_ISREG(about.st_mode);
     if (is_file && is_folder_open(folder, !options->store))
         return LAB_GOOD;
-    fprintf(stderr, "rung: %s cannot be written, so nothing could be saved; name another file with --store\n", path);
+    fprintf(stderr, "rung: %s cannot be written, so nothing could be saved; name another file with --store\n",
+            path);
     return LAB_NOTHING;
 }
 

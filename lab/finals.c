@@ -174,7 +174,8 @@ static lab_outcome_kind judge_elsewhere(const lab_search *search, const lab_cont
 }
 
 /* Once more on the problem itself, by a plan of its own, and elsewhere. */
-static lab_outcome_kind judge(const lab_search *search, const lab_contender *contender, char *why, size_t capacity)
+static lab_outcome_kind judge(const lab_search *search, const lab_contender *contender, char *why,
+                              size_t capacity)
 {
     lab_contender *again = calloc(1, sizeof *again);
     lab_outcome_kind kind = LAB_FAILED;

@@ -139,7 +139,7 @@ static bool read_head(lab_journal *journal, const char *path, const char *head, 
 /* A process that was killed may take a moment to let go of it. */
 static bool lock(FILE *file)
 {
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 90; i++) { /* near two seconds */
         if (flock(fileno(file), LOCK_EX | LOCK_NB) == 0)
             return true;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);

@@ -22,13 +22,13 @@ grep -q "$kernel" verbose.err || fail "another kernel was taken"
 
 # What is faster than the defaults and slower than the record does not replace it.
 before=$(sha256sum < config/rung/tuning)
-"$RUNG" tune "${row[@]}" --kernels 02 --budget 1 --json > stays.json 2> stays.err || fail "exit $?"
+"$RUNG" tune "${row[@]}" --kernels 02 --budget 2 --json > stays.json 2> stays.err || fail "exit $?"
 holds stays.json '.results[0] | .record_stays and (.improved | not) and (.saved | not) and .ratio > 1'
 holds stays.json ".results[0] | .kernel == \"$kernel\" and .params == \"$params\""
 [ "$before" = "$(sha256sum < config/rung/tuning)" ] || fail "a record was replaced"
 
 # Exported, and of two files the faster record.
-"$RUNG" tune "${row[@]}" --kernels 03 --budget 1 --export for_others --json > again.json 2> again.err || fail "exit $?"
+"$RUNG" tune "${row[@]}" --kernels 03 --budget 2 --export for_others --json > again.json 2> again.err || fail "exit $?"
 grep -q "$kernel" for_others || fail "the store was not exported"
 
 # The state of this search is no other's.
