@@ -716,10 +716,8 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  *
  * A record is for problems like the one it was measured with: the same device, with as many
  * compute units, and driver, product, compute mode and layout, m, n and k of the same order (up
- * to 16, 64, 256, 1024, 4096, or more), a batch or none. Where there is none for just these
- * orders of m, n and k, one next to them serves, unless its kernel is below the one that would
- * be tried first without records, or its tiles suit this C less than half as well as the usual
- * ones. A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
+ * to 16, 64, 256, 1024, 4096, or more), a batch or none.
+ * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
  * rung_plan_info.refused, and lines that are no records count for nothing: a store that is
  * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of
  * each, and verbose 1 if the file that $RUNG_TUNING names is not there. */

@@ -209,41 +209,6 @@ static rung_status check_parameters(const rung_plan *plan, const rung_kernel *ke
     return RUNG_OK;
 }
 
-/* The kernel that would be tried first if there were no records. */
-static rung_status first_in_order(const rung_plan *plan, rung_kernel **kernel)
-{
-    rung_status status = RUNG_OK;
-    for (int64_t i = 0; i < places(plan) && status == RUNG_OK; i++) {
-        status = kernel_in_order(plan, i, kernel);
-        if (status == RUNG_OK && *kernel && rungi_choose_check(*kernel, &plan->problem) == RUNG_OK &&
-            check_abilities(plan, *kernel) == RUNG_OK)
-            return RUNG_OK;
-    }
-    return status == RUNG_OK ? rungi_fail(RUNG_UNSUPPORTED, "no kernel takes such a problem") : status;
-}
-
-/* One that was measured on smaller or larger problems may be of a kernel that lost on these, or
- * have tiles that do not suit. */
-static rung_status check_nearness(const rung_plan *plan, const rung_kernel *kernel,
-                                  const rungi_proposal *proposal)
-{
-    char usual[RUNGI_PRESET_NAME];
-    rung_kernel *first;
-    if (proposal->steps == 0)
-        return RUNG_OK;
-    rung_status status = first_in_order(plan, &first);
-    if (status != RUNG_OK)
-        return status;
-    if (kernel->info.number < first->info.number)
-        return rungi_fail(RUNG_UNSUPPORTED, "it was measured on other sizes, and for these %s comes before %s",
-                          first->info.name, kernel->info.name);
-    default_parameters(plan, kernel, usual);
-    if (rungi_tiles_cost(plan, kernel, proposal->parameters) > 2 * rungi_tiles_cost(plan, kernel, usual))
-        return rungi_fail(RUNG_UNSUPPORTED, "it was measured on other sizes, and its tiles suit these less than "
-                          "half as well as the usual ones of %s", kernel->info.name);
-    return RUNG_OK;
-}
-
 static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
 {
     rung_kernel *kernel;
@@ -255,8 +220,6 @@ static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
         status = rungi_choose_check(kernel, &plan->problem);
     if (status == RUNG_OK)
         status = check_parameters(plan, kernel, proposal->parameters);
-    if (status == RUNG_OK)
-        status = check_nearness(plan, kernel, proposal);
     return status == RUNG_OK ? try_kernel(plan, kernel, proposal->parameters, proposal->origin) : status;
 }
 

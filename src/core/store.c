@@ -384,24 +384,14 @@ rung_status rungi_records_parse(rung_context *context, const char *name, char *t
 
 /* ---- Finding ------------------------------------------------------------------------------------ */
 
-/* How many orders away a record is, -1 where it is for something else. One order aside in m,
- * n and k each is near. */
-static int steps_to(const rungi_record *record, const rungi_tuning_key *key)
+/* Whether a record is for just such problems. */
+static bool is_for(const rungi_record *record, const rungi_tuning_key *key)
 {
-    int steps = 0;
-    if (record->is_passed_over || record->is_batch != key->is_batch || !is_word(record->whose, key->whose))
-        return -1;
-    for (int i = 0; i < 3; i++) {
-        int step = record->order[i] - key->order[i];
-        if (step < -1 || step > 1)
-            return -1;
-        steps += step != 0;
-    }
-    return steps;
+    return !record->is_passed_over && record->is_batch == key->is_batch && is_word(record->whose, key->whose) &&
+           memcmp(record->order, key->order, sizeof record->order) == 0;
 }
 
-static void propose(const rungi_records *records, const rungi_record *record, int steps,
-                    rungi_proposal *proposal)
+static void propose(const rungi_records *records, const rungi_record *record, rungi_proposal *proposal)
 {
     snprintf(proposal->kernel, sizeof proposal->kernel, "%.*s", (int)record->kernel.length,
              record->kernel.text);
@@ -411,7 +401,6 @@ static void propose(const rungi_records *records, const rungi_record *record, in
     size_t length = strlen(records->name), most = sizeof proposal->origin - 24;
     snprintf(proposal->origin, sizeof proposal->origin, "%s:%lld",
              records->name + (length > most ? length - most : 0), (long long)record->number);
-    proposal->steps = steps;
 }
 
 /* By what it says, since another thread may have replaced what it was made of. */
@@ -423,26 +412,18 @@ void rungi_records_pass_over(rungi_records *records, const rungi_proposal *propo
             rungi_proposal again;
             if (!is_word(record->kernel, proposal->kernel) || !is_word(record->parameters, proposal->parameters))
                 continue;
-            propose(records, record, 0, &again);
+            propose(records, record, &again);
             record->is_passed_over = record->is_passed_over || strcmp(again.origin, proposal->origin) == 0;
         }
 }
 
-/* Of two as near, the stronger file's and the later line's stays in front. */
 int rungi_records_find(const rungi_records *records, const rungi_tuning_key *key,
                        rungi_proposal found[RUNGI_PROPOSALS])
 {
     int count = 0;
     for (; records; records = records->next)
-        for (int64_t i = records->count - 1; i >= 0; i--) {
-            int steps = steps_to(&records->records[i], key), place = count;
-            while (steps >= 0 && place > 0 && found[place - 1].steps > steps)
-                place--;
-            if (steps < 0 || place == RUNGI_PROPOSALS)
-                continue;
-            count = count < RUNGI_PROPOSALS ? count + 1 : count;
-            memmove(&found[place + 1], &found[place], (size_t)(count - 1 - place) * sizeof *found);
-            propose(records, &records->records[i], steps, &found[place]);
-        }
+        for (int64_t i = records->count - 1; i >= 0 && count < RUNGI_PROPOSALS; i--)
+            if (is_for(&records->records[i], key))
+                propose(records, &records->records[i], &found[count++]);
     return count;
 }

@@ -116,12 +116,11 @@ typedef struct rungi_proposal {
     char kernel[RUNGI_STORE_NAME];
     char parameters[RUNGI_PARAMETERS_TEXT];
     char origin[256]; /* file and line */
-    int  steps;       /* 0: for just such problems; else how many orders away */
 } rungi_proposal;
 
 enum { RUNGI_PROPOSALS = 6 };
 
-/* The nearest records of a list of files, stronger files first, for this key. */
+/* The records of a list of files for this key: stronger files first, and of one the later lines. */
 int rungi_records_find(const rungi_records *records, const rungi_tuning_key *key,
                        rungi_proposal found[RUNGI_PROPOSALS]);
 
