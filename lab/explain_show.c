@@ -194,9 +194,10 @@ static void print_compiled(const lab_explanation *explanation)
         print_loop(explanation);
     else
         printf("  its loop: %s\n", explanation->is_taken_apart ? "none was found that multiplies" : explanation->why_whole);
-    printf("  a multiprocessor holds %lld block%s, %lld of %lld warps (%.0f %%), bounded by %s\n",
-           (long long)occupancy->blocks, occupancy->blocks == 1 ? "" : "s", (long long)occupancy->warps,
-           (long long)occupancy->warps_max, 100 * occupancy->fraction, occupancy->bound_by);
+    printf("  a multiprocessor holds %lld block%s, %lld of %lld warps (%.0f %%), bounded by %s; %lld registers a thread "
+           "and %lld bytes are to spare\n", (long long)occupancy->blocks, occupancy->blocks == 1 ? "" : "s",
+           (long long)occupancy->warps, (long long)occupancy->warps_max, 100 * occupancy->fraction, occupancy->bound_by,
+           (long long)occupancy->registers_to_spare, (long long)occupancy->shared_to_spare);
 }
 
 static void print_prediction(const lab_explanation *explanation)
@@ -213,9 +214,11 @@ static void print_prediction(const lab_explanation *explanation)
     for (int i = 0; i < LAB_STATION_COUNT; i++)
         printf(" %s %.0f%s", lab_station_name((lab_station)i), prediction->clocks[i],
                i < LAB_STATION_COUNT - 1 ? "," : "\n");
-    printf("  operations a byte: %.3g of DRAM, %.3g of L2; the roof bends at %.3g. %.1f waves of blocks\n",
-           load->flops / load->dram_bytes, load->macs * 2 / (load->distinct_sectors * 32),
-           prediction->peak_gflops / machine->dram_gbs, prediction->waves + prediction->tail);
+    lab_waves waves = lab_waves_of(&explanation->occupancy, (int64_t)machine->units, (int64_t)load->blocks);
+    printf("  operations a byte: %.3g of DRAM, %.3g of L2; the roof bends at %.3g\n", load->flops / load->dram_bytes,
+           load->macs * 2 / (load->distinct_sectors * 32), prediction->peak_gflops / machine->dram_gbs);
+    printf("  %lld full waves of %lld blocks and %.2f of one: %.0f %% of their places are used\n", (long long)waves.full,
+           (long long)waves.blocks, waves.tail, 100 * waves.efficiency);
     printf("Predicted: %.0f GFLOPS, %.1f %% of the peak of %.0f.\n", prediction->gflops,
            100 * prediction->gflops / prediction->peak_gflops, prediction->peak_gflops);
     printf("Bound by %s: %s.\n", lab_station_words(prediction->bound), lab_station_help(prediction->bound));
