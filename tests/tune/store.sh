@@ -4,8 +4,8 @@
 # next process without a flag; a search on other terms does not take its state.
 . "$(dirname "$0")/tune.sh"
 started=$(date +%s)
-"$RUNG" tune "${row[@]}" --kernels 01,02,03,07 --budget 4 --json > out.json 2> out.err || fail "exit $?"
-[ $(($(date +%s) - started)) -le 14 ] || fail "a budget of 4 s took $(($(date +%s) - started)) s"
+"$RUNG" tune "${row[@]}" --kernels 01,02,03,07 --budget 15 --json > out.json 2> out.err || fail "exit $?"
+[ $(($(date +%s) - started)) -le 60 ] || fail "a budget of 15 s took $(($(date +%s) - started)) s"
 holds out.json '.schema == "rung-tune/1" and (.results | length) == 1'
 holds out.json '.results[0] | has("device") and has("driver") and has("key") and has("dtype") and has("m")
     and has("kernel") and has("params") and has("gflops") and has("default_kernel") and has("default_params")
@@ -22,13 +22,13 @@ grep -q "$kernel" verbose.err || fail "another kernel was taken"
 
 # What is faster than the defaults and slower than the record does not replace it.
 before=$(sha256sum < config/rung/tuning)
-"$RUNG" tune "${row[@]}" --kernels 02 --budget 2 --json > stays.json 2> stays.err || fail "exit $?"
+"$RUNG" tune "${row[@]}" --kernels 02 --budget 10 --json > stays.json 2> stays.err || fail "exit $?"
 holds stays.json '.results[0] | .record_stays and (.improved | not) and (.saved | not) and .ratio > 1'
 holds stays.json ".results[0] | .kernel == \"$kernel\" and .params == \"$params\""
 [ "$before" = "$(sha256sum < config/rung/tuning)" ] || fail "a record was replaced"
 
 # Exported, and of two files the faster record.
-"$RUNG" tune "${row[@]}" --kernels 03 --budget 2 --export for_others --json > again.json 2> again.err || fail "exit $?"
+"$RUNG" tune "${row[@]}" --kernels 03 --budget 10 --export for_others --json > again.json 2> again.err || fail "exit $?"
 grep -q "$kernel" for_others || fail "the store was not exported"
 
 # The state of this search is no other's.
