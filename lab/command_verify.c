@@ -189,14 +189,6 @@ static void add_contender(session *session, const rung_kernel *kernel, const cha
     snprintf(added->parameters, sizeof added->parameters, "%s", parameters ? parameters : "");
 }
 
-static bool has_preset(const rung_kernel_info *info, const char *name)
-{
-    for (int64_t i = 0; i < info->preset_count; i++)
-        if (strcmp(info->presets[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Its presets and each other choice of each parameter, on a suite of few problems. */
 static void add_variants(session *session, const rung_kernel *kernel, lab_suite suite, const lab_dtype *dtype)
 {
@@ -221,8 +213,8 @@ static void add_type(session *session, const rung_kernel *kernel, lab_suite suit
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *sum = rung_type_name(rung_product_sum(dtype->product));
-    add_contender(session, kernel, has_preset(info, "tiny") ? "tiny" : NULL, suite, dtype);
-    add_contender(session, kernel, has_preset(info, sum) ? sum : info->defaults, LAB_SUITE_tile, dtype);
+    add_contender(session, kernel, lab_has_preset(info, "tiny") ? "tiny" : NULL, suite, dtype);
+    add_contender(session, kernel, lab_has_preset(info, sum) ? sum : info->defaults, LAB_SUITE_tile, dtype);
 }
 
 /* The first type: all that may be compiled of a kernel. Its defaults are named, since a plan
@@ -325,13 +317,11 @@ static void note(session *session, contender *contender, const lab_subject *subj
 /* The tile of a contender, for the edges of its problems. */
 static int64_t tile(const contender *contender, const char *name, int64_t otherwise)
 {
-    int64_t size;
-    if (!contender->kernel ||
-        rung_kernel_evaluate(contender->kernel, contender->parameters,
-                             lab_product_in(contender->dtype.product), name, &size) != RUNG_OK ||
-        size < 1 || size > 4096)
+    if (!contender->kernel)
         return otherwise;
-    return size;
+    int64_t size = lab_kernel_number(contender->kernel, contender->parameters,
+                                     lab_product_in(contender->dtype.product), name, otherwise);
+    return size > 4096 ? otherwise : size;
 }
 
 /* What the contender is; rung_gemm takes all but a wish for shares. */

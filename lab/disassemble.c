@@ -123,8 +123,6 @@ static int start(const char *program, const char *image, int output[2], FILE *co
     error = posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
     if (error == 0)
         error = posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
-    if (error == 0)
-        error = posix_spawn_file_actions_addclose(&actions, output[0]);
     if (error == 0) /* its interface is older than const */
         error = posix_spawn(process, program, &actions, NULL, (char *const *)(uintptr_t)arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -175,7 +173,6 @@ static bool run(const char *program, const char *image, lab_code *code, char *wh
             fclose(complaints);
         return false;
     }
-    fcntl(output[0], F_SETFD, FD_CLOEXEC);
     int error = start(program, image, output, complaints, &process);
     close(output[1]);
     bool good = false;

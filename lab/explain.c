@@ -35,9 +35,7 @@ static void close_pair(pair *pair)
 static int64_t evaluate(const pair *pair, const lab_explanation *explanation, rung_type in, const char *expression,
                         int64_t otherwise)
 {
-    int64_t value;
-    rung_status status = rung_kernel_evaluate(pair->simt, explanation->parameters, in, expression, &value);
-    return status == RUNG_OK && value > 0 ? value : otherwise;
+    return lab_kernel_number(pair->simt, explanation->parameters, in, expression, otherwise);
 }
 
 /* ---- The compiler ------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "conform.h"
 #include "oracle.h"
+#include "target.h"
 
 enum { ROUNDS_MIN = 11, ROUNDS_MAX = 101, CONTENDERS = LAB_FINALISTS + 2 };
 
@@ -133,13 +134,6 @@ static bool is_faster(const lab_contender *contender, const lab_contender *defau
 
 /* ---- The winner ------------------------------------------------------------------------------------ */
 
-static int64_t number(const lab_contender *contender, rung_type in, const char *name, int64_t otherwise)
-{
-    int64_t value;
-    return rung_kernel_evaluate(contender->kernel, contender->asked, in, name, &value) == RUNG_OK && value > 0
-               ? value : otherwise;
-}
-
 /* On problems around its tiles, of odd sizes, in other layouts and with other scalars. Those that
  * it refuses the library gives to another kernel. */
 static lab_outcome_kind judge_elsewhere(const lab_search *search, const lab_contender *contender, char *why,
@@ -147,9 +141,11 @@ static lab_outcome_kind judge_elsewhere(const lab_search *search, const lab_cont
 {
     const lab_problem *problem = search->problem;
     rung_type in = lab_product_in(problem->product);
-    lab_traits traits = {number(contender, in, "BM", 16), number(contender, in, "BN", 16),
-                         number(contender, in, "BK", 8), lab_is_whole(in),
-                         rung_kernel_describe(contender->kernel)->abilities};
+    const rung_kernel *kernel = contender->kernel;
+    lab_traits traits = {lab_kernel_number(kernel, contender->asked, in, "BM", 16),
+                         lab_kernel_number(kernel, contender->asked, in, "BN", 16),
+                         lab_kernel_number(kernel, contender->asked, in, "BK", 8), lab_is_whole(in),
+                         rung_kernel_describe(kernel)->abilities};
     lab_subject subject = {
         .context = problem->context, .device = problem->device, .queue = problem->queue,
         .kernel = contender->kernel, .parameters = contender->asked, .product = problem->product,

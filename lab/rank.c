@@ -15,18 +15,16 @@
 #include "model.h"
 #include "occupancy.h"
 #include "oracle.h"
+#include "target.h"
 
 typedef struct shape {
     double bm, bn, bk, tm, tn, threads, stages;
 } shape;
 
-/* What a macro or parameter comes to; `otherwise` where the kernel has none. */
 static double number(const rung_kernel *kernel, const char *parameters, rung_type in, const char *name,
-                     double otherwise)
+                     int64_t otherwise)
 {
-    int64_t value;
-    return rung_kernel_evaluate(kernel, parameters, in, name, &value) == RUNG_OK && value > 0 ? (double)value
-                                                                                              : otherwise;
+    return (double)lab_kernel_number(kernel, parameters, in, name, otherwise);
 }
 
 /* How much of what is computed along one edge is wanted. */
@@ -100,14 +98,6 @@ static double rank_gpu(const shape *shape, rung_product product, double m, doubl
 
 /* ---- Processors --------------------------------------------------------------------------------- */
 
-static bool has_preset(const rung_kernel_info *info, const char *name)
-{
-    for (int64_t i = 0; i < info->preset_count; i++)
-        if (strcmp(info->presets[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* In doublings, over all parameters. */
 static double distance(const rung_kernel *kernel, const char *parameters, const char *preset, rung_type in)
 {
@@ -142,10 +132,12 @@ double lab_rank(const rung_kernel *kernel, const char *parameters, rung_product 
     };
     if (shape.bm == 0 || shape.bn == 0)
         return 0;
-    shape.threads = number(kernel, parameters, in, "THREADS", fmin(shape.bm * shape.bn / (shape.tm * shape.tn), 1024));
+    shape.threads = number(kernel, parameters, in, "THREADS", 0);
+    if (shape.threads == 0)
+        shape.threads = fmin(shape.bm * shape.bn / (shape.tm * shape.tn), 1024);
     if (!is_processor(device))
         return rank_gpu(&shape, product, (double)m, (double)n, (double)k, device);
     double waste = used((double)m, shape.bm) * used((double)n, shape.bn) * used((double)k, shape.bk);
-    bool is_meant = has_preset(rung_kernel_describe(kernel), "cpu");
+    bool is_meant = lab_has_preset(rung_kernel_describe(kernel), "cpu");
     return waste * (is_meant ? 1 / (1 + distance(kernel, parameters, "cpu", in)) : 0.1);
 }

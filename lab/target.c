@@ -196,6 +196,21 @@ bool lab_kernel_open(rung_context *context, const char *backend, const char *nam
     return status == RUNG_OK;
 }
 
+int64_t lab_kernel_number(const rung_kernel *kernel, const char *parameters, rung_type in, const char *name,
+                          int64_t otherwise)
+{
+    int64_t value;
+    return rung_kernel_evaluate(kernel, parameters, in, name, &value) == RUNG_OK && value > 0 ? value : otherwise;
+}
+
+bool lab_has_preset(const rung_kernel_info *info, const char *name)
+{
+    for (int64_t i = 0; i < info->preset_count; i++)
+        if (strcmp(info->presets[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static int find_kernel(lab_target *target, const char *name, const rung_kernel **kernel)
 {
     const char *backend = rung_device_describe(target->device)->backend;

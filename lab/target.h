@@ -31,6 +31,12 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
 bool lab_kernel_open(rung_context *context, const char *backend, const char *name, rung_kernel **kernel, char *why,
                      size_t capacity);
 
+/* What a macro or parameter of a kernel comes to; `otherwise` where it has none above 0. */
+int64_t lab_kernel_number(const rung_kernel *kernel, const char *parameters, rung_type in, const char *name,
+                          int64_t otherwise);
+
+bool lab_has_preset(const rung_kernel_info *info, const char *name);
+
 /* What is to be multiplied, and how precisely. */
 typedef struct lab_dtype {
     rung_product product;
