@@ -159,28 +159,6 @@ static void note_refusal(rung_plan *plan, const char *whose)
              whose ? whose : "", whose ? ": " : "", (int)strcspn(sentence, "\n"), sentence);
 }
 
-/* The kernels of an open choice in their order, from the top of the ladder down; on a device of
- * a kind, those with parameters for that kind before all others. NULL at places that are empty,
- * of which there are as many. */
-static rung_status kernel_in_order(const rung_plan *plan, int64_t place, rung_kernel **kernel)
-{
-    const rungi_backend *backend = plan->device->backend;
-    const char *preset = plan->device->preset;
-    int64_t index = backend->ladder_count - 1 - place % backend->ladder_count;
-    rung_status status = rung_kernel_at(plan->device->context, backend->name, index, kernel);
-    if (status != RUNG_OK)
-        return status;
-    bool is_meant = preset && rungi_kernel_has_preset(*kernel, preset), is_first = place < backend->ladder_count;
-    if (is_meant != is_first)
-        *kernel = NULL;
-    return RUNG_OK;
-}
-
-static int64_t places(const rung_plan *plan)
-{
-    return 2 * plan->device->backend->ladder_count;
-}
-
 /* ---- What was measured ------------------------------------------------------------------- */
 
 rung_status rungi_choose_check(const rung_kernel *kernel, const rung_problem *problem)
@@ -265,21 +243,27 @@ static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
     return status;
 }
 
-/* The first that takes the problem. */
+/* From the top of the ladder down, the first that takes the problem; those with
+ * parameters for this kind of device before all others. */
 static rung_status choose_by_ladder(rung_plan *plan)
 {
+    const rungi_backend *backend = plan->device->backend;
+    const char *preset = plan->device->preset;
     rung_status refusal = RUNG_UNSUPPORTED;
-    for (int64_t i = 0; i < places(plan); i++) {
-        rung_kernel *kernel;
-        rung_status status = kernel_in_order(plan, i, &kernel);
-        if (status != RUNG_OK)
-            return status;
-        if (!kernel)
-            continue;
-        status = consider(plan, kernel);
-        if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
-            return status;
-        refusal = status;
+    for (int round = preset ? 0 : 1; round < 2; round++) {
+        for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
+            rung_kernel *kernel;
+            rung_status status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
+            if (status != RUNG_OK)
+                return status;
+            bool is_meant = preset && rungi_kernel_has_preset(kernel, preset);
+            if (is_meant != (round == 0))
+                continue;
+            status = consider(plan, kernel);
+            if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
+                return status;
+            refusal = status;
+        }
     }
     return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
 }

@@ -84,8 +84,6 @@ bool rungi_tiles_by_area(const rung_device *device)
 double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
     cover cover;
-    if (rungi_tiles_by_area(plan->device))
-        return rungi_tiles_area(plan, kernel, parameters);
     if (!cover_of(plan, kernel, parameters, &cover))
         return 0;
     double shares = (double)shares_of(plan, kernel, &cover.values, cover.blocks);

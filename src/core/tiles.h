@@ -17,7 +17,7 @@ double rungi_tiles_area(const rung_plan *plan, const rung_kernel *kernel, const 
 bool rungi_tiles_by_area(const rung_device *device);
 
 /* The same for as long as the whole device is busy: units that have no tile to compute count
- * as if they had one. On processors the area. */
+ * as if they had one. */
 double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters);
 
 /* Whether one tile spans a side of C. Larger ones than that only leave more of it unused. */
