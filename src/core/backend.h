@@ -23,7 +23,7 @@ typedef struct rungi_ladder_step {
     unsigned    products;  /* bits, as in rung_kernel_info */
     unsigned    abilities;
     bool        is_vendor; /* somebody else's: never chosen unasked */
-    void (*function)(void); /* for backends whose kernels are C functions */
+    const void *function; /* for backends whose kernels are C: the backend's own table of it */
 } rungi_ladder_step;
 
 typedef struct rungi_device_list {

@@ -4,8 +4,17 @@
 #define RUNGI_CPU_H
 
 #include "core/backend.h"
+#include "core/device.h"
+#include "cpu/features.h"
+#include "cpu/pool.h"
 
 extern const rungi_backend rungi_cpu_backend;
+
+typedef struct rungi_cpu_device {
+    rung_device       base;
+    rungi_cpu_features features; /* what it may use, not only what is there */
+    rungi_pool       *pool;
+} rungi_cpu_device;
 
 /* An operand: element (i, j) is at first[i * row_stride + j * col_stride]. */
 typedef struct rungi_cpu_input {
@@ -18,8 +27,18 @@ typedef struct rungi_cpu_output {
     int64_t row_stride, col_stride;
 } rungi_cpu_output;
 
-/* C = alpha * A * B + beta * C with m, n > 0, and what follows it; one item of a batch.
- * A kernel reads neither A nor B where k is 0, and does not read C where beta is 0. */
+/* What a plan settles once for all its runs, from the whole problem and never from a part
+ * of it: however C is cut between threads, each element is summed in the same way. */
+typedef struct rungi_cpu_form {
+    int     path;             /* the kernel's own: which of its ways through */
+    int64_t grain_m, grain_n; /* C is cut between threads at multiples of these */
+    int64_t scratch;          /* bytes that a thread needs */
+    bool    is_turned;        /* C^T = B^T A^T is computed, since C stands by columns */
+} rungi_cpu_form;
+
+/* C = alpha * A * B + beta * C with m, n > 0, and what follows it: one item of a batch, or
+ * a thread's block of it. A kernel reads neither A nor B where k is 0, and does not read C
+ * where beta is 0. */
 typedef struct rungi_cpu_job {
     rung_type        in, out;
     int64_t          m, n, k;
@@ -28,8 +47,34 @@ typedef struct rungi_cpu_job {
     rungi_cpu_output c;
     rungi_cpu_input  bias, residual; /* first is NULL if there is none */
     rung_activation  activation;
+    const rungi_cpu_form     *form;
+    const rungi_cpu_features *features;
+    const int64_t            *parameters; /* as the kernel's file lists them */
+    char                     *scratch;    /* form->scratch bytes, at a multiple of 4096 */
 } rungi_cpu_job;
 
-typedef void rungi_cpu_kernel(const rungi_cpu_job *job);
+/* A step of the ladder. Threads, batches and turning are plan.c's. */
+typedef struct rungi_cpu_kernel {
+    void (*run)(const rungi_cpu_job *job);
+    /* Optional: settles the form, which comes with no scratch and grains of one, or refuses
+     * the problem: RUNG_UNSUPPORTED and a sentence that begins with the kernel's name. The job
+     * is the whole problem's, m, n or k perhaps 0, without memory and scratch; alpha and beta
+     * may be others at a run. */
+    rung_status (*settle)(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form);
+    bool is_threaded; /* else one thread runs the whole */
+} rungi_cpu_kernel;
+
+/* plan.c: what the device's table has of plans. */
+rung_status rungi_cpu_plan_create(rung_plan *plan);
+rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                               rungi_sizes sizes, const rung_run_options *options);
+void        rungi_cpu_plan_destroy(rung_plan *plan);
+
+/* device.c: the time now, and the event that a run signals. */
+int64_t rungi_cpu_now(void);
+void    rungi_cpu_signal(const rung_run_options *options, int64_t started);
+
+/* Where element (0, 0) of a view stands, whether it has data or a buffer. */
+void *rungi_cpu_first(const rung_matrix *matrix);
 
 #endif /* RUNGI_CPU_H */

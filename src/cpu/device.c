@@ -74,17 +74,17 @@ static void describe(rung_device_info *info)
 
 /* ---- Queues and events ------------------------------------------------------------------------ */
 
-static int64_t now(void)
+int64_t rungi_cpu_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void signal_event(const rung_run_options *options, int64_t started)
+void rungi_cpu_signal(const rung_run_options *options, int64_t started)
 {
     if (options->signal)
-        ((cpu_event *)options->signal)->nanoseconds = now() - started;
+        ((cpu_event *)options->signal)->nanoseconds = rungi_cpu_now() - started;
 }
 
 static rung_status nothing_to_wrap(void *native, const char *what)
@@ -206,10 +206,10 @@ static rung_status buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t 
                                 int64_t bytes, const void *from, const rung_run_options *options)
 {
     (void)queue;
-    int64_t started = now();
+    int64_t started = rungi_cpu_now();
     if (bytes > 0)
         memcpy(buffer_start(buffer) + offset, from, (size_t)bytes);
-    signal_event(options, started);
+    rungi_cpu_signal(options, started);
     return RUNG_OK;
 }
 
@@ -217,77 +217,25 @@ static rung_status buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t o
                                int64_t bytes, void *to, const rung_run_options *options)
 {
     (void)queue;
-    int64_t started = now();
+    int64_t started = rungi_cpu_now();
     if (bytes > 0)
         memcpy(to, buffer_start(buffer) + offset, (size_t)bytes);
-    signal_event(options, started);
+    rungi_cpu_signal(options, started);
     return RUNG_OK;
 }
 
-/* ---- Plans ---------------------------------------------------------------------------------------- */
-
-static rung_status plan_create(rung_plan *plan)
-{
-    (void)plan;
-    return RUNG_OK;
-}
-
-static void plan_destroy(rung_plan *plan)
-{
-    (void)plan;
-}
-
-/* Where element (0, 0) of a view stands, whether it has data or a buffer. */
-static void *first_element(const rung_matrix *matrix)
+void *rungi_cpu_first(const rung_matrix *matrix)
 {
     if (!matrix->buffer)
         return matrix->data ? rungi_matrix_first(matrix) : NULL;
     return buffer_start(matrix->buffer) + matrix->offset * rung_type_size(matrix->type);
 }
 
-/* An operand of one item. */
-static rungi_cpu_input input_of(const rung_matrix *matrix, int64_t item)
-{
-    rung_matrix view = rungi_matrix_item(matrix, item);
-    if (rungi_matrix_is_empty(matrix))
-        return (rungi_cpu_input){NULL, 0, 0};
-    return (rungi_cpu_input){first_element(&view), view.row_stride, view.col_stride};
-}
-
-static rungi_cpu_job job_of(const rung_problem *problem, rungi_sizes sizes, int64_t item)
-{
-    rung_matrix c = rungi_matrix_item(&problem->c, item);
-    return (rungi_cpu_job){
-        .in = problem->a.type, .out = c.type,
-        .m = sizes.m, .n = sizes.n, .k = sizes.k,
-        .alpha = problem->alpha, .beta = problem->beta,
-        .a = input_of(&problem->a, item),
-        .b = input_of(&problem->b, item),
-        .c = {first_element(&c), c.row_stride, c.col_stride},
-        .bias = input_of(&problem->epilogue.bias, item),
-        .residual = input_of(&problem->epilogue.residual, item),
-        .activation = problem->epilogue.activation,
-    };
-}
-
-static rung_status plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                            rungi_sizes sizes, const rung_run_options *options)
-{
-    (void)queue;
-    rungi_cpu_kernel *kernel = (rungi_cpu_kernel *)plan->kernel->step->function;
-    int64_t started = now();
-    for (int64_t item = 0; sizes.m > 0 && sizes.n > 0 && item < sizes.batch; item++) {
-        rungi_cpu_job job = job_of(problem, sizes, item);
-        kernel(&job);
-    }
-    signal_event(options, started);
-    return RUNG_OK;
-}
-
 /* ---- The tables --------------------------------------------------------------------------------------- */
 
 static void close_device(rung_device *device)
 {
+    rungi_pool_destroy(((rungi_cpu_device *)device)->pool);
     rungi_release(device->context, device);
 }
 
@@ -309,9 +257,9 @@ static const rungi_device_ops ops = {
     .buffer_native = buffer_native,
     .buffer_write = buffer_write,
     .buffer_read = buffer_read,
-    .plan_create = plan_create,
-    .plan_run = plan_run,
-    .plan_destroy = plan_destroy,
+    .plan_create = rungi_cpu_plan_create,
+    .plan_run = rungi_cpu_plan_run,
+    .plan_destroy = rungi_cpu_plan_destroy,
 };
 
 static rung_status load(rung_context *context, void **state)
@@ -342,13 +290,19 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     (void)state;
     if (index > 0)
         return rungi_fail(RUNG_NO_DEVICE, "there is one CPU device; it is called \"cpu\"");
-    rung_device *made = rungi_new(context, sizeof *made);
+    rungi_cpu_device *made = rungi_new(context, sizeof *made);
     if (!made)
         return RUNG_NO_MEMORY;
-    rungi_device_init(made, context, &rungi_cpu_backend, &ops);
-    made->takes_data = true;
-    describe(&made->info);
-    *device = made;
+    rung_status status = rungi_pool_create(context, &made->pool);
+    if (status != RUNG_OK) {
+        rungi_release(context, made);
+        return status;
+    }
+    rungi_device_init(&made->base, context, &rungi_cpu_backend, &ops);
+    rungi_cpu_features_find(&made->features);
+    made->base.takes_data = true;
+    describe(&made->base.info);
+    *device = &made->base;
     return RUNG_OK;
 }
 
@@ -359,7 +313,7 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
      .source = rungi_source_cpu_##number##_##step,              \
      .products = (1u << RUNG_PRODUCT_COUNT) - 1,                \
      .abilities = RUNG_SCATTERED | RUNG_EPILOGUE,               \
-     .function = (void (*)(void))rungi_cpu_##number##_##step},
+     .function = &rungi_cpu_##number##_##step},
 #define SIMT(number, step)
 static const rungi_ladder_step ladder[] = {
 #include "core/ladder.def"

@@ -100,7 +100,7 @@ static void finish_whole(const rungi_cpu_job *job, int64_t i, int64_t j, uint32_
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
-void rungi_cpu_01_naive(const rungi_cpu_job *job)
+static void run(const rungi_cpu_job *job)
 {
     for (int64_t i = 0; i < job->m; i++)
         for (int64_t j = 0; j < job->n; j++)
@@ -114,3 +114,5 @@ void rungi_cpu_01_naive(const rungi_cpu_job *job)
             case RUNG_TYPE_COUNT: break;
             }
 }
+
+const rungi_cpu_kernel rungi_cpu_01_naive = {.run = run};

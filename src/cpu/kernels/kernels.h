@@ -6,7 +6,7 @@
 #include "cpu/cpu.h"
 
 #define VENDOR(number, name)
-#define CPU(number, name) rungi_cpu_kernel rungi_cpu_##number##_##name;
+#define CPU(number, name) extern const rungi_cpu_kernel rungi_cpu_##number##_##name;
 #define SIMT(number, name)
 #include "core/ladder.def"
 #undef CPU

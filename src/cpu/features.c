@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* features.c - which instructions this processor has and this process may use.
+ *
+ * CPUID tells what the processor has, XCR0 which registers the system saves: both are
+ * needed. Tiles are asked for besides, and that is the one thing the library changes of
+ * its process. */
+#define _GNU_SOURCE /* syscall */
+#include "cpu/features.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {
+#define X(name, word) word,
+    RUNGI_ISA_LIST(X)
+#undef X
+};
+
+const char *rungi_isa_name(rungi_isa isa)
+{
+    return isa < RUNGI_ISA_COUNT ? names[isa] : "?";
+}
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static uint64_t saved_registers(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+static bool has(uint64_t bits, uint64_t wanted)
+{
+    return (bits & wanted) == wanted;
+}
+
+static void look(rungi_cpu_features *found)
+{
+    enum { FMA = 1 << 12, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29 };               /* 1, ecx */
+    enum { AVX2 = 1 << 5, F = 1 << 16, DQ = 1 << 17, BW = 1 << 30, VNNI = 1 << 11 };         /* 7, ebx; ecx */
+    const uint32_t vl = 1u << 31, tiles = 1u << 24 | 1u << 25 | 1u << 22, bf16 = 1u << 5;    /* ebx; edx; 7.1 eax */
+    enum { YMM = 0x6, ZMM = 0xe6, TILES = 0x60000 };                                         /* XCR0 */
+    uint32_t a, b, c, d, a1, b1, c1, d1;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, OSXSAVE | AVX | FMA))
+        return;
+    uint64_t saved = saved_registers();
+    found->has_f16c = has(c, F16C);
+    if (!has(saved, YMM) || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, AVX2))
+        return;
+    found->isa = RUNGI_ISA_AVX2;
+    if (!has(saved, ZMM) || !has(b, F | DQ | BW) || !has(b, vl) || !found->has_f16c)
+        return;
+    found->isa = RUNGI_ISA_AVX512;
+    found->has_vnni = has(c, VNNI);
+    found->has_bf16 = a >= 1 && __get_cpuid_count(7, 1, &a1, &b1, &c1, &d1) && has(a1, bf16);
+    if (!found->has_vnni)
+        return;
+    found->isa = RUNGI_ISA_DOT;
+    if (has(saved, TILES) && has(d, tiles) && found->has_bf16)
+        found->isa = RUNGI_ISA_AMX;
+}
+
+bool rungi_cpu_ask_for_tiles(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+#else
+static void look(rungi_cpu_features *found)
+{
+    (void)found;
+}
+
+bool rungi_cpu_ask_for_tiles(void)
+{
+    return false;
+}
+#endif
+
+void rungi_cpu_features_find(rungi_cpu_features *features)
+{
+    const char *asked = getenv("RUNG_CPU_ISA");
+    memset(features, 0, sizeof *features);
+    look(features);
+    for (int isa = 0; asked && isa < RUNGI_ISA_COUNT; isa++)
+        if (strcmp(asked, names[isa]) == 0 && (rungi_isa)isa < features->isa)
+            features->isa = (rungi_isa)isa;
+    if (features->isa < RUNGI_ISA_DOT)
+        features->has_vnni = features->has_bf16 = false;
+    if (features->isa < RUNGI_ISA_AVX2)
+        features->has_f16c = false;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* features.h - which instructions this processor has and this process may use. */
+#ifndef RUNGI_CPU_FEATURES_H
+#define RUNGI_CPU_FEATURES_H
+
+#include <stdbool.h>
+
+/* From least to most; each has all before it. The words are those of RUNG_CPU_ISA, which takes
+ * a processor for less than it is. */
+#define RUNGI_ISA_LIST(X)                                                                        \
+    X(PORTABLE, "portable") /* plain C */                                                        \
+    X(AVX2,     "avx2")     /* AVX2 and FMA */                                                   \
+    X(AVX512,   "avx512")   /* AVX-512 F, BW, DQ, VL */                                          \
+    X(DOT,      "dot")      /* and its dot products: VNNI of bytes, BF16 where that is there */   \
+    X(AMX,      "amx")      /* AMX tiles of BF16 and of bytes */
+
+typedef enum rungi_isa {
+#define X(name, word) RUNGI_ISA_##name,
+    RUNGI_ISA_LIST(X)
+#undef X
+    RUNGI_ISA_COUNT
+} rungi_isa;
+
+typedef struct rungi_cpu_features {
+    rungi_isa isa;
+    bool      has_vnni, has_bf16; /* of DOT and above */
+    bool      has_f16c;
+} rungi_cpu_features;
+
+/* What is there, or what RUNG_CPU_ISA leaves of it; a word that is none leaves all. */
+void rungi_cpu_features_find(rungi_cpu_features *features);
+
+const char *rungi_isa_name(rungi_isa isa);
+
+/* Asks the system for the tiles of AMX, which it gives a process that asks. False if it does
+ * not. */
+bool rungi_cpu_ask_for_tiles(void);
+
+#endif /* RUNGI_CPU_FEATURES_H */

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c - plans of the CPU device: a problem is turned so that C stands by rows, cut between
+ * threads and handed to a kernel block by block.
+ *
+ * What a kernel settles (its path, its scratch) it settles here for the whole problem, so
+ * that the bits of a result do not depend on how many threads there are. A batch is cut
+ * between its items where there are enough of them, else each item is cut in turn. */
+#include "core/matrix.h"
+#include "core/plan.h"
+#include "core/problem.h"
+#include "cpu/kernels/kernels.h"
+
+typedef struct cpu_plan {
+    rungi_cpu_form form;
+    int64_t        threads;
+    int64_t        rows, cols;   /* blocks that C is cut into, */
+    int64_t        m_step, n_step; /* and the size of each but the last */
+} cpu_plan;
+
+/* One run. */
+typedef struct cpu_run {
+    const cpu_plan           *plan;
+    const rungi_cpu_kernel   *kernel;
+    const rung_problem       *problem;
+    const int64_t            *parameters;
+    const rungi_cpu_features *features;
+    rungi_sizes               sizes;
+} cpu_run;
+
+/* ---- Jobs -------------------------------------------------------------------------------------- */
+
+static const char *at(const rungi_cpu_input *view, rung_type type, int64_t i, int64_t j)
+{
+    return view->first ? (const char *)view->first +
+                             (i * view->row_stride + j * view->col_stride) * rung_type_size(type)
+                       : NULL;
+}
+
+static rungi_cpu_input input_of(const rung_matrix *matrix, int64_t item)
+{
+    rung_matrix view = rungi_matrix_item(matrix, item);
+    if (rungi_matrix_is_empty(matrix))
+        return (rungi_cpu_input){NULL, 0, 0};
+    return (rungi_cpu_input){rungi_cpu_first(&view), view.row_stride, view.col_stride};
+}
+
+static rungi_cpu_job job_of(const rung_problem *problem, rungi_sizes sizes, int64_t item)
+{
+    rung_matrix c = rungi_matrix_item(&problem->c, item);
+    return (rungi_cpu_job){
+        .in = problem->a.type, .out = c.type,
+        .m = sizes.m, .n = sizes.n, .k = sizes.k,
+        .alpha = problem->alpha, .beta = problem->beta,
+        .a = input_of(&problem->a, item),
+        .b = input_of(&problem->b, item),
+        .c = {rungi_cpu_first(&c), c.row_stride, c.col_stride},
+        .bias = input_of(&problem->epilogue.bias, item),
+        .residual = input_of(&problem->epilogue.residual, item),
+        .activation = problem->epilogue.activation,
+    };
+}
+
+static rungi_cpu_input transposed(rungi_cpu_input view)
+{
+    return (rungi_cpu_input){view.first, view.col_stride, view.row_stride};
+}
+
+/* C^T = B^T A^T. */
+static void turn(rungi_cpu_job *job)
+{
+    rungi_cpu_input a = job->a;
+    int64_t m = job->m, row_stride = job->c.row_stride;
+    job->m = job->n;
+    job->n = m;
+    job->a = transposed(job->b);
+    job->b = transposed(a);
+    job->c.row_stride = job->c.col_stride;
+    job->c.col_stride = row_stride;
+    job->bias = transposed(job->bias);
+    job->residual = transposed(job->residual);
+}
+
+/* The m x n block of C that begins at (i, j). */
+static void cut(rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n)
+{
+    job->a.first = at(&job->a, job->in, i, 0);
+    job->b.first = at(&job->b, job->in, 0, j);
+    job->c.first = (char *)job->c.first + (i * job->c.row_stride + j * job->c.col_stride) * rung_type_size(job->out);
+    job->bias.first = at(&job->bias, job->out, i, j);
+    job->residual.first = at(&job->residual, job->out, i, j);
+    job->m = m;
+    job->n = n;
+}
+
+/* ---- Making ------------------------------------------------------------------------------------- */
+
+static int64_t round_up(int64_t value, int64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+/* A grid of as many blocks as threads, as square as can be: what a block reads of A and B is
+ * least then. */
+static void cut_c(cpu_plan *plan, int64_t m, int64_t n, int64_t parts)
+{
+    int64_t grains_m = (m + plan->form.grain_m - 1) / plan->form.grain_m;
+    int64_t grains_n = (n + plan->form.grain_n - 1) / plan->form.grain_n;
+    double least = 0;
+    plan->rows = plan->cols = 1;
+    for (int64_t rows = 1; rows <= parts && rows <= grains_m; rows++) {
+        int64_t cols = parts / rows < grains_n ? parts / rows : grains_n;
+        int64_t m_step = round_up((m + rows - 1) / rows, plan->form.grain_m);
+        int64_t n_step = round_up((n + cols - 1) / cols, plan->form.grain_n);
+        /* The largest block's work, and a little for what is read to do it. */
+        double cost = (double)m_step * (double)n_step * (1 + 1.0 / 64) + 16.0 * (double)(m_step + n_step);
+        if (rows == 1 || cost < least) {
+            least = cost;
+            plan->rows = rows;
+            plan->cols = cols;
+        }
+    }
+    plan->m_step = round_up((m + plan->rows - 1) / plan->rows, plan->form.grain_m);
+    plan->n_step = round_up((n + plan->cols - 1) / plan->cols, plan->form.grain_n);
+    plan->rows = (m + plan->m_step - 1) / plan->m_step;
+    plan->cols = (n + plan->n_step - 1) / plan->n_step;
+}
+
+/* Waking a thread costs some microseconds: a small problem is one thread's. */
+static int64_t threads_worth(const rungi_cpu_job *job, int64_t items, int64_t threads)
+{
+    const double step = 48.0 * 48.0 * 48.0;
+    double steps = (double)job->m * (double)job->n * (double)job->k * (double)items;
+    double worth = steps / step;
+    return worth < 1 ? 1 : worth < (double)threads ? (int64_t)worth : threads;
+}
+
+static rung_status fill(cpu_plan *made, rung_plan *plan)
+{
+    rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
+    const rungi_cpu_kernel *kernel = plan->kernel->step->function;
+    const rung_problem *problem = &plan->problem;
+    rungi_sizes sizes = {problem->c.rows, problem->c.cols, problem->a.cols, problem->batch};
+    rungi_cpu_job job = job_of(problem, sizes, 0);
+    made->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1};
+    made->form.is_turned = job.c.row_stride == 1 && job.c.col_stride != 1;
+    if (made->form.is_turned)
+        turn(&job);
+    job.features = &device->features;
+    job.parameters = plan->values.value;
+    rung_status status = kernel->settle ? kernel->settle(&job, problem->compute, &made->form) : RUNG_OK;
+    if (status != RUNG_OK)
+        return status;
+    if (job.m == 0 || job.n == 0) /* nothing is computed */
+        job.m = job.n = 1;
+    made->threads = kernel->is_threaded ? threads_worth(&job, problem->batch, rungi_pool_threads(device->pool)) : 1;
+    cut_c(made, job.m, job.n, problem->batch >= 2 * made->threads ? 1 : made->threads);
+    plan->info.threads = made->threads;
+    return rungi_pool_reserve(device->pool, made->threads, made->form.scratch);
+}
+
+rung_status rungi_cpu_plan_create(rung_plan *plan)
+{
+    cpu_plan *made = rungi_new(plan->device->context, sizeof *made);
+    if (!made)
+        return RUNG_NO_MEMORY;
+    rung_status status = fill(made, plan);
+    if (status == RUNG_OK)
+        plan->state = made;
+    else
+        rungi_release(plan->device->context, made);
+    return status;
+}
+
+void rungi_cpu_plan_destroy(rung_plan *plan)
+{
+    rungi_release(plan->device->context, plan->state);
+}
+
+/* ---- Running ------------------------------------------------------------------------------------- */
+
+static void run_part(void *user, int64_t part, char *scratch)
+{
+    const cpu_run *run = user;
+    const cpu_plan *plan = run->plan;
+    int64_t blocks = plan->rows * plan->cols, item = part / blocks, block = part - item * blocks;
+    int64_t i = block / plan->cols * plan->m_step, j = (block - block / plan->cols * plan->cols) * plan->n_step;
+    rungi_cpu_job job = job_of(run->problem, run->sizes, item);
+    if (plan->form.is_turned)
+        turn(&job);
+    cut(&job, i, j, job.m - i < plan->m_step ? job.m - i : plan->m_step,
+        job.n - j < plan->n_step ? job.n - j : plan->n_step);
+    job.form = &plan->form;
+    job.features = run->features;
+    job.parameters = run->parameters;
+    job.scratch = scratch;
+    run->kernel->run(&job);
+}
+
+rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                               rungi_sizes sizes, const rung_run_options *options)
+{
+    rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
+    const cpu_plan *made = plan->state;
+    cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes};
+    int64_t started = rungi_cpu_now();
+    (void)queue;
+    if (sizes.m > 0 && sizes.n > 0 && sizes.batch > 0)
+        rungi_pool_run(device->pool, made->threads, made->form.scratch, sizes.batch * made->rows * made->cols,
+                       run_part, &run);
+    rungi_cpu_signal(options, started);
+    return RUNG_OK;
+}
