@@ -140,18 +140,19 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     return RUNG_OK;
 }
 
-/* The default context is the one thing the library keeps for the whole process. */
+/* The default context is the one thing the library keeps for the whole process. Of two threads
+ * that come here at once the second gives its own up. */
 rung_context *rungi_context_of(rung_context *context)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static rung_context *standard;
-    if (context)
+    static _Atomic(rung_context *) standard;
+    rung_context *made;
+    if (!context)
+        context = atomic_load(&standard);
+    if (context || rung_context_create(NULL, &made) != RUNG_OK)
         return context;
-    pthread_mutex_lock(&lock);
-    if (!standard)
-        rung_context_create(NULL, &standard);
-    context = standard;
-    pthread_mutex_unlock(&lock);
+    if (atomic_compare_exchange_strong(&standard, &context, made))
+        return made;
+    rung_context_destroy(made);
     return context;
 }
 
@@ -164,10 +165,8 @@ rung_context *rungi_context_retain(rung_context *context)
 static void destroy_backend(rung_context *context, int index)
 {
     const rungi_backend *backend = rungi_backends[index];
-    rung_kernel **kernels = context->backends[index].kernels;
-    for (int64_t i = 0; kernels && i < backend->ladder_count; i++)
-        rungi_kernel_free(kernels[i]);
-    rungi_release(context, kernels);
+    for (int64_t i = 0; i < backend->ladder_count; i++)
+        rungi_kernel_free(atomic_load(&context->backends[index].kernels[i]));
     if (context->backends[index].loaded && context->backends[index].load_status == RUNG_OK)
         backend->unload(context, context->backends[index].state);
 }
@@ -198,34 +197,44 @@ void rung_context_destroy(rung_context *context)
 
 /* ---- Backends ----------------------------------------------------------------------- */
 
-/* Under the lock. Being out of memory passes; a missing library stays missing. */
+/* Loads a backend, and keeps it if it was not there yet. Not under the lock, since that calls
+ * the caller's log and libraries that may do anything, such as fork; of two threads that come here
+ * at once the second gives its own up. Being out of memory passes; a missing library stays missing. */
 static rung_status load(rung_context *context, int index)
 {
-    rung_status status = rungi_backends[index]->load(context, &context->backends[index].state);
-    context->backends[index].loaded = status != RUNG_NO_MEMORY;
-    context->backends[index].load_status = status;
-    if (status != RUNG_OK)
-        snprintf(context->backends[index].load_error, sizeof context->backends[index].load_error,
-                 "%s", rung_error_text());
-    return status;
+    const rungi_backend *backend = rungi_backends[index];
+    void *state = NULL;
+    rung_status status = backend->load(context, &state);
+    if (status == RUNG_NO_MEMORY)
+        return status;
+    pthread_mutex_lock(&context->lock);
+    bool first = !context->backends[index].loaded;
+    if (first) {
+        context->backends[index].loaded = true;
+        context->backends[index].load_status = status;
+        context->backends[index].state = state;
+        if (status != RUNG_OK)
+            snprintf(context->backends[index].load_error, sizeof context->backends[index].load_error,
+                     "%s", rung_error_text());
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (first && status != RUNG_OK)
+        rungi_log(context, 2, "rung: %s: %s", backend->name, context->backends[index].load_error);
+    if (!first && status == RUNG_OK)
+        backend->unload(context, state);
+    return RUNG_OK;
 }
 
 rung_status rungi_context_load(rung_context *context, int index, void **state)
 {
-    bool failed_now = false;
     pthread_mutex_lock(&context->lock);
-    if (!context->backends[index].loaded)
-        failed_now = load(context, index) != RUNG_OK;
+    bool loaded = context->backends[index].loaded;
+    pthread_mutex_unlock(&context->lock);
+    if (!loaded && load(context, index) != RUNG_OK)
+        return RUNG_NO_MEMORY;
     rung_status status = context->backends[index].load_status;
     *state = context->backends[index].state;
-    pthread_mutex_unlock(&context->lock);
-    if (status == RUNG_OK)
-        return RUNG_OK;
-    /* Not under the lock: the caller's log may call us again. */
-    if (failed_now)
-        rungi_log(context, 2, "rung: %s: %s", rungi_backends[index]->name,
-                  context->backends[index].load_error);
-    return rungi_fail(status, "%s", context->backends[index].load_error);
+    return status == RUNG_OK ? RUNG_OK : rungi_fail(status, "%s", context->backends[index].load_error);
 }
 
 int rungi_backend_index(const char *name)

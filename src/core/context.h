@@ -11,7 +11,9 @@
 #include "core/error.h"
 #include "rung/rung.h"
 
-enum { RUNGI_BACKENDS_MAX = 8 };
+enum { RUNGI_BACKENDS_MAX = 8, RUNGI_LADDER_MAX = 32 };
+
+typedef _Atomic(rung_kernel *) rungi_kernel_place;
 
 /* Pinned memory of a device. */
 typedef struct rungi_staging {
@@ -32,14 +34,16 @@ struct rung_context {
     int64_t                overlap; /* bytes from which a multiply is cut; 0: never */
     char                   device_name[64]; /* of rung_gemm */
 
-    /* Under the lock: made at first use, unmade with the context. */
+    /* Under the lock, but for the kernels: made at first use, unmade with the context. While it
+     * is held nothing is called that is not the library's own, no allocator either: then whoever
+     * forks may wait for it, whatever else is locked (see fork.c). */
     pthread_mutex_t lock;
     struct {
-        bool          loaded;
-        rung_status   load_status;
-        char          load_error[256];
-        void         *state;
-        rung_kernel **kernels; /* one a ladder entry, NULL until asked for */
+        bool               loaded;
+        rung_status        load_status;
+        char               load_error[256];
+        void              *state;
+        rungi_kernel_place kernels[RUNGI_LADDER_MAX]; /* one a ladder entry, NULL until asked for */
     } backends[RUNGI_BACKENDS_MAX];
     rung_device *device; /* of rung_gemm; does not hold the context in turn */
     rung_queue  *idle;   /* queues of that device, between calls */

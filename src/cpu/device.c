@@ -321,6 +321,7 @@ static const rungi_ladder_step ladder[] = {
 #undef CPU
 #undef SIMT
 #undef VENDOR
+_Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "a context has place for them");
 
 const rungi_backend rungi_cpu_backend = {
     .name = "cpu",
