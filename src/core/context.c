@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/device.h"
+#include "core/fork.h"
 #include "core/kernel.h"
 #include "core/store.h"
 
@@ -51,7 +52,7 @@ void rungi_release(rung_context *context, void *memory)
 
 /* ---- Log ------------------------------------------------------------------------- */
 
-void rungi_log(rung_context *context, int level, const char *format, ...)
+void rungi_log(const rung_context *context, int level, const char *format, ...)
 {
     char line[4096];
     if (context->verbose < level)
@@ -93,6 +94,30 @@ static int64_t overlap_asked_for(void)
     return *end || bytes < 0 ? overlap_default : bytes;
 }
 
+rung_status rungi_threads_check(int64_t threads)
+{
+    return threads >= 0 && threads <= RUNGI_THREADS_MAX
+               ? RUNG_OK
+               : rungi_fail(RUNG_INVALID, "%lld threads cannot be; ask for 1 to %d, or for 0 to leave it to the library",
+                            (long long)threads, RUNGI_THREADS_MAX);
+}
+
+/* What the environment says where the caller does not; a word that is no number of threads is
+ * told of and left. */
+static int64_t threads_asked_for(const rung_context *context, int64_t asked)
+{
+    const char *environment = getenv("RUNG_THREADS");
+    char *end;
+    if (asked > 0 || !environment || !*environment)
+        return asked;
+    long long threads = strtoll(environment, &end, 10);
+    if (!*end && threads >= 1 && threads <= RUNGI_THREADS_MAX)
+        return threads;
+    rungi_log(context, 1, "rung: RUNG_THREADS is \"%.80s\", which is no number from 1 to %d; it counts for nothing",
+              environment, RUNGI_THREADS_MAX);
+    return 0;
+}
+
 static const char *device_asked_for(const char *asked)
 {
     const char *environment = getenv("RUNG_DEVICE");
@@ -111,6 +136,8 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     if (!options->allocate != !options->release)
         return rungi_fail(RUNG_INVALID, "a context takes both an allocate and a release function, "
                           "or neither");
+    if (rungi_threads_check(options->threads) != RUNG_OK)
+        return RUNG_INVALID;
     rung_context start = {
         .log = options->log,
         .log_user = options->log_user,
@@ -131,10 +158,12 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     if (!context)
         return RUNG_NO_MEMORY;
     *context = start;
+    context->threads = threads_asked_for(context, options->threads);
     atomic_init(&context->references, 1);
-    if (pthread_mutex_init(&context->lock, NULL) != 0) {
+    if (pthread_mutex_init(&context->lock, NULL) != 0 || !rungi_fork_watch(context)) {
         rungi_release(&start, context);
-        return rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for a context");
+        return rungi_fail(RUNG_NO_MEMORY, "the system has no mutex, or no place for a handler of fork, for a "
+                          "context");
     }
     *out = context;
     return RUNG_OK;
@@ -178,6 +207,7 @@ void rungi_context_release(rung_context *context)
 {
     if (atomic_fetch_sub(&context->references, 1) != 1)
         return;
+    rungi_fork_forget(context);
     destroy_queues(context->idle);
     free_staging(context->device, &context->staging);
     rung_device_close(context->device);

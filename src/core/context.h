@@ -21,7 +21,11 @@ typedef struct rungi_staging {
     int64_t bytes;
 } rungi_staging;
 
+/* More than any machine has processors; what is above is a mistake. */
+enum { RUNGI_THREADS_MAX = 8192 };
+
 struct rung_context {
+    rung_context          *next; /* among those that a fork has to wait for */
     atomic_int             references;
     rung_log_function      log;
     void                  *log_user;
@@ -32,6 +36,7 @@ struct rung_context {
     rung_span_function     span;
     void                  *span_user;
     int64_t                overlap; /* bytes from which a multiply is cut; 0: never */
+    int64_t                threads; /* of a multiply on the CPU, at most; 0: as many as processors */
     char                   device_name[64]; /* of rung_gemm */
 
     /* Under the lock, but for the kernels: made at first use, unmade with the context. While it
@@ -65,7 +70,10 @@ void *rungi_new(rung_context *context, size_t bytes);
 void  rungi_release(rung_context *context, void *memory);
 
 /* One line of the log, if the context is at least this verbose. */
-void rungi_log(rung_context *context, int level, const char *format, ...) RUNGI_PRINTF(3, 4);
+void rungi_log(const rung_context *context, int level, const char *format, ...) RUNGI_PRINTF(3, 4);
+
+/* Whether so many threads may be asked for. */
+rung_status rungi_threads_check(int64_t threads);
 
 /* The backend of that name and its state in this context, loaded at first use. */
 rung_status rungi_context_backend(rung_context *context, const char *name,
