@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 10_pipeline - packed panels again, with everything on its way before it is needed, and all threads.
+ *
+ * Removes  the time in which nothing is multiplied. B is packed by the first panel of rows that
+ *          is multiplied with it, between its multiply-adds; the next rows of A and the next
+ *          steps of B are asked for while the ones before are used; A is copied only where its
+ *          rows would fall on each other in the cache. C is cut between threads (plan.c).
+ * Leaves   the multiply-adds themselves: inputs narrower than the sums are widened first, and
+ *          are no faster for it. 12_matrix multiplies them as they are.
+ * Watch    rung bench --device cpu --kernels 09,10 --threads 1
+ *
+ * A block of B, KC x NC, stays in the second cache while all rows of A pass by it, a panel of
+ * 14 or so at a time. Where A has too few rows to pay for packing, B is read where it stands.
+ * The bits of an element depend on k, KC and the path alone.
+ */
+#include <string.h>
+
+#include "core/problem.h"
+#include "cpu/finish.h"
+#include "cpu/kernels/kernels.h"
+#include "cpu/tile.h"
+
+// preset f64: KC=512,NC=256
+#ifndef KC
+#define KC 512 // 256 384 512
+#endif
+#ifndef NC
+#define NC 512 // 256 512 1024
+#endif
+#if KC < 16 || KC > 8192
+#error "KC is 16 to 8192"
+#endif
+#if NC < 32 || NC > 16384
+#error "NC is 32 to 16384"
+#endif
+
+enum { PARAMETER_KC, PARAMETER_NC };
+enum { PACKED, IN_PLACE }; /* paths: how B is read */
+enum {
+    SUM_ROWS = 336,   /* of sums that are kept beside C */
+    WIDE = 4096,      /* columns that a short A is multiplied with before the next of k */
+    SHALLOW = 32,     /* steps of k that it is multiplied with at a time */
+    NEAR = 8,         /* tiles whose B is still in the first cache */
+    GAP = 64,         /* bytes between copied rows of A, so that they do not meet in the cache */
+    PAGE = 4096
+};
+
+typedef struct work {
+    const rungi_cpu_job *job;
+    const rungi_tiles   *tiles;
+    int64_t              size;  /* of a sum */
+    int64_t              kc, nc;
+    bool                 a_fits, b_fits; /* they may be read where they stand */
+    bool                 copies_a;
+    bool                 keeps_sums; /* beside C */
+    bool                 streams_c, brings_c;
+    char                *a_rows, *b_panels, *sums; /* scratch */
+    int64_t              i, j, rows, cols; /* the block of C at hand, */
+    int64_t              p, depth;         /* and the stretch of k */
+} work;
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t round_up(int64_t value, int64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+/* ---- What is settled for the whole problem -------------------------------------------------------------- */
+
+static rung_type sum_type(const rungi_cpu_job *job)
+{
+    return rung_product_sum(rung_product_of(job->in, job->out));
+}
+
+/* k in stretches of about KC, all of the same length but the last. */
+static int64_t depth_of(const rungi_cpu_job *job)
+{
+    int64_t most = job->parameters[PARAMETER_KC], stretches = (job->k + most - 1) / most;
+    return stretches > 1 ? round_up((job->k + stretches - 1) / stretches, 4) : job->k;
+}
+
+static int64_t width_of(const rungi_cpu_job *job, int64_t tile)
+{
+    int64_t most = round_up(job->parameters[PARAMETER_NC], tile), blocks = (job->n + most - 1) / most;
+    return blocks > 1 ? round_up((job->n + blocks - 1) / blocks, tile) : round_up(job->n, tile);
+}
+
+static int64_t a_bytes(const work *work)
+{
+    return round_up(work->tiles->rows * (work->kc * work->size + GAP), PAGE);
+}
+
+static void begin(work *work, const rungi_cpu_job *job)
+{
+    rung_type sum = sum_type(job);
+    memset(work, 0, sizeof *work);
+    work->job = job;
+    work->tiles = rungi_tiles_of(job->features->isa, sum);
+    work->size = rung_type_size(sum);
+    work->kc = depth_of(job);
+    work->nc = width_of(job, 2 * work->tiles->lanes);
+    work->a_fits = job->in == sum && job->a.col_stride == 1;
+    work->b_fits = job->in == sum && job->b.col_stride == 1;
+    /* Rows a multiple of a page apart fall on the same few places of the first cache. */
+    work->copies_a = !work->a_fits || (job->a.row_stride * work->size % 1024 == 0 && job->k > 256);
+    work->keeps_sums = job->out != sum || job->c.col_stride != 1;
+}
+
+/* Bytes of sums beside C. */
+static int64_t sum_bytes(const work *work, bool in_place)
+{
+    if (!work->keeps_sums)
+        return 0;
+    return in_place ? 2 * work->tiles->rows * round_up(smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
+                    : SUM_ROWS * work->nc * work->size;
+}
+
+static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
+{
+    work work;
+    (void)compute;
+    begin(&work, job);
+    bool in_place = work.b_fits && job->m <= 2 * work.tiles->rows;
+    form->path = in_place ? IN_PLACE : PACKED;
+    form->grain_m = work.tiles->rows;
+    form->grain_n = 2 * work.tiles->lanes;
+    if (in_place)
+        work.kc = smaller(work.kc > SHALLOW ? work.kc : SHALLOW, job->k);
+    form->scratch = (work.copies_a || in_place ? a_bytes(&work) : 0) + sum_bytes(&work, in_place) +
+                    (in_place ? 0 : work.kc * work.nc * work.size);
+    return RUNG_OK;
+}
+
+/* ---- Packing --------------------------------------------------------------------------------------------- */
+
+/* rows x cols elements, `from` with any strides, to rows of sums that follow each other `row`
+ * elements apart; widened where need be. */
+static void copy(const work *work, const char *from, int64_t row_stride, int64_t col_stride, int64_t rows,
+                 int64_t cols, char *to, int64_t row)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t first = i * row_stride;
+        char *out = to + i * row * work->size;
+#define EACH(in_type, out_type, widen)                                                             \
+    for (int64_t j = 0; j < cols; j++)                                                             \
+        ((out_type *)out)[j] = (out_type)widen(((const in_type *)from)[first + j * col_stride]);
+        switch (work->job->in) {
+        case RUNG_F32: EACH(float, float, ) break;
+        case RUNG_F64: EACH(double, double, ) break;
+        case RUNG_F16: EACH(uint16_t, float, rung_f16_to_f32) break;
+        case RUNG_BF16: EACH(uint16_t, float, rung_bf16_to_f32) break;
+        case RUNG_I8: EACH(int8_t, uint32_t, (int32_t)) break;
+        case RUNG_I32: EACH(uint32_t, uint32_t, ) break;
+        case RUNG_TYPE_COUNT: break;
+        }
+#undef EACH
+    }
+}
+
+static const char *a_at(const work *work, int64_t i, int64_t p)
+{
+    const rungi_cpu_input *a = &work->job->a;
+    return (const char *)a->first + (i * a->row_stride + p * a->col_stride) * rung_type_size(work->job->in);
+}
+
+static const char *b_at(const work *work, int64_t p, int64_t j)
+{
+    const rungi_cpu_input *b = &work->job->b;
+    return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * rung_type_size(work->job->in);
+}
+
+/* The block of B, tile after tile. */
+static void pack_b(const work *work)
+{
+    const rungi_cpu_input *b = &work->job->b;
+    int64_t tile = 2 * work->tiles->lanes;
+    for (int64_t j = 0; j < work->cols; j += tile)
+        copy(work, b_at(work, work->p, work->j + j), b->row_stride, b->col_stride, work->depth,
+             smaller(tile, work->cols - j), work->b_panels + j * work->depth * work->size, tile);
+}
+
+/* Some rows of A, where they stand or as a copy. */
+static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *tile)
+{
+    const rungi_cpu_input *a = &work->job->a;
+    tile->a = a_at(work, i, work->p);
+    tile->a_row = a->row_stride;
+    if (!work->copies_a)
+        return;
+    int64_t row = (round_up(work->depth * work->size, GAP) + GAP) / work->size;
+    if (work->a_fits)
+        for (int64_t y = 0; y < rows; y++)
+            memcpy(work->a_rows + y * row * work->size, a_at(work, i + y, work->p), (size_t)(work->depth * work->size));
+    else
+        copy(work, tile->a, a->row_stride, a->col_stride, rows, work->depth, work->a_rows, row);
+    tile->a = work->a_rows;
+    tile->a_row = row;
+}
+
+/* ---- Tiles ------------------------------------------------------------------------------------------------ */
+
+/* Where a panel's sums go, and how they are taken: k's first stretch replaces, the others add. */
+static void take_c(const work *work, int64_t i, int64_t j, rungi_tile_job *tile)
+{
+    const rungi_cpu_job *job = work->job;
+    bool is_first = work->p == 0;
+    if (work->keeps_sums) {
+        tile->c_row = round_up(work->cols, 2 * work->tiles->lanes);
+        tile->c = work->sums + ((i - work->i) * tile->c_row + j - work->j) * work->size;
+        tile->alpha = 1;
+        tile->beta = is_first ? 0 : 1;
+    } else {
+        tile->c_row = job->c.row_stride;
+        tile->c = (char *)job->c.first + (i * job->c.row_stride + j) * work->size;
+        tile->alpha = job->alpha;
+        tile->beta = is_first ? job->beta : 1;
+    }
+}
+
+typedef rungi_tile *tile_table[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS];
+
+static const tile_table *table_of(const work *work, bool packing)
+{
+    return packing ? &work->tiles->packing : work->job->form->path == IN_PLACE ? &work->tiles->in_place
+                                                                               : &work->tiles->packed;
+}
+
+/* A panel of rows by `cols` columns of B, from column j of C on. */
+static void multiply(const work *work, const tile_table *table, int64_t rows, int64_t cols, rungi_tile_job *tile)
+{
+    int64_t lanes = work->tiles->lanes, width = 2 * lanes, whole = cols / width, rest = cols - whole * width;
+    bool streams = work->streams_c && table == &work->tiles->packed && work->tiles->streaming[rows - 1];
+    tile->k = work->depth;
+    tile->tiles = whole;
+    tile->cols = width;
+    if (whole > 0)
+        (streams ? work->tiles->streaming[rows - 1] : (*table)[rows - 1][1])(tile);
+    if (rest == 0)
+        return;
+    int64_t b_step = table == &work->tiles->packed ? work->depth * width : width;
+    tile->b = (const char *)tile->b + whole * b_step * work->size;
+    tile->c = (char *)tile->c + whole * width * work->size;
+    if (tile->pack)
+        tile->pack = (char *)tile->pack + whole * work->depth * width * work->size;
+    tile->tiles = 1;
+    tile->cols = rest;
+    (*table)[rows - 1][rest > lanes](tile);
+}
+
+/* What follows the last stretch of k. */
+static void finish(const work *work, int64_t i, int64_t rows)
+{
+    int64_t sums_row = round_up(work->cols, 2 * work->tiles->lanes);
+    if (work->p + work->depth < work->job->k)
+        return;
+    if (work->keeps_sums)
+        rungi_cpu_finish(work->job, i, work->j, rows, work->cols, work->sums + (i - work->i) * sums_row * work->size,
+                         sums_row);
+    else if (rungi_cpu_has_epilogue(work->job))
+        rungi_cpu_finish(work->job, i, work->j, rows, work->cols, NULL, 0);
+}
+
+/* ---- Where B is packed ------------------------------------------------------------------------------------ */
+
+/* Rows in panels of nearly the same height: panel number `panel` of so many. */
+static int64_t panel_start(const work *work, int64_t panel, int64_t panels)
+{
+    return work->i + work->rows * panel / panels;
+}
+
+/* One block of C by one stretch of k. */
+static void multiply_block(const work *work)
+{
+    int64_t panels = (work->rows + work->tiles->rows - 1) / work->tiles->rows;
+    bool packs_on_the_way = work->b_fits && work->tiles->packing[panel_start(work, 1, panels) - work->i - 1][0];
+    if (!packs_on_the_way)
+        pack_b(work);
+    for (int64_t panel = 0; panel < panels; panel++) {
+        int64_t i = panel_start(work, panel, panels), next = panel_start(work, panel + 1, panels);
+        bool packing = packs_on_the_way && panel == 0;
+        rungi_tile_job tile = {.ahead = packing ? 8 : 20, .brings_c = work->brings_c};
+        take_a(work, i, next - i, &tile);
+        take_c(work, i, work->j, &tile);
+        tile.b = packing ? b_at(work, work->p, work->j) : work->b_panels;
+        tile.b_step = work->job->b.row_stride;
+        tile.pack = packing ? work->b_panels : NULL;
+        bool has_next = work->a_fits && panel + 1 < panels;
+        tile.next = has_next ? a_at(work, next, work->p) : tile.a;
+        tile.next_row = has_next ? work->job->a.row_stride : 0;
+        multiply(work, table_of(work, packing), next - i, work->cols, &tile);
+        finish(work, i, next - i);
+    }
+}
+
+static void run_packed(work *work)
+{
+    const rungi_cpu_job *job = work->job;
+    int64_t high = work->keeps_sums ? SUM_ROWS : job->m;
+    for (work->j = 0; work->j < job->n; work->j += work->nc) {
+        work->cols = smaller(work->nc, job->n - work->j);
+        for (work->i = 0; work->i < job->m; work->i += high) {
+            work->rows = smaller(high, job->m - work->i);
+            for (work->p = 0; work->p < job->k; work->p += work->kc) {
+                work->depth = smaller(work->kc, job->k - work->p);
+                multiply_block(work);
+            }
+        }
+    }
+}
+
+/* ---- Where it is not ---------------------------------------------------------------------------------------- */
+
+/* All rows by some columns near each other, so that the second panel finds B in the first cache. */
+static void multiply_near(const work *work)
+{
+    int64_t panels = (work->rows + work->tiles->rows - 1) / work->tiles->rows;
+    int64_t near = panels > 1 ? NEAR * 2 * work->tiles->lanes : work->cols;
+    for (int64_t j = 0; j < work->cols; j += near)
+        for (int64_t panel = 0; panel < panels; panel++) {
+            int64_t i = panel_start(work, panel, panels), rows = panel_start(work, panel + 1, panels) - i;
+            rungi_tile_job tile = {.ahead = 20, .brings_c = false};
+            take_a(work, i, rows, &tile);
+            take_c(work, i, work->j + j, &tile);
+            tile.b = b_at(work, work->p, work->j + j);
+            tile.b_step = work->job->b.row_stride;
+            tile.next = tile.a;
+            multiply(work, table_of(work, false), rows, smaller(near, work->cols - j), &tile);
+        }
+}
+
+/* B is large and goes by once: a few of its rows at a time, as they stand in memory. */
+static void run_in_place(work *work)
+{
+    const rungi_cpu_job *job = work->job;
+    bool is_large = job->n * work->size > (int64_t)512 * 1024 / (job->k > 0 ? job->k : 1);
+    work->rows = job->m;
+    for (work->j = 0; work->j < job->n; work->j += WIDE) {
+        work->cols = smaller(WIDE, job->n - work->j);
+        for (work->p = 0; work->p < job->k; work->p += work->depth) {
+            work->depth = smaller(is_large ? SHALLOW : work->kc, job->k - work->p);
+            multiply_near(work);
+        }
+        work->p = job->k - work->depth;
+        finish(work, 0, job->m);
+    }
+}
+
+/* ---- The kernel ---------------------------------------------------------------------------------------------- */
+
+/* Nothing to multiply. */
+static void run_empty(work *work)
+{
+    static const double nothing[SUM_ROWS];
+    for (int64_t i = 0; i < work->job->m; i++)
+        for (int64_t j = 0; j < work->job->n; j += SUM_ROWS)
+            rungi_cpu_finish(work->job, i, j, 1, smaller(SUM_ROWS, work->job->n - j), nothing, 0);
+}
+
+static void run(const rungi_cpu_job *job)
+{
+    work work;
+    begin(&work, job);
+    if (job->k == 0) {
+        run_empty(&work);
+        return;
+    }
+    bool in_place = job->form->path == IN_PLACE;
+    int64_t c_bytes = job->m * job->n * work.size;
+    work.brings_c = c_bytes > (int64_t)1 << 20;
+    work.streams_c = !work.keeps_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= work.kc &&
+                     c_bytes > (int64_t)16 << 20 && (uintptr_t)job->c.first % 64 == 0 &&
+                     job->c.row_stride * work.size % 64 == 0;
+    work.a_rows = job->scratch;
+    work.sums = work.a_rows + (work.copies_a || in_place ? a_bytes(&work) : 0);
+    work.b_panels = work.sums + sum_bytes(&work, in_place);
+    if (in_place)
+        run_in_place(&work);
+    else
+        run_packed(&work);
+}
+
+const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run, .settle = settle, .is_threaded = true};
