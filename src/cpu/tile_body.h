@@ -4,7 +4,7 @@
  * It is included once for each type of sums by the file of an instruction set, which gives
  * the words that differ: SUM, the element; VECTOR of LANES elements; MASK of some of them
  * (MASK_OF a number); LOAD, LOAD_SOME, STORE, STORE_SOME, STREAM; ALL of one element in
- * memory, EACH of a value; ZERO, TIMES, PLUS_TIMES (x, y, z: x * y + z) and ACCUMULATE
+ * memory, EACH of a value, a SCALAR of a double; ZERO, TIMES, PLUS_TIMES (x, y, z: x * y + z) and ACCUMULATE
  * (z, x, y: z += x * y); INLINE for a function that is always part of its caller; BODY, its
  * name here.
  *
@@ -122,7 +122,7 @@ INLINE void BODY(const int rows, const int vectors, const int b_is, const int st
         at = c;
         KEEP_APART(at);
         if (job->alpha != 1) {
-            const VECTOR alpha = EACH((SUM)job->alpha);
+            const VECTOR alpha = EACH(SCALAR(job->alpha));
             ALL_ROWS(SCALE)
         }
         if (streaming) {
@@ -130,7 +130,7 @@ INLINE void BODY(const int rows, const int vectors, const int b_is, const int st
         } else if (job->beta == 0) {
             ALL_ROWS(KEEP)
         } else {
-            const VECTOR beta = EACH((SUM)job->beta);
+            const VECTOR beta = EACH(SCALAR(job->beta));
             ALL_ROWS(ADD)
         }
         c += vectors * LANES;

@@ -56,6 +56,7 @@ const rungi_tiles TABLE = {
 #undef STREAM
 #undef ALL
 #undef EACH
+#undef SCALAR
 #undef ZERO
 #undef TIMES
 #undef PLUS_TIMES

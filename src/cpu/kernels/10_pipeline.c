@@ -89,9 +89,15 @@ static int64_t width_of(const rungi_cpu_job *job, int64_t tile)
     return blocks > 1 ? round_up((job->n + blocks - 1) / blocks, tile) : round_up(job->n, tile);
 }
 
+/* Bytes from one copied row of A to the next, which is at another place of the cache. */
+static int64_t a_row_bytes(const work *work, int64_t depth)
+{
+    return round_up(depth * work->size, GAP) + GAP;
+}
+
 static int64_t a_bytes(const work *work)
 {
-    return round_up(work->tiles->rows * (work->kc * work->size + GAP), PAGE);
+    return round_up(work->tiles->rows * a_row_bytes(work, work->kc), PAGE);
 }
 
 static void begin(work *work, const rungi_cpu_job *job)
@@ -191,7 +197,7 @@ static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *ti
     tile->a_row = a->row_stride;
     if (!work->copies_a)
         return;
-    int64_t row = (round_up(work->depth * work->size, GAP) + GAP) / work->size;
+    int64_t row = a_row_bytes(work, work->depth) / work->size;
     if (work->a_fits)
         for (int64_t y = 0; y < rows; y++)
             memcpy(work->a_rows + y * row * work->size, a_at(work, i + y, work->p), (size_t)(work->depth * work->size));
