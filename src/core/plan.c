@@ -52,6 +52,19 @@ void rungi_plan_begin(rung_plan *plan, const rung_problem *problem)
     plan->aligned = alignment_of(problem);
 }
 
+/* For runs that are seen at a glance to be sound: see is_seen_through. */
+static void note_plain(rung_plan *plan)
+{
+    const rung_problem *problem = &plan->problem;
+    plan->is_plain = plan->device->takes_data && problem->batch == 1 && !rungi_problem_has_epilogue(problem) &&
+                     !problem->c.batch_offsets && !problem->a.batch_offsets && !problem->b.batch_offsets &&
+                     plan->info.workspace == 0 && plan->needs_aligned == 0;
+    for (int i = RUNGI_A; i <= RUNGI_C && plan->is_plain; i++) {
+        const rung_matrix *view = rungi_problem_view(problem, i);
+        plan->is_plain = !rungi_matrix_is_empty(view) && rungi_matrix_span(view, &plan->spans[i]);
+    }
+}
+
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 {
     rung_status status;
@@ -78,6 +91,7 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     plan->info.parameters = plan->parameters;
     plan->info.origin = plan->origin;
     plan->info.refused = plan->refused;
+    note_plain(plan);
     return RUNG_OK;
 }
 
@@ -137,6 +151,8 @@ const rung_plan_info *rung_plan_describe(const rung_plan *plan)
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
+static const rung_run_options no_options;
+
 static rung_status check_view(const rung_device *device, const char *name, const rung_matrix *view)
 {
     if (rungi_matrix_is_empty(view))
@@ -179,19 +195,63 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     return RUNG_OK;
 }
 
+/* A view in this process's memory, of the plan's form; `first` and `end` are its bytes. */
+static bool is_at_hand(const rung_matrix *view, const rung_matrix *form, int64_t span, uintptr_t *first,
+                       uintptr_t *end)
+{
+    uintptr_t size = (uintptr_t)rung_type_size(form->type);
+    if (view->type != form->type || view->rows != form->rows || view->cols != form->cols ||
+        view->row_stride != form->row_stride || view->col_stride != form->col_stride || view->batch_offsets ||
+        view->buffer || !view->data || view->offset < 0 || view->offset > INT64_MAX / 16 - span)
+        return false;
+    *first = (uintptr_t)view->data + (uintptr_t)view->offset * size;
+    *end = *first + (uintptr_t)span * size;
+    return *first % size == 0 && *end > *first;
+}
+
+static bool is_held(const rung_plan *plan, double scalar)
+{
+    return (double)(float)scalar == scalar || plan->problem.a.type == RUNG_F64;
+}
+
+/* What most runs on the CPU are: one multiply of matrices in memory whose ranges lie apart. Where
+ * that is so, nothing that is asked the long way could be refused, and small problems take no
+ * longer to ask about than to multiply. */
+static bool is_seen_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem)
+{
+    const rung_problem *form = &plan->problem;
+    const rung_epilogue *epilogue = &problem->epilogue;
+    uintptr_t first[3], end[3];
+    return plan->is_plain && plan->device->context->verbose == 0 && queue->device == plan->device &&
+           problem->batch == 1 && problem->compute == form->compute && epilogue->activation == RUNG_NONE &&
+           rungi_matrix_is_empty(&epilogue->bias) && rungi_matrix_is_empty(&epilogue->residual) &&
+           is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
+           is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &first[RUNGI_A], &end[RUNGI_A]) &&
+           is_at_hand(&problem->b, &form->b, plan->spans[RUNGI_B], &first[RUNGI_B], &end[RUNGI_B]) &&
+           is_at_hand(&problem->c, &form->c, plan->spans[RUNGI_C], &first[RUNGI_C], &end[RUNGI_C]) &&
+           (end[RUNGI_C] <= first[RUNGI_A] || end[RUNGI_A] <= first[RUNGI_C]) &&
+           (end[RUNGI_C] <= first[RUNGI_B] || end[RUNGI_B] <= first[RUNGI_C]);
+}
+
+static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
+{
+    return (rungi_sizes){problem->c.rows, problem->c.cols, alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
+}
+
 rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                           const rung_run_options *options)
 {
     if (!plan || !queue || !problem)
         return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
+    if (!options && is_seen_through(plan, queue, problem))
+        return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), &no_options);
     rung_problem settled = rungi_problem_settled(problem);
     rung_status status = rungi_run_check(queue, &options);
     if (status == RUNG_OK)
         status = check_run(plan, queue, problem, &settled, options);
     if (status != RUNG_OK)
         return status;
-    rungi_sizes sizes = {problem->c.rows, problem->c.cols,
-                         settled.alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
+    rungi_sizes sizes = sizes_of(problem, settled.alpha);
     const rungi_device_ops *ops = plan->device->ops;
     if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
         return rungi_trace_run(plan, queue, problem, &settled, sizes, options);

@@ -25,6 +25,9 @@ struct rung_plan {
     int64_t            carveout;          /* see rung_plan_options */
     unsigned           aligned; /* the problem it was made for: of rungi_alignment */
     unsigned           needs_aligned; /* the device's choice of those */
+    bool               is_plain;      /* one multiply with no epilogue, of something, on a device that
+                                       * reaches this process's memory, ... */
+    int64_t            spans[3];      /* ... whose A, B and C have so many elements, gaps counted */
     void              *state; /* the device's own */
 };
 

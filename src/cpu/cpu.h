@@ -32,6 +32,7 @@ typedef struct rungi_cpu_output {
 typedef struct rungi_cpu_form {
     int     path;             /* the kernel's own: which of its ways through */
     int64_t grain_m, grain_n; /* C is cut between threads at multiples of these */
+    int64_t kc, nc;           /* blocks along k and n, where the kernel has such */
     int64_t scratch;          /* bytes that a thread needs */
     bool    is_turned;        /* C^T = B^T A^T is computed, since C stands by columns */
 } rungi_cpu_form;
@@ -74,7 +75,7 @@ void        rungi_cpu_plan_destroy(rung_plan *plan);
 int64_t rungi_cpu_now(void);
 void    rungi_cpu_signal(const rung_run_options *options, int64_t started);
 
-/* Where element (0, 0) of a view stands, whether it has data or a buffer. */
-void *rungi_cpu_first(const rung_matrix *matrix);
+/* Where element (0, 0) of an item stands, whether the view has data or a buffer. */
+void *rungi_cpu_item(const rung_matrix *matrix, int64_t item);
 
 #endif /* RUNGI_CPU_H */

@@ -224,11 +224,11 @@ static rung_status buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t o
     return RUNG_OK;
 }
 
-void *rungi_cpu_first(const rung_matrix *matrix)
+void *rungi_cpu_item(const rung_matrix *matrix, int64_t item)
 {
-    if (!matrix->buffer)
-        return matrix->data ? rungi_matrix_first(matrix) : NULL;
-    return buffer_start(matrix->buffer) + matrix->offset * rung_type_size(matrix->type);
+    char *start = matrix->buffer ? buffer_start(matrix->buffer) : matrix->data;
+    int64_t offset = matrix->offset + (item > 0 || matrix->batch_offsets ? rungi_matrix_item_offset(matrix, item) : 0);
+    return start ? start + offset * rung_type_size(matrix->type) : NULL;
 }
 
 /* ---- The tables --------------------------------------------------------------------------------------- */

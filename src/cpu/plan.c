@@ -38,22 +38,20 @@ static const char *at(const rungi_cpu_input *view, rung_type type, int64_t i, in
 
 static rungi_cpu_input input_of(const rung_matrix *matrix, int64_t item)
 {
-    rung_matrix view = rungi_matrix_item(matrix, item);
     if (rungi_matrix_is_empty(matrix))
         return (rungi_cpu_input){NULL, 0, 0};
-    return (rungi_cpu_input){rungi_cpu_first(&view), view.row_stride, view.col_stride};
+    return (rungi_cpu_input){rungi_cpu_item(matrix, item), matrix->row_stride, matrix->col_stride};
 }
 
 static rungi_cpu_job job_of(const rung_problem *problem, rungi_sizes sizes, int64_t item)
 {
-    rung_matrix c = rungi_matrix_item(&problem->c, item);
     return (rungi_cpu_job){
-        .in = problem->a.type, .out = c.type,
+        .in = problem->a.type, .out = problem->c.type,
         .m = sizes.m, .n = sizes.n, .k = sizes.k,
         .alpha = problem->alpha, .beta = problem->beta,
         .a = input_of(&problem->a, item),
         .b = input_of(&problem->b, item),
-        .c = {rungi_cpu_first(&c), c.row_stride, c.col_stride},
+        .c = {rungi_cpu_item(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
         .bias = input_of(&problem->epilogue.bias, item),
         .residual = input_of(&problem->epilogue.residual, item),
         .activation = problem->epilogue.activation,
@@ -182,13 +180,15 @@ static void run_part(void *user, int64_t part, char *scratch)
 {
     const cpu_run *run = user;
     const cpu_plan *plan = run->plan;
-    int64_t blocks = plan->rows * plan->cols, item = part / blocks, block = part - item * blocks;
-    int64_t i = block / plan->cols * plan->m_step, j = (block - block / plan->cols * plan->cols) * plan->n_step;
+    int64_t blocks = plan->rows * plan->cols, item = blocks > 1 ? part / blocks : part;
+    int64_t block = part - item * blocks, row = blocks > 1 ? block / plan->cols : 0;
+    int64_t i = row * plan->m_step, j = (block - row * plan->cols) * plan->n_step;
     rungi_cpu_job job = job_of(run->problem, run->sizes, item);
     if (plan->form.is_turned)
         turn(&job);
-    cut(&job, i, j, job.m - i < plan->m_step ? job.m - i : plan->m_step,
-        job.n - j < plan->n_step ? job.n - j : plan->n_step);
+    if (blocks > 1)
+        cut(&job, i, j, job.m - i < plan->m_step ? job.m - i : plan->m_step,
+            job.n - j < plan->n_step ? job.n - j : plan->n_step);
     job.form = &plan->form;
     job.features = run->features;
     job.parameters = run->parameters;
@@ -202,7 +202,7 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan *made = plan->state;
     cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes};
-    int64_t started = rungi_cpu_now();
+    int64_t started = options->signal ? rungi_cpu_now() : 0;
     (void)queue;
     if (sizes.m > 0 && sizes.n > 0 && sizes.batch > 0)
         rungi_pool_run(device->pool, made->threads, made->form.scratch, sizes.batch * made->rows * made->cols,

@@ -7,7 +7,10 @@
 #include "cpu/features.h"
 #include "rung/rung.h"
 
-/* C = alpha * A * B + beta * C for some tiles beside each other; C is not read where beta is 0.
+/* How B stands. */
+typedef enum rungi_b_is { RUNGI_B_IN_PLACE, RUNGI_B_PACKED, RUNGI_B_PACKING } rungi_b_is;
+
+/* C = alpha * A * B + beta * C for tiles beside and below each other; C is not read where beta is 0.
  * Strides are in elements. A's elements along k and the columns of B and of C stand beside
  * each other. What lies outside A, B and C is neither read nor written. */
 typedef struct rungi_tile_job {
@@ -18,13 +21,14 @@ typedef struct rungi_tile_job {
     int64_t     b_step;   /* to the next of k; not asked where B is packed */
     void       *c;
     int64_t     c_row;
-    int64_t     tiles;
+    int64_t     tiles, panels; /* beside, and below each other */
     int64_t     cols;     /* of a tile; of several tiles, all that it can have */
     double      alpha, beta;
     void       *pack;     /* where B goes, where it is packed on the way */
     int64_t     ahead;    /* steps that B is asked for before it is needed */
     bool        brings_c; /* C is asked for before the first step */
-    const void *next;     /* a row of A is asked for with each tile, beginning with this one */
+    const void *next;     /* a row of A is asked for with each tile, beginning with this one; the
+                           * next panel begins as many rows behind it as a tile has */
     int64_t     next_row;
 } rungi_tile_job;
 
@@ -40,7 +44,7 @@ typedef struct rungi_tiles {
     rungi_tile *in_place[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS];
     rungi_tile *packed[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS];
     /* NULL for fewer rows, which are not worth the code. */
-    rungi_tile *packing[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS]; /* as in place, and B goes to `pack` */
+    rungi_tile *packing[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS]; /* in place first, and B goes to `pack` */
     /* Packed, two vectors, for C that is not soon read: past the caches. Every row of C begins at
      * a multiple of a vector's size, beta is 0. */
     rungi_tile *streaming[RUNGI_TILE_ROWS];

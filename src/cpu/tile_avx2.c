@@ -35,6 +35,7 @@ static const int64_t lanes64[8] = {-1, -1, -1, -1};
 #define TIMES(x, y) _mm256_mul_ps(x, y)
 #define PLUS_TIMES(x, y, z) _mm256_fmadd_ps(x, y, z)
 #define ACCUMULATE(sum, x, y) sum = _mm256_fmadd_ps(x, y, sum)
+#define PANEL f32_panel
 #define BODY f32
 #define TABLE rungi_tiles_avx2_f32
 #include "cpu/tile_list.h"
@@ -58,6 +59,7 @@ static const int64_t lanes64[8] = {-1, -1, -1, -1};
 #define TIMES(x, y) _mm256_mul_pd(x, y)
 #define PLUS_TIMES(x, y, z) _mm256_fmadd_pd(x, y, z)
 #define ACCUMULATE(sum, x, y) sum = _mm256_fmadd_pd(x, y, sum)
+#define PANEL f64_panel
 #define BODY f64
 #define TABLE rungi_tiles_avx2_f64
 #include "cpu/tile_list.h"
@@ -81,6 +83,7 @@ static const int64_t lanes64[8] = {-1, -1, -1, -1};
 #define TIMES(x, y) _mm256_mullo_epi32(x, y)
 #define PLUS_TIMES(x, y, z) _mm256_add_epi32(_mm256_mullo_epi32(x, y), z)
 #define ACCUMULATE(sum, x, y) sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(x, y))
+#define PANEL i32_panel
 #define BODY i32
 #define TABLE rungi_tiles_avx2_i32
 #include "cpu/tile_list.h"

@@ -35,6 +35,7 @@
 #define TIMES(x, y) _mm512_mul_ps(x, y)
 #define PLUS_TIMES(x, y, z) _mm512_fmadd_ps(x, y, z)
 #define ACCUMULATE(sum, x, y) __asm__("vfmadd231ps %1, %2, %0" : "+v"(sum) : "v"(x), "v"(y))
+#define PANEL f32_panel
 #define BODY f32
 #define TABLE rungi_tiles_avx512_f32
 #include "cpu/tile_list.h"
@@ -58,6 +59,7 @@
 #define TIMES(x, y) _mm512_mul_pd(x, y)
 #define PLUS_TIMES(x, y, z) _mm512_fmadd_pd(x, y, z)
 #define ACCUMULATE(sum, x, y) __asm__("vfmadd231pd %1, %2, %0" : "+v"(sum) : "v"(x), "v"(y))
+#define PANEL f64_panel
 #define BODY f64
 #define TABLE rungi_tiles_avx512_f64
 #include "cpu/tile_list.h"
@@ -86,6 +88,7 @@
 #define TIMES(x, y) _mm512_mullo_epi32(x, y)
 #define PLUS_TIMES(x, y, z) _mm512_add_epi32(_mm512_mullo_epi32(x, y), z)
 #define ACCUMULATE(sum, x, y) sum = _mm512_add_epi32(sum, _mm512_mullo_epi32(x, y))
+#define PANEL i32_panel
 #define BODY i32
 #define TABLE rungi_tiles_avx512_i32
 #include "cpu/tile_list.h"

@@ -5,8 +5,8 @@
  * the words that differ: SUM, the element; VECTOR of LANES elements; MASK of some of them
  * (MASK_OF a number); LOAD, LOAD_SOME, STORE, STORE_SOME, STREAM; ALL of one element in
  * memory, EACH of a value, a SCALAR of a double; ZERO, TIMES, PLUS_TIMES (x, y, z: x * y + z) and ACCUMULATE
- * (z, x, y: z += x * y); INLINE for a function that is always part of its caller; BODY, its
- * name here.
+ * (z, x, y: z += x * y); INLINE for a function that is always part of its caller; PANEL and
+ * BODY, what those are called here.
  *
  * One step along k brings two vectors of B and, for each row, one element of A to all lanes:
  * 28 multiply-adds for 16 loads where there are 14 rows. Several tiles beside each other are
@@ -38,11 +38,11 @@
 #define STEP(number)                                                                               \
     {                                                                                              \
         enum { u = number };                                                                       \
-        VECTOR b_left = b_is == PACKED || vectors > 1 ? LOAD(b + u * b_step) : LOAD_SOME(b + u * b_step, some); \
+        VECTOR b_left = b_is == RUNGI_B_PACKED || vectors > 1 ? LOAD(b + u * b_step) : LOAD_SOME(b + u * b_step, some); \
         VECTOR b_right = ZERO();                                                                   \
         if (vectors > 1)                                                                           \
-            b_right = b_is == PACKED ? LOAD(b + u * b_step + LANES) : LOAD_SOME(b + u * b_step + LANES, some); \
-        if (b_is == PACKING) {                                                                     \
+            b_right = b_is == RUNGI_B_PACKED ? LOAD(b + u * b_step + LANES) : LOAD_SOME(b + u * b_step + LANES, some); \
+        if (b_is == RUNGI_B_PACKING) {                                                                     \
             STORE(pack + u * 2 * LANES, b_left);                                                   \
             if (vectors > 1)                                                                       \
                 STORE(pack + u * 2 * LANES + LANES, b_right);                                      \
@@ -85,18 +85,17 @@
         at += c_row;                                                                               \
     }
 
-INLINE void BODY(const int rows, const int vectors, const int b_is, const int streaming,
-                 const rungi_tile_job *job)
+/* One panel: tiles beside each other. B begins at `first`, the others at so many elements. */
+INLINE void PANEL(const int rows, const int vectors, const int b_is, const int streaming,
+                  const rungi_tile_job *job, const SUM *first, int64_t a_place, int64_t c_place, int64_t next_place)
 {
-    enum { IN_PLACE, PACKED, PACKING };
     const int64_t row = job->a_row, row3 = 3 * row, c_row = job->c_row;
-    const int64_t b_step = b_is == PACKED ? 2 * LANES : job->b_step;
+    const int64_t b_step = b_is == RUNGI_B_PACKED ? 2 * LANES : job->b_step;
     const MASK some = MASK_OF(job->cols - (vectors - 1) * LANES);
-    const SUM *next = job->next;
-    const SUM *first = job->b;
-    SUM *c = job->c, *pack = job->pack;
+    const SUM *next = (const SUM *)job->next + next_place;
+    SUM *c = (SUM *)job->c + c_place, *pack = job->pack;
     for (int64_t tile = job->tiles; tile > 0; tile--) {
-        const SUM *a0 = job->a, *a4 = a0 + 4 * row, *a8 = a0 + 8 * row, *a12 = a0 + 12 * row;
+        const SUM *a0 = (const SUM *)job->a + a_place, *a4 = a0 + 4 * row, *a8 = a0 + 8 * row, *a12 = a0 + 12 * row;
         const SUM *b = first, *ahead = b + job->ahead * b_step;
         const SUM *soon = next;
         SUM *at = c;
@@ -134,8 +133,26 @@ INLINE void BODY(const int rows, const int vectors, const int b_is, const int st
             ALL_ROWS(ADD)
         }
         c += vectors * LANES;
-        first = b_is == PACKED ? b : first + vectors * LANES;
+        first = b_is == RUNGI_B_PACKED ? b : first + vectors * LANES;
         next += job->next_row;
+    }
+}
+
+/* Panels below each other; where B is packed on the way, the first of them does it. */
+INLINE void BODY(const int rows, const int vectors, const int b_is, const int streaming, const rungi_tile_job *job)
+{
+    const int then = b_is == RUNGI_B_PACKING ? RUNGI_B_PACKED : b_is;
+    const SUM *b = job->b;
+    int64_t a = 0, c = 0, next = 0, panel = job->panels;
+    if (b_is == RUNGI_B_PACKING) {
+        PANEL(rows, vectors, RUNGI_B_PACKING, 0, job, b, a, c, next);
+        b = job->pack;
+        a += rows * job->a_row, c += rows * job->c_row, next += rows * job->next_row;
+        panel--;
+    }
+    for (; panel > 0; panel--) {
+        PANEL(rows, vectors, then, streaming, job, b, a, c, next);
+        a += rows * job->a_row, c += rows * job->c_row, next += rows * job->next_row;
     }
 }
 

@@ -9,14 +9,14 @@
 #define PASTE(x, y, z) x##_##y##_##z
 #define NAME(type, kind, rows) PASTE(type, kind, rows)
 #define TILE(rows)                                                                                 \
-    static void NAME(BODY, left, rows)(const rungi_tile_job *job) { BODY(rows, 1, 0, 0, job); }    \
-    static void NAME(BODY, both, rows)(const rungi_tile_job *job) { BODY(rows, 2, 0, 0, job); }    \
-    static void NAME(BODY, packed_left, rows)(const rungi_tile_job *job) { BODY(rows, 1, 1, 0, job); }  \
-    static void NAME(BODY, packed_both, rows)(const rungi_tile_job *job) { BODY(rows, 2, 1, 0, job); }
+    static void NAME(BODY, left, rows)(const rungi_tile_job *job) { BODY(rows, 1, RUNGI_B_IN_PLACE, 0, job); }    \
+    static void NAME(BODY, both, rows)(const rungi_tile_job *job) { BODY(rows, 2, RUNGI_B_IN_PLACE, 0, job); }    \
+    static void NAME(BODY, packed_left, rows)(const rungi_tile_job *job) { BODY(rows, 1, RUNGI_B_PACKED, 0, job); }  \
+    static void NAME(BODY, packed_both, rows)(const rungi_tile_job *job) { BODY(rows, 2, RUNGI_B_PACKED, 0, job); }
 #define MORE(rows)                                                                                 \
-    static void NAME(BODY, packing_left, rows)(const rungi_tile_job *job) { BODY(rows, 1, 2, 0, job); } \
-    static void NAME(BODY, packing_both, rows)(const rungi_tile_job *job) { BODY(rows, 2, 2, 0, job); } \
-    static void NAME(BODY, streaming, rows)(const rungi_tile_job *job) { BODY(rows, 2, 1, 1, job); }
+    static void NAME(BODY, packing_left, rows)(const rungi_tile_job *job) { BODY(rows, 1, RUNGI_B_PACKING, 0, job); } \
+    static void NAME(BODY, packing_both, rows)(const rungi_tile_job *job) { BODY(rows, 2, RUNGI_B_PACKING, 0, job); } \
+    static void NAME(BODY, streaming, rows)(const rungi_tile_job *job) { BODY(rows, 2, RUNGI_B_PACKED, 1, job); }
 #define IN_PLACE_ENTRY(rows) {NAME(BODY, left, rows), NAME(BODY, both, rows)},
 #define PACKED_ENTRY(rows) {NAME(BODY, packed_left, rows), NAME(BODY, packed_both, rows)},
 #define PACKING_ENTRY(rows) [rows - 1] = {NAME(BODY, packing_left, rows), NAME(BODY, packing_both, rows)},
@@ -61,5 +61,6 @@ const rungi_tiles TABLE = {
 #undef TIMES
 #undef PLUS_TIMES
 #undef ACCUMULATE
+#undef PANEL
 #undef BODY
 #undef TABLE

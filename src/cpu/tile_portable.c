@@ -70,6 +70,7 @@ VECTOR_OF(wholes, uint32_t, 4)
 #define TIMES(x, y) ((x) * (y))
 #define PLUS_TIMES(x, y, z) ((x) * (y) + (z))
 #define ACCUMULATE(sum, x, y) sum += (x) * (y)
+#define PANEL f32_panel
 #define BODY f32
 #define TABLE rungi_tiles_portable_f32
 #include "cpu/tile_list.h"
@@ -92,6 +93,7 @@ VECTOR_OF(wholes, uint32_t, 4)
 #define TIMES(x, y) ((x) * (y))
 #define PLUS_TIMES(x, y, z) ((x) * (y) + (z))
 #define ACCUMULATE(sum, x, y) sum += (x) * (y)
+#define PANEL f64_panel
 #define BODY f64
 #define TABLE rungi_tiles_portable_f64
 #include "cpu/tile_list.h"
@@ -114,6 +116,7 @@ VECTOR_OF(wholes, uint32_t, 4)
 #define TIMES(x, y) ((x) * (y))
 #define PLUS_TIMES(x, y, z) ((x) * (y) + (z))
 #define ACCUMULATE(sum, x, y) sum += (x) * (y)
+#define PANEL i32_panel
 #define BODY i32
 #define TABLE rungi_tiles_portable_i32
 #include "cpu/tile_list.h"

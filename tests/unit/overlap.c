@@ -506,7 +506,7 @@ static void spans_of_the_cpu(void **state)
     told.count = 0;
     multiply(on, problem_of(20, 20, 9, ROWS, ROWS, ROWS));
     assert_int_equal(told.count, 1);
-    assert_string_equal(told.spans[0].name, "01_naive");
+    assert_string_equal(told.spans[0].name, "10_pipeline");
     check_order();
     told.count = 0;
     assert_int_equal(rung_multiply(on, &(rung_problem){.batch = -1}), RUNG_INVALID);

@@ -15,7 +15,6 @@
  */
 #include <string.h>
 
-#include "core/problem.h"
 #include "cpu/finish.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/tile.h"
@@ -48,7 +47,7 @@ enum {
 typedef struct work {
     const rungi_cpu_job *job;
     const rungi_tiles   *tiles;
-    int64_t              size;  /* of a sum */
+    int64_t              size, in_size; /* of a sum, and of an element of A or B */
     int64_t              kc, nc;
     bool                 a_fits, b_fits; /* they may be read where they stand */
     bool                 copies_a;
@@ -73,7 +72,7 @@ static int64_t round_up(int64_t value, int64_t step)
 
 static rung_type sum_type(const rungi_cpu_job *job)
 {
-    return rung_product_sum(rung_product_of(job->in, job->out));
+    return job->out == RUNG_I32 ? RUNG_I32 : job->in == RUNG_F64 ? RUNG_F64 : RUNG_F32;
 }
 
 /* k in stretches of about KC, all of the same length but the last. */
@@ -106,9 +105,8 @@ static void begin(work *work, const rungi_cpu_job *job)
     memset(work, 0, sizeof *work);
     work->job = job;
     work->tiles = rungi_tiles_of(job->features->isa, sum);
-    work->size = rung_type_size(sum);
-    work->kc = depth_of(job);
-    work->nc = width_of(job, 2 * work->tiles->lanes);
+    work->size = sum == RUNG_F64 ? 8 : 4;
+    work->in_size = job->in == sum ? work->size : rung_type_size(job->in);
     work->a_fits = job->in == sum && job->a.col_stride == 1;
     work->b_fits = job->in == sum && job->b.col_stride == 1;
     /* Rows a multiple of a page apart fall on the same few places of the first cache. */
@@ -130,12 +128,14 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     work work;
     (void)compute;
     begin(&work, job);
+    work.kc = depth_of(job);
+    work.nc = width_of(job, 2 * work.tiles->lanes);
     bool in_place = work.b_fits && job->m <= 2 * work.tiles->rows;
     form->path = in_place ? IN_PLACE : PACKED;
     form->grain_m = work.tiles->rows;
     form->grain_n = 2 * work.tiles->lanes;
-    if (in_place)
-        work.kc = smaller(work.kc > SHALLOW ? work.kc : SHALLOW, job->k);
+    form->kc = work.kc;
+    form->nc = work.nc;
     form->scratch = (work.copies_a || in_place ? a_bytes(&work) : 0) + sum_bytes(&work, in_place) +
                     (in_place ? 0 : work.kc * work.nc * work.size);
     return RUNG_OK;
@@ -170,13 +170,13 @@ static void copy(const work *work, const char *from, int64_t row_stride, int64_t
 static const char *a_at(const work *work, int64_t i, int64_t p)
 {
     const rungi_cpu_input *a = &work->job->a;
-    return (const char *)a->first + (i * a->row_stride + p * a->col_stride) * rung_type_size(work->job->in);
+    return (const char *)a->first + (i * a->row_stride + p * a->col_stride) * work->in_size;
 }
 
 static const char *b_at(const work *work, int64_t p, int64_t j)
 {
     const rungi_cpu_input *b = &work->job->b;
-    return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * rung_type_size(work->job->in);
+    return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * work->in_size;
 }
 
 /* The block of B, tile after tile. */
@@ -238,7 +238,8 @@ static const tile_table *table_of(const work *work, bool packing)
 /* A panel of rows by `cols` columns of B, from column j of C on. */
 static void multiply(const work *work, const tile_table *table, int64_t rows, int64_t cols, rungi_tile_job *tile)
 {
-    int64_t lanes = work->tiles->lanes, width = 2 * lanes, whole = cols / width, rest = cols - whole * width;
+    int64_t lanes = work->tiles->lanes, width = 2 * lanes, whole = (int64_t)((uint64_t)cols / (uint64_t)width);
+    int64_t rest = cols - whole * width;
     bool streams = work->streams_c && table == &work->tiles->packed && work->tiles->streaming[rows - 1];
     tile->k = work->depth;
     tile->tiles = whole;
@@ -272,33 +273,44 @@ static void finish(const work *work, int64_t i, int64_t rows)
 
 /* ---- Where B is packed ------------------------------------------------------------------------------------ */
 
-/* Rows in panels of nearly the same height: panel number `panel` of so many. */
-static int64_t panel_start(const work *work, int64_t panel, int64_t panels)
+/* Rows in panels of nearly the same height: the first `taller` have one row more. */
+typedef struct panels {
+    int64_t count, height, taller;
+} panels;
+
+static panels panels_of(const work *work)
 {
-    return work->i + work->rows * panel / panels;
+    int64_t most = work->tiles->rows, count = work->rows <= most ? 1 : (work->rows + most - 1) / most;
+    int64_t height = work->rows / count;
+    return (panels){count, height, work->rows - height * count};
 }
 
 /* One block of C by one stretch of k. */
 static void multiply_block(const work *work)
 {
-    int64_t panels = (work->rows + work->tiles->rows - 1) / work->tiles->rows;
-    bool packs_on_the_way = work->b_fits && work->tiles->packing[panel_start(work, 1, panels) - work->i - 1][0];
-    if (!packs_on_the_way)
+    panels panels = panels_of(work);
+    bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
+    /* Panels of the same height at once, unless something is to be done with each. */
+    bool together = !work->copies_a && !work->keeps_sums && !rungi_cpu_has_epilogue(work->job);
+    if (!packing)
         pack_b(work);
-    for (int64_t panel = 0; panel < panels; panel++) {
-        int64_t i = panel_start(work, panel, panels), next = panel_start(work, panel + 1, panels);
-        bool packing = packs_on_the_way && panel == 0;
-        rungi_tile_job tile = {.ahead = packing ? 8 : 20, .brings_c = work->brings_c};
-        take_a(work, i, next - i, &tile);
+    int64_t i = work->i, count;
+    for (int64_t panel = 0; panel < panels.count; panel += count, packing = false) {
+        bool is_tall = panel < panels.taller;
+        int64_t rows = panels.height + is_tall;
+        count = !together ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
+        rungi_tile_job tile = {.panels = count, .ahead = packing ? 8 : 20, .brings_c = work->brings_c};
+        take_a(work, i, rows, &tile);
         take_c(work, i, work->j, &tile);
         tile.b = packing ? b_at(work, work->p, work->j) : work->b_panels;
         tile.b_step = work->job->b.row_stride;
         tile.pack = packing ? work->b_panels : NULL;
-        bool has_next = work->a_fits && panel + 1 < panels;
-        tile.next = has_next ? a_at(work, next, work->p) : tile.a;
+        bool has_next = work->a_fits && panel + 1 < panels.count;
+        tile.next = has_next ? a_at(work, i + rows, work->p) : tile.a;
         tile.next_row = has_next ? work->job->a.row_stride : 0;
-        multiply(work, table_of(work, packing), next - i, work->cols, &tile);
-        finish(work, i, next - i);
+        multiply(work, table_of(work, packing), rows, work->cols, &tile);
+        finish(work, i, rows);
+        i += count * rows;
     }
 }
 
@@ -323,12 +335,13 @@ static void run_packed(work *work)
 /* All rows by some columns near each other, so that the second panel finds B in the first cache. */
 static void multiply_near(const work *work)
 {
-    int64_t panels = (work->rows + work->tiles->rows - 1) / work->tiles->rows;
-    int64_t near = panels > 1 ? NEAR * 2 * work->tiles->lanes : work->cols;
-    for (int64_t j = 0; j < work->cols; j += near)
-        for (int64_t panel = 0; panel < panels; panel++) {
-            int64_t i = panel_start(work, panel, panels), rows = panel_start(work, panel + 1, panels) - i;
-            rungi_tile_job tile = {.ahead = 20, .brings_c = false};
+    panels panels = panels_of(work);
+    int64_t near = panels.count > 1 ? NEAR * 2 * work->tiles->lanes : work->cols;
+    for (int64_t j = 0; j < work->cols; j += near) {
+        int64_t rows, i = work->i;
+        for (int64_t panel = 0; panel < panels.count; panel++, i += rows) {
+            rungi_tile_job tile = {.panels = 1, .ahead = 20, .brings_c = false};
+            rows = panels.height + (panel < panels.taller);
             take_a(work, i, rows, &tile);
             take_c(work, i, work->j + j, &tile);
             tile.b = b_at(work, work->p, work->j + j);
@@ -336,13 +349,14 @@ static void multiply_near(const work *work)
             tile.next = tile.a;
             multiply(work, table_of(work, false), rows, smaller(near, work->cols - j), &tile);
         }
+    }
 }
 
 /* B is large and goes by once: a few of its rows at a time, as they stand in memory. */
 static void run_in_place(work *work)
 {
     const rungi_cpu_job *job = work->job;
-    bool is_large = job->n * work->size > (int64_t)512 * 1024 / (job->k > 0 ? job->k : 1);
+    bool is_large = (double)job->n * (double)job->k * (double)work->size > 512 * 1024;
     work->rows = job->m;
     for (work->j = 0; work->j < job->n; work->j += WIDE) {
         work->cols = smaller(WIDE, job->n - work->j);
@@ -375,6 +389,8 @@ static void run(const rungi_cpu_job *job)
         return;
     }
     bool in_place = job->form->path == IN_PLACE;
+    work.kc = job->form->kc;
+    work.nc = job->form->nc;
     int64_t c_bytes = job->m * job->n * work.size;
     work.brings_c = c_bytes > (int64_t)1 << 20;
     work.streams_c = !work.keeps_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= work.kc &&
