@@ -17,6 +17,7 @@
 
 #include "cpu/finish.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/pack.h"
 #include "cpu/tile.h"
 
 // preset f64: KC=512,NC=256
@@ -143,30 +144,6 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 
 /* ---- Packing --------------------------------------------------------------------------------------------- */
 
-/* rows x cols elements, `from` with any strides, to rows of sums that follow each other `row`
- * elements apart; widened where need be. */
-static void copy(const work *work, const char *from, int64_t row_stride, int64_t col_stride, int64_t rows,
-                 int64_t cols, char *to, int64_t row)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t first = i * row_stride;
-        char *out = to + i * row * work->size;
-#define EACH(in_type, out_type, widen)                                                             \
-    for (int64_t j = 0; j < cols; j++)                                                             \
-        ((out_type *)out)[j] = (out_type)widen(((const in_type *)from)[first + j * col_stride]);
-        switch (work->job->in) {
-        case RUNG_F32: EACH(float, float, ) break;
-        case RUNG_F64: EACH(double, double, ) break;
-        case RUNG_F16: EACH(uint16_t, float, rung_f16_to_f32) break;
-        case RUNG_BF16: EACH(uint16_t, float, rung_bf16_to_f32) break;
-        case RUNG_I8: EACH(int8_t, uint32_t, (int32_t)) break;
-        case RUNG_I32: EACH(uint32_t, uint32_t, ) break;
-        case RUNG_TYPE_COUNT: break;
-        }
-#undef EACH
-    }
-}
-
 static const char *a_at(const work *work, int64_t i, int64_t p)
 {
     const rungi_cpu_input *a = &work->job->a;
@@ -185,8 +162,10 @@ static void pack_b(const work *work)
     const rungi_cpu_input *b = &work->job->b;
     int64_t tile = 2 * work->tiles->lanes;
     for (int64_t j = 0; j < work->cols; j += tile)
-        copy(work, b_at(work, work->p, work->j + j), b->row_stride, b->col_stride, work->depth,
-             smaller(tile, work->cols - j), work->b_panels + j * work->depth * work->size, tile);
+        rungi_cpu_pack(work->job->features->isa,
+                       &(rungi_pack){work->job->in, b_at(work, work->p, work->j + j), b->row_stride, b->col_stride,
+                                     work->depth, smaller(tile, work->cols - j),
+                                     work->b_panels + j * work->depth * work->size, tile});
 }
 
 /* Some rows of A, where they stand or as a copy. */
@@ -198,11 +177,8 @@ static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *ti
     if (!work->copies_a)
         return;
     int64_t row = a_row_bytes(work, work->depth) / work->size;
-    if (work->a_fits)
-        for (int64_t y = 0; y < rows; y++)
-            memcpy(work->a_rows + y * row * work->size, a_at(work, i + y, work->p), (size_t)(work->depth * work->size));
-    else
-        copy(work, tile->a, a->row_stride, a->col_stride, rows, work->depth, work->a_rows, row);
+    rungi_cpu_pack(work->job->features->isa, &(rungi_pack){work->job->in, tile->a, a->row_stride, a->col_stride, rows,
+                                                           work->depth, work->a_rows, row});
     tile->a = work->a_rows;
     tile->a_row = row;
 }
