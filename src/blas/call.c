@@ -35,29 +35,29 @@ static bool is_off(void)
 /* ---- As a problem -------------------------------------------------------------------------------- */
 
 /* op(X)^T, rows x cols, of a matrix that stands by columns. */
-static rung_matrix turned(const rungi_blas_call *call, const void *data, int64_t ld, bool transposes, int64_t rows,
-                          int64_t cols)
+static void turn(rung_matrix *view, rung_type type, int64_t rows, int64_t cols, const void *data, int64_t ld,
+                 bool transposes)
 {
-    rung_matrix view = rung_matrix_of(call->type, rows, cols, data);
-    view.row_stride = transposes ? 1 : ld;
-    view.col_stride = transposes ? ld : 1;
-    return view;
+    view->type = type;
+    view->rows = rows;
+    view->cols = cols;
+    view->row_stride = transposes ? 1 : ld;
+    view->col_stride = transposes ? ld : 1;
+    view->data = (void *)(uintptr_t)data;
 }
 
 /* C^T = op(B)^T op(A)^T: what stands by columns is its transpose by rows, which is how tuning
  * records and kernels like C best. Where nothing of A and B is read they are views of nothing,
  * whose pointers may be anything. */
-static rung_problem problem_of(const rungi_blas_call *call)
+static void fill_problem(rung_problem *problem, const rungi_blas_call *call)
 {
     bool reads = call->alpha != 0 && call->k > 0;
     int64_t k = reads ? call->k : 0;
-    rung_problem problem = rung_problem_of(
-        turned(call, call->b, call->ldb, call->transposes_b, call->n, k),
-        turned(call, call->a, call->lda, call->transposes_a, k, call->m),
-        turned(call, call->c, call->ldc, false, call->n, call->m));
-    problem.alpha = reads ? call->alpha : 0;
-    problem.beta = call->beta;
-    return problem;
+    turn(&problem->a, call->type, call->n, k, call->b, call->ldb, call->transposes_b);
+    turn(&problem->b, call->type, k, call->m, call->a, call->lda, call->transposes_a);
+    turn(&problem->c, call->type, call->n, call->m, call->c, call->ldc, false);
+    problem->alpha = reads ? call->alpha : 0;
+    problem->beta = call->beta;
 }
 
 static bool is_done(const rungi_blas_call *call)
@@ -78,48 +78,53 @@ static void copy_rows(char *to, int64_t to_step, const char *from, int64_t from_
         memcpy(to + i * to_step, from + i * from_step, (size_t)row_bytes(c));
 }
 
+/* NULL, or why it did not. */
+static const char *multiply(const rung_problem *problem)
+{
+    return rung_multiply(NULL, problem) == RUNG_OK ? NULL : rung_error_text();
+}
+
 /* A device that fails may have written parts of C already. Where C is read too, what it was is
  * kept until the work is done. */
-static bool multiply_carefully(const rung_problem *problem)
+static const char *multiply_carefully(const rung_problem *problem)
 {
     const rung_matrix *c = &problem->c;
     int64_t dense = row_bytes(c), step = c->row_stride * rung_type_size(c->type);
     char *kept = dense <= INT64_MAX / c->rows ? malloc((size_t)(dense * c->rows)) : NULL;
     if (!kept)
-        return false;
+        return "there is no memory to keep C in while a device works on it";
     copy_rows(kept, dense, c->data, step, c);
-    bool done = rung_multiply(NULL, problem) == RUNG_OK;
-    if (!done)
+    const char *failure = multiply(problem);
+    if (failure)
         copy_rows(c->data, step, kept, dense, c);
     free(kept);
-    return done;
-}
-
-static bool multiply(const rung_problem *problem)
-{
-    return asked.is_cpu || problem->beta == 0 ? rung_multiply(NULL, problem) == RUNG_OK
-                                              : multiply_carefully(problem);
+    return failure;
 }
 
 /* ---- By somebody else --------------------------------------------------------------------------------- */
 
-static void tell(const rungi_blas_name *name, const rungi_blas_call *call, rungi_blas_function *next)
+static void tell(const rungi_blas_name *name, const rung_problem *problem, rungi_blas_function *next,
+                 const char *failure)
 {
-    fprintf(stderr, "rung: %s %lldx%lldx%lld was left to %s: %s\n", name->name, (long long)call->m,
-            (long long)call->n, (long long)call->k, next ? rungi_blas_file_of(next) : "a plain loop",
-            rung_error_text());
+    fprintf(stderr, "rung: %s %lldx%lldx%lld was left to %s: %s\n", name->name, (long long)problem->c.rows,
+            (long long)problem->c.cols, (long long)problem->a.cols,
+            next ? rungi_blas_file_of(next) : "a plain loop", failure);
 }
 
 static rungi_blas_function *serve(rungi_blas_name *name, const rungi_blas_call *call)
 {
     if (is_done(call))
         return NULL;
-    rung_problem problem = problem_of(call);
-    if (!asked.is_off && multiply(&problem))
+    rung_problem problem = {.batch = 1};
+    fill_problem(&problem, call);
+    const char *failure = "RUNG_BLAS is off";
+    if (!asked.is_off)
+        failure = asked.is_cpu || problem.beta == 0 ? multiply(&problem) : multiply_carefully(&problem);
+    if (!failure)
         return NULL;
     rungi_blas_function *next = rungi_blas_next(name);
-    if (asked.is_verbose && !asked.is_off)
-        tell(name, call, next);
+    if (asked.is_verbose)
+        tell(name, &problem, next, failure);
     if (!next)
         rungi_blas_multiply_plainly(&problem);
     return next;

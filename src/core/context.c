@@ -320,8 +320,14 @@ rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
     *queue = context->device == device ? context->idle : NULL;
     if (*queue)
         context->idle = (*queue)->next;
+    int64_t changes = context->tuning_changes;
     pthread_mutex_unlock(&context->lock);
-    return *queue ? RUNG_OK : rung_queue_create(device, queue);
+    rung_status status = *queue ? RUNG_OK : rung_queue_create(device, queue);
+    if (status == RUNG_OK && (*queue)->plans_tuning != changes) {
+        rungi_queue_forget_plans(*queue);
+        (*queue)->plans_tuning = changes;
+    }
+    return status;
 }
 
 void rungi_context_give_queue(rung_context *context, rung_queue *queue)

@@ -46,6 +46,7 @@ struct rung_context {
     rungi_staging staging; /* and its pinned memory, which takes long to get */
     bool                  tuning_is_read;
     struct rungi_records *tuning; /* see store.h; the strongest first */
+    int64_t               tuning_changes; /* since it was read; plans made before may not be the best */
 };
 
 /* NULL becomes the default context, made now if need be; NULL if that failed. */

@@ -22,25 +22,44 @@ static rung_status finish(rung_queue *queue, rung_status status)
     return status;
 }
 
-static rung_status run(rung_device *device, rung_queue *queue, const rung_problem *problem,
-                       rungi_spans *spans)
+/* Making a plan takes longer than a small multiply, and programs make the same ones again and
+ * again: a queue keeps the plans that were used last on it. A new one takes the place of that
+ * which was used the longest ago. */
+static rung_status take_plan(rung_queue *queue, const rung_problem *problem, rung_plan **plan)
+{
+    rung_plan_options choice = {.workspace = rungi_workspace_max};
+    int place = 0, last = RUNGI_PLANS_KEPT - 1;
+    while (place < last && queue->plans[place] && !rungi_plan_suits(queue->plans[place], problem))
+        place++;
+    *plan = queue->plans[place];
+    if (!*plan || (place == last && !rungi_plan_suits(*plan, problem))) {
+        rung_status status = rung_plan_create(queue->device, problem, &choice, plan);
+        if (status != RUNG_OK)
+            return status;
+        rung_plan_destroy(queue->plans[place]);
+    }
+    for (; place > 0; place--)
+        queue->plans[place] = queue->plans[place - 1];
+    queue->plans[0] = *plan;
+    return RUNG_OK;
+}
+
+static rung_status run(rung_queue *queue, const rung_problem *problem, rungi_spans *spans)
 {
     rung_plan *plan;
-    rung_plan_options choice = {.workspace = rungi_workspace_max};
     rung_run_options options = {0};
-    rung_status status = rung_plan_create(device, problem, &choice, &plan);
+    rung_status status = take_plan(queue, problem, &plan);
     if (status != RUNG_OK)
         return status;
     if (plan->info.workspace > 0)
-        status = rung_buffer_create(device, plan->info.workspace, &options.workspace);
+        status = rung_buffer_create(queue->device, plan->info.workspace, &options.workspace);
     int64_t start = rungi_spans_now(spans);
     if (status == RUNG_OK)
-        status = rung_plan_run(plan, queue, problem, &options);
+        status = rungi_plan_run(plan, queue, problem, &options);
     status = finish(queue, status);
     if (status == RUNG_OK)
         status = rungi_spans_note_host(spans, plan->info.kernel, 0, start, 0);
     rung_buffer_destroy(options.workspace);
-    rung_plan_destroy(plan);
     return status;
 }
 
@@ -52,7 +71,7 @@ static rung_status run_here(rung_context *context, rung_device *device, const ru
     rung_status status = rungi_context_take_queue(context, device, &queue);
     if (status != RUNG_OK)
         return status;
-    status = run(device, queue, problem, &spans);
+    status = run(queue, problem, &spans);
     rungi_context_give_queue(context, queue);
     return rungi_spans_end(&spans, status);
 }
@@ -72,11 +91,12 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
     rung_status status = rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
-    rung_problem settled = rungi_problem_settled(problem);
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
     if (settled.alpha == 0.0) { /* what is not read is not brought over either */
         settled.a.cols = 0;
         settled.b.rows = 0;
-        settled = rungi_problem_settled(&settled);
+        rungi_problem_settle(&settled);
     }
     status = rungi_context_device(context, &device);
     if (status == RUNG_OK) {

@@ -26,7 +26,8 @@ static rung_matrix form_of(rung_matrix matrix)
 /* The problem without its memory. */
 static rung_problem problem_form(const rung_problem *problem)
 {
-    rung_problem form = rungi_problem_settled(problem);
+    rung_problem form = *problem;
+    rungi_problem_settle(&form);
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         *rungi_problem_place(&form, i) = form_of(*rungi_problem_view(&form, i));
     return form;
@@ -50,6 +51,11 @@ void rungi_plan_begin(rung_plan *plan, const rung_problem *problem)
 {
     plan->problem = problem_form(problem);
     plan->aligned = alignment_of(problem);
+}
+
+bool rungi_plan_suits(const rung_plan *plan, const rung_problem *settled)
+{
+    return rungi_problem_same_form(&plan->problem, settled) && plan->aligned == alignment_of(settled);
 }
 
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
@@ -179,21 +185,32 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     return RUNG_OK;
 }
 
+/* The problem as it was given, for the log, and as it is run. */
+static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
+                       const rung_problem *settled, const rung_run_options *options)
+{
+    rungi_sizes sizes = {given->c.rows, given->c.cols, settled->alpha == 0.0 ? 0 : given->a.cols, given->batch};
+    const rungi_device_ops *ops = plan->device->ops;
+    if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
+        return rungi_trace_run(plan, queue, given, settled, sizes, options);
+    return ops->plan_run(plan, queue, settled, sizes, options);
+}
+
+rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *settled,
+                           const rung_run_options *options)
+{
+    return run(plan, queue, settled, settled, options);
+}
+
 rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                           const rung_run_options *options)
 {
     if (!plan || !queue || !problem)
         return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
-    rung_problem settled = rungi_problem_settled(problem);
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
     rung_status status = rungi_run_check(queue, &options);
     if (status == RUNG_OK)
         status = check_run(plan, queue, problem, &settled, options);
-    if (status != RUNG_OK)
-        return status;
-    rungi_sizes sizes = {problem->c.rows, problem->c.cols,
-                         settled.alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
-    const rungi_device_ops *ops = plan->device->ops;
-    if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
-        return rungi_trace_run(plan, queue, problem, &settled, sizes, options);
-    return ops->plan_run(plan, queue, &settled, sizes, options);
+    return status == RUNG_OK ? run(plan, queue, problem, &settled, options) : status;
 }
