@@ -176,7 +176,7 @@ static void problems_alike_are_told_apart(void **state)
 }
 
 /* A plan may be made for how views begin: one that is made for others is none for these. */
-static void alignment_is_a_part_of_it(void **state)
+static void form_and_alignment_must_suit(void **state)
 {
     rung_device *device;
     rung_plan *plan;
@@ -185,7 +185,8 @@ static void alignment_is_a_part_of_it(void **state)
     rung_problem aligned = rung_problem_of(rung_matrix_of(RUNG_F32, 4, 4, memory[0]),
                                            rung_matrix_of(RUNG_F32, 4, 4, memory[1]),
                                            rung_matrix_of(RUNG_F32, 4, 4, memory[2]));
-    rung_problem other_place = aligned, b_shifted = aligned, c_shifted = aligned;
+    rung_problem other_place = aligned, b_shifted = aligned, c_shifted = aligned, relu = aligned;
+    relu.epilogue.activation = RUNG_RELU;
     other_place.a.offset = 16;
     b_shifted.b.offset = 1;
     c_shifted.c.data = memory[2] + 1;
@@ -195,6 +196,7 @@ static void alignment_is_a_part_of_it(void **state)
     assert_true(rungi_plan_suits(plan, &other_place));
     assert_false(rungi_plan_suits(plan, &b_shifted));
     assert_false(rungi_plan_suits(plan, &c_shifted));
+    assert_false(rungi_plan_suits(plan, &relu));
     rung_plan_destroy(plan);
     assert_int_equal(rung_plan_create(device, &b_shifted, NULL, &plan), RUNG_OK);
     assert_true(rungi_plan_suits(plan, &b_shifted));
@@ -292,7 +294,7 @@ int main(void)
         cmocka_unit_test(the_last_forms_are_kept),
         cmocka_unit_test(refused_problems_put_out_nothing),
         cmocka_unit_test(problems_alike_are_told_apart),
-        cmocka_unit_test(alignment_is_a_part_of_it),
+        cmocka_unit_test(form_and_alignment_must_suit),
         cmocka_unit_test(saved_records_are_taken),
         cmocka_unit_test(threads_do_not_share_plans),
     };
