@@ -78,9 +78,7 @@ static void *ask_next(const char *name)
 {
     Dl_info info;
     void *symbol = dlsym(RTLD_NEXT, name);
-    if (!symbol || is_ours(symbol))
-        return NULL;
-    if (dladdr(symbol, &info) && info.dli_fname)
+    if (symbol && dladdr(symbol, &info) && info.dli_fname)
         dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     return symbol;
 }

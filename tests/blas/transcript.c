@@ -3,7 +3,10 @@
  * each: which handler was told what, or all that C then holds. The functions are looked up by
  * name among what is preloaded, so that the transcripts of two libraries can be compared.
  *
- *     transcript BITS SGEMM DGEMM CBLAS_SGEMM CBLAS_DGEMM CALLS
+ *     transcript BITS SGEMM DGEMM CBLAS_SGEMM CBLAS_DGEMM XERBLA CBLAS_XERBLA CALLS
+ *
+ * XERBLA and CBLAS_XERBLA are the handlers that go with such names; another is written down by
+ * its own.
  *
  * The environment may ask for failures: TRANSCRIPT_FAILS=1 has rung fail, TRANSCRIPT_FAILS=late
  * after it wrote to C; TRANSCRIPT_SHIFT=1 gives memory that is not aligned, and
@@ -39,18 +42,26 @@ static void tell(const char *format, ...)
     va_end(arguments);
 }
 
-static void tell_fortran(const char *routine, long long number, size_t length)
+static const char *usual[2]; /* handlers */
+
+static const char *handler(const char *name)
 {
-    tell(" fortran <%.*s> %lld from_c=%d rows=%d", (int)length, routine, number, CBLAS_CallFromC,
+    return strcmp(name, usual[0]) == 0 ? "fortran" : strcmp(name, usual[1]) == 0 ? "cblas" : name;
+}
+
+static void tell_fortran(const char *name, const char *routine, long long number, size_t length)
+{
+    tell(" %s <%.*s> %lld from_c=%d rows=%d", handler(name), (int)length, routine, number, CBLAS_CallFromC,
          RowMajorStrg);
 }
 
-static void tell_cblas(const char *routine, long long number, const char *format, va_list arguments)
+static void tell_cblas(const char *name, const char *routine, long long number, const char *format,
+                       va_list arguments)
 {
     char text[64];
     vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\n")] = '\0';
-    tell(" cblas <%s> %lld \"%s\" from_c=%d rows=%d", routine, number, text, CBLAS_CallFromC,
+    tell(" %s <%s> %lld \"%s\" from_c=%d rows=%d", handler(name), routine, number, text, CBLAS_CallFromC,
          RowMajorStrg);
 }
 
@@ -58,7 +69,7 @@ static void tell_cblas(const char *routine, long long number, const char *format
     VISIBLE void name(const char *routine, const integer *number, size_t length);                \
     void name(const char *routine, const integer *number, size_t length)                         \
     {                                                                                            \
-        tell_fortran(routine, *number, length);                                                  \
+        tell_fortran(#name, routine, *number, length);                                           \
     }
 
 #define CBLAS_HANDLER(name, integer)                                                             \
@@ -67,7 +78,7 @@ static void tell_cblas(const char *routine, long long number, const char *format
     {                                                                                            \
         va_list arguments;                                                                       \
         va_start(arguments, format);                                                             \
-        tell_cblas(routine, number, format, arguments);                                          \
+        tell_cblas(#name, routine, number, format, arguments);                                   \
         va_end(arguments);                                                                       \
     }
 
@@ -284,16 +295,17 @@ static void *look_up(const char *name)
 int main(int count, char **arguments)
 {
     static call call;
-    if (count != 7)
+    if (count != 9)
         return 2;
     bool is_wide = strcmp(arguments[1], "64") == 0;
     for (int i = 0; i < 2; i++) {
         functions.fortran[i] = look_up(arguments[2 + i]);
         functions.cblas[i] = look_up(arguments[4 + i]);
+        usual[i] = arguments[6 + i];
     }
     shift = getenv("TRANSCRIPT_SHIFT") != NULL;
     overlap = getenv("TRANSCRIPT_OVERLAP") ? 2 : 0;
-    for (int i = 0; i < atoi(arguments[6]); i++) {
+    for (int i = 0; i < atoi(arguments[8]); i++) {
         make_up(&call);
         *told = '\0';
         CBLAS_CallFromC = RowMajorStrg = 0;

@@ -6,7 +6,7 @@
 set -u
 . "$(dirname "$0")/preload.sh"
 calls=4000
-plain="32 sgemm_ dgemm_ cblas_sgemm cblas_dgemm"
+plain="32 sgemm_ dgemm_ cblas_sgemm cblas_dgemm xerbla_ cblas_xerbla"
 
 # run NAME LIBRARIES FUNCTIONS [SETTING ...]: a transcript, and how many calls rung served. In row-major
 # order release 3.11 of the reference gives TransB's number as 2, later ones as 3.
@@ -41,12 +41,15 @@ run off_alone "$ours" "$plain" RUNG_BLAS=off && same off_alone reference 0
 run on "$ours $reference" "$plain" RUNG_BLAS=on && same on reference "$multiplies"
 
 # 64-bit integers, and the names in NumPy's and SciPy's wheels.
-run wide "$ours" "64 sgemm_64_ dgemm_64_ cblas_sgemm64_ cblas_dgemm64_" && same wide reference "$multiplies"
-run mkl "$ours" "64 sgemm_64 dgemm_64 cblas_sgemm_64 cblas_dgemm_64" && same mkl reference "$multiplies"
-run scipy "$ours" "32 scipy_sgemm_ scipy_dgemm_ scipy_cblas_sgemm scipy_cblas_dgemm" &&
-    same scipy reference "$multiplies"
-run scipy_wide "$ours" "64 scipy_sgemm_64_ scipy_dgemm_64_ scipy_cblas_sgemm64_ scipy_cblas_dgemm64_" &&
-    same scipy_wide reference "$multiplies"
+family() {
+    run "$1" "$ours" "$2"
+    same "$1" reference "$multiplies"
+}
+family wide "64 sgemm_64_ dgemm_64_ cblas_sgemm64_ cblas_dgemm64_ xerbla_64_ cblas_xerbla64_"
+family mkl "64 sgemm_64 dgemm_64 cblas_sgemm_64 cblas_dgemm_64 xerbla_64_ cblas_xerbla_64"
+family scipy "32 scipy_sgemm_ scipy_dgemm_ scipy_cblas_sgemm scipy_cblas_dgemm scipy_xerbla_ scipy_cblas_xerbla"
+family scipy_wide "64 scipy_sgemm_64_ scipy_dgemm_64_ scipy_cblas_sgemm64_ scipy_cblas_dgemm64_ scipy_xerbla_64_
+                   scipy_cblas_xerbla64_"
 
 # A BLAS cannot fail. What rung does not serve goes on, and RUNG_VERBOSE says to whom.
 told() { grep -c "was left to $2" "$work/$1.err"; }
