@@ -35,28 +35,46 @@ static rungi_blas_function *find_function(const char *name)
     return function;
 }
 
-static void tell_fortran(const rungi_blas_name *name, int number)
+/* False if there is nobody. */
+static bool tell_fortran(const rungi_blas_name *name, int number)
 {
     rungi_blas_function *handler = find_function(name->handler);
     int32_t narrow = number;
     int64_t wide = number;
-    if (!handler)
-        fprintf(stderr, "rung: on entry to %s parameter number %d had an illegal value\n", name->name, number);
-    else if (name->is_wide)
+    if (handler && name->is_wide)
         ((wide_handler_function *)handler)(name->routine, &wide, strlen(name->routine));
-    else
+    else if (handler)
         ((handler_function *)handler)(name->routine, &narrow, strlen(name->routine));
+    return handler != NULL;
+}
+
+static void print(const rungi_blas_name *name, int number)
+{
+    fprintf(stderr, "rung: on entry to %s parameter number %d had an illegal value\n", name->name, number);
+}
+
+/* Fortran's number of a size or a stride as CBLAS counts. */
+static int cblas_number(int number, bool is_by_rows)
+{
+    enum { M = 4, N, LDA = 9, LDB = 11 };
+    switch (is_by_rows ? number + 1 : 0) {
+    case M: return N;
+    case N: return M;
+    case LDA: return LDB;
+    case LDB: return LDA;
+    }
+    return number + 1;
 }
 
 void rungi_blas_refuse(const rungi_blas_name *name, int number, bool is_by_rows)
 {
-    if (!name->cblas_handler) {
-        tell_fortran(name, number);
-        return;
-    }
-    set_variables(1, is_by_rows);
-    tell_fortran(name, number);
-    set_variables(0, 0);
+    bool is_cblas = name->cblas_handler != NULL;
+    if (is_cblas)
+        set_variables(1, is_by_rows);
+    if (!tell_fortran(name, number))
+        print(name, is_cblas ? cblas_number(number, is_by_rows) : number);
+    if (is_cblas)
+        set_variables(0, 0);
 }
 
 void rungi_blas_refuse_setting(const rungi_blas_name *name, int number, const char *format, int value,
@@ -65,11 +83,11 @@ void rungi_blas_refuse_setting(const rungi_blas_name *name, int number, const ch
     rungi_blas_function *handler = find_function(name->cblas_handler);
     const char *routine = name->routine[0] == 'S' ? "cblas_sgemm" : "cblas_dgemm";
     set_variables(1, is_by_rows);
-    if (!handler)
-        tell_fortran(name, number - 1); /* as OpenBLAS counts them, which has no other */
-    else if (name->is_wide)
+    if (handler && name->is_wide)
         ((wide_cblas_handler_function *)handler)(number, routine, format, value);
-    else
+    else if (handler)
         ((cblas_handler_function *)handler)(number, routine, format, value);
+    else if (!tell_fortran(name, number - 1)) /* as OpenBLAS counts, which has no other handler */
+        print(name, number);
     set_variables(0, 0);
 }

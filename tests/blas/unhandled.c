@@ -30,6 +30,9 @@ int main(void)
     by_fortran("N", "N", &negative, &two, &two, &one, a, &less, a, &two, &one, c, &two, 1, 1);
     by_cblas(99, 111, 111, 2, 2, 2, 1, wide, 2, wide, 2, 1, wide_c, 2);
     by_cblas(101, 111, 111, 2, 2, 2, 1, wide, 1, wide, 2, 1, wide_c, 2);
+    by_cblas(102, 111, 111, 2, 2, 2, 1, wide, 1, wide, 2, 1, wide_c, 2);
+    by_cblas(101, 111, 111, 2, -1, 2, 1, wide, 2, wide, 2, 1, wide_c, 2);
+    by_cblas(101, 111, 111, 2, 2, 2, 1, wide, 2, wide, 2, 1, wide_c, 1);
     printf("still here, C is %g %g %g %g\n", c[0], c[3], wide_c[0], wide_c[3]);
     return 0;
 }
