@@ -89,7 +89,8 @@ static const char *multiply(const rung_problem *problem)
 static const char *multiply_carefully(const rung_problem *problem)
 {
     const rung_matrix *c = &problem->c;
-    int64_t dense = row_bytes(c), step = c->row_stride * rung_type_size(c->type);
+    int64_t dense = row_bytes(c);
+    int64_t step = c->rows > 1 ? c->row_stride * rung_type_size(c->type) : 0; /* one row's may be anything */
     char *kept = dense <= INT64_MAX / c->rows ? malloc((size_t)(dense * c->rows)) : NULL;
     if (!kept)
         return "there is no memory to keep C in while a device works on it";

@@ -27,7 +27,8 @@ from scipy.linalg import blas
 a, b = np.ones((3, 4)), np.ones((4, 5))
 assert (blas.dgemm(1.0, a, b) == 4).all() and (blas.sgemm(1.0, a, b) == 4).all()" 2> "$work/err" ||
     { cat "$work/err"; wrong "SciPy"; }
-[ "$(lines '^rung: cpu .* 5x3x4 f(32|64) ')" -eq 2 ] || { cat "$work/err"; wrong "SciPy did not multiply through rung"; }
+[ "$(lines '^rung: cpu .* 5x3x4 f(32|64) ')" -eq 2 ] ||
+    { cat "$work/err"; wrong "SciPy did not multiply through rung"; }
 
 # All kinds of operands, threads and a fork: right, and thousands of them rung's.
 preload "$ours" env RUNG_VERBOSE=1 "$python" "$here/numpy_products.py" > "$work/out" 2> "$work/err" ||
