@@ -295,7 +295,8 @@ RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 
 /* Multiplies matrices in memory and returns when C is there. It runs on the
  * context's own device (see rung_context_options), copying to it and back where
- * it has memory of its own. The context may be NULL: the default one.
+ * it has memory of its own. The context may be NULL: the default one. On the CPU it
+ * keeps the plans of the last calls, for those of the same form that follow.
  *
  * Where there is much to copy, C is cut into panels, of rows, of columns or of a batch's
  * items, so that one is copied while another is computed. The environment's RUNG_OVERLAP,

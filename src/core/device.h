@@ -79,9 +79,14 @@ struct rung_device {
     rung_device_info        info;
 };
 
+/* So many forms a program's calls may alternate between and find their plans again. */
+enum { RUNGI_PLANS_KEPT = 8 };
+
 struct rung_queue {
     rung_device      *device;
     rung_queue       *next;  /* among a context's idle ones */
+    rung_plan        *plans[RUNGI_PLANS_KEPT]; /* of rung_gemm's calls, the last used first */
+    int64_t           plans_tuning; /* the context's tuning_changes when they were made */
     rungi_trace_line *lines; /* runs to be told of when they are done */
     rungi_trace_line *last_line;
 };
@@ -106,6 +111,9 @@ struct rung_buffer {
 void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
                        const rungi_device_ops *ops);
 rung_device *rungi_device_retain(rung_device *device);
+
+/* Destroys the plans that a queue keeps. */
+void rungi_queue_forget_plans(rung_queue *queue);
 
 /* A buffer for work on that queue and on those that wait for it, destroyed after all of
  * them were finished. */

@@ -26,7 +26,8 @@ static rung_matrix form_of(rung_matrix matrix)
 /* The problem without its memory. */
 static rung_problem problem_form(const rung_problem *problem)
 {
-    rung_problem form = rungi_problem_settled(problem);
+    rung_problem form = *problem;
+    rungi_problem_settle(&form);
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         *rungi_problem_place(&form, i) = form_of(*rungi_problem_view(&form, i));
     return form;
@@ -52,7 +53,12 @@ void rungi_plan_begin(rung_plan *plan, const rung_problem *problem)
     plan->aligned = alignment_of(problem);
 }
 
-/* For runs that are seen at a glance to be sound: see is_seen_through. */
+bool rungi_plan_suits(const rung_plan *plan, const rung_problem *settled)
+{
+    return rungi_problem_same_form(&plan->problem, settled) && plan->aligned == alignment_of(settled);
+}
+
+/* For runs that are seen at a glance to be sound: see rungi_plan_sees_through. */
 static void note_plain(rung_plan *plan)
 {
     const rung_problem *problem = &plan->problem;
@@ -214,10 +220,9 @@ static bool is_held(const rung_plan *plan, double scalar)
     return (double)(float)scalar == scalar || plan->problem.a.type == RUNG_F64;
 }
 
-/* What most runs on the CPU are: one multiply of matrices in memory whose ranges lie apart. Where
- * that is so, nothing that is asked the long way could be refused, and small problems take no
- * longer to ask about than to multiply. */
-static bool is_seen_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem)
+/* This is what most runs on the CPU are. Nothing that is asked the long way could be refused then,
+ * and asking would take as long as multiplying small matrices. */
+bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem)
 {
     const rung_problem *form = &plan->problem;
     const rung_epilogue *epilogue = &problem->epilogue;
@@ -238,22 +243,39 @@ static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
     return (rungi_sizes){problem->c.rows, problem->c.cols, alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
 }
 
+rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem)
+{
+    return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), &no_options);
+}
+
+/* The problem as it was given, for the log, and as it is run. */
+static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
+                       const rung_problem *settled, const rung_run_options *options)
+{
+    rungi_sizes sizes = sizes_of(given, settled->alpha);
+    const rungi_device_ops *ops = plan->device->ops;
+    if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
+        return rungi_trace_run(plan, queue, given, settled, sizes, options);
+    return ops->plan_run(plan, queue, settled, sizes, options);
+}
+
+rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *settled,
+                           const rung_run_options *options)
+{
+    return run(plan, queue, settled, settled, options);
+}
+
 rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                           const rung_run_options *options)
 {
     if (!plan || !queue || !problem)
         return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
-    if (!options && is_seen_through(plan, queue, problem))
-        return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), &no_options);
-    rung_problem settled = rungi_problem_settled(problem);
+    if (!options && rungi_plan_sees_through(plan, queue, problem))
+        return rungi_plan_run_seen(plan, queue, problem);
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
     rung_status status = rungi_run_check(queue, &options);
     if (status == RUNG_OK)
         status = check_run(plan, queue, problem, &settled, options);
-    if (status != RUNG_OK)
-        return status;
-    rungi_sizes sizes = sizes_of(problem, settled.alpha);
-    const rungi_device_ops *ops = plan->device->ops;
-    if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
-        return rungi_trace_run(plan, queue, problem, &settled, sizes, options);
-    return ops->plan_run(plan, queue, &settled, sizes, options);
+    return status == RUNG_OK ? run(plan, queue, problem, &settled, options) : status;
 }

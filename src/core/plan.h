@@ -34,6 +34,21 @@ struct rung_plan {
 /* Fills a plan, zeroed but for its device, with a problem's form. */
 void rungi_plan_begin(rung_plan *plan, const rung_problem *problem);
 
+/* Whether the plan is what would be made for this problem, a settled one, on its device: if a
+ * store has not changed, and options are the same. */
+bool rungi_plan_suits(const rung_plan *plan, const rung_problem *settled);
+
+/* rung_plan_run without a look at what was looked at: a settled problem that the plan suits, in
+ * memory that its device reaches, and options with the workspace that it needs. */
+rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *settled,
+                           const rung_run_options *options);
+
+/* Whether it is seen at a glance that the plan runs this problem, as it stands, and that nothing is
+ * wrong with it: one multiply of matrices in memory whose ranges lie apart. Then it may be run
+ * without another question. */
+bool        rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem);
+rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem);
+
 /* A rung_code and the memory behind it. The backend fills all but parameters and context. */
 struct rungi_code {
     rung_code     code;
