@@ -275,7 +275,7 @@ static void multiply_block(const work *work)
         bool is_tall = panel < panels.taller;
         int64_t rows = panels.height + is_tall;
         count = !together ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
-        rungi_tile_job tile = {.panels = count, .ahead = packing ? 8 : 20, .brings_c = work->brings_c};
+        rungi_tile_job tile = {.panels = count, .ahead = packing ? 16 : 20, .brings_c = work->brings_c};
         take_a(work, i, rows, &tile);
         take_c(work, i, work->j, &tile);
         tile.b = packing ? b_at(work, work->p, work->j) : work->b_panels;
@@ -316,7 +316,7 @@ static void multiply_near(const work *work)
     for (int64_t j = 0; j < work->cols; j += near) {
         int64_t rows, i = work->i;
         for (int64_t panel = 0; panel < panels.count; panel++, i += rows) {
-            rungi_tile_job tile = {.panels = 1, .ahead = 20, .brings_c = false};
+            rungi_tile_job tile = {.panels = 1, .ahead = 8, .brings_c = false};
             rows = panels.height + (panel < panels.taller);
             take_a(work, i, rows, &tile);
             take_c(work, i, work->j + j, &tile);
