@@ -345,6 +345,8 @@ typedef struct rung_context_options {
     void                  *memory_user;
     rung_span_function     span;     /* NULL: nothing is timed for it */
     void                  *span_user;
+    int64_t                threads;  /* of a multiply on the CPU, the caller's included, at most; 0:
+                                      * $RUNG_THREADS, else the processors this process may use */
 } rung_context_options;
 
 /* A context owns devices, compiled code and the log. NULL stands for the default
@@ -673,6 +675,7 @@ typedef struct rung_plan_options {
     int64_t            workspace;  /* ... as long as it needs no more bytes than these */
     int64_t            carveout;   /* CUDA: per cent of a unit's L1 to keep as shared memory, 1
                                     * to 100; 0: as the driver likes */
+    int64_t            threads;    /* CPU: so many at most, the caller's included; 0: the context's */
 } rung_plan_options;
 
 /* Where C has few tiles and k is long, k is cut into shares that are summed side by
@@ -692,7 +695,7 @@ typedef struct rung_plan_info {
     int64_t     splits;     /* shares of k, 1 if it is not cut */
     rung_compute compute;   /* how products are formed: as asked, or more precisely */
     int64_t     blocks;     /* of the launch, all items and shares, 0 on the CPU */
-    int64_t     threads;    /* a block */
+    int64_t     threads;    /* a block; on the CPU, those that C is cut between */
 } rung_plan_info;
 
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,

@@ -56,6 +56,9 @@ typedef struct rungi_backend {
     /* Libraries and symbols, once a context; a failure is remembered and told. */
     rung_status (*load)(rung_context *context, void **state);
     void (*unload)(rung_context *context, void *state);
+    /* Optional: this process is a fork's child. It has one thread, and those of the state are
+     * gone, whatever they were doing. Allocates nothing. */
+    void (*forked)(void *state);
 
     rung_status (*list)(rung_context *context, void *state, rungi_device_list *list);
     /* index -1: the one to take when none is named. */

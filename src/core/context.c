@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/device.h"
+#include "core/fork.h"
 #include "core/kernel.h"
 #include "core/store.h"
 
@@ -51,7 +52,7 @@ void rungi_release(rung_context *context, void *memory)
 
 /* ---- Log ------------------------------------------------------------------------- */
 
-void rungi_log(rung_context *context, int level, const char *format, ...)
+void rungi_log(const rung_context *context, int level, const char *format, ...)
 {
     char line[4096];
     if (context->verbose < level)
@@ -93,6 +94,30 @@ static int64_t overlap_asked_for(void)
     return *end || bytes < 0 ? overlap_default : bytes;
 }
 
+rung_status rungi_threads_check(int64_t threads)
+{
+    return threads >= 0 && threads <= RUNGI_THREADS_MAX
+               ? RUNG_OK
+               : rungi_fail(RUNG_INVALID, "%lld threads cannot be; ask for 1 to %d, or for 0 to leave it to the library",
+                            (long long)threads, RUNGI_THREADS_MAX);
+}
+
+/* What the environment says where the caller does not; a word that is no number of threads is
+ * told of and left. */
+static int64_t threads_asked_for(const rung_context *context, int64_t asked)
+{
+    const char *environment = getenv("RUNG_THREADS");
+    char *end;
+    if (asked > 0 || !environment || !*environment)
+        return asked;
+    long long threads = strtoll(environment, &end, 10);
+    if (!*end && threads >= 1 && threads <= RUNGI_THREADS_MAX)
+        return threads;
+    rungi_log(context, 1, "rung: RUNG_THREADS is \"%.80s\", which is no number from 1 to %d; it counts for nothing",
+              environment, RUNGI_THREADS_MAX);
+    return 0;
+}
+
 static const char *device_asked_for(const char *asked)
 {
     const char *environment = getenv("RUNG_DEVICE");
@@ -111,6 +136,8 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     if (!options->allocate != !options->release)
         return rungi_fail(RUNG_INVALID, "a context takes both an allocate and a release function, "
                           "or neither");
+    if (rungi_threads_check(options->threads) != RUNG_OK)
+        return RUNG_INVALID;
     rung_context start = {
         .log = options->log,
         .log_user = options->log_user,
@@ -131,27 +158,30 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     if (!context)
         return RUNG_NO_MEMORY;
     *context = start;
+    context->threads = threads_asked_for(context, options->threads);
     atomic_init(&context->references, 1);
-    if (pthread_mutex_init(&context->lock, NULL) != 0) {
+    if (pthread_mutex_init(&context->lock, NULL) != 0 || !rungi_fork_watch(context)) {
         rungi_release(&start, context);
-        return rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for a context");
+        return rungi_fail(RUNG_NO_MEMORY, "the system has no mutex, or no place for a handler of fork, for a "
+                          "context");
     }
     *out = context;
     return RUNG_OK;
 }
 
-/* The default context is the one thing the library keeps for the whole process. */
+/* The default context is the one thing the library keeps for the whole process. Of two threads
+ * that come here at once the second gives its own up. */
 rung_context *rungi_context_of(rung_context *context)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static rung_context *standard;
-    if (context)
+    static _Atomic(rung_context *) standard;
+    rung_context *made;
+    if (!context)
+        context = atomic_load(&standard);
+    if (context || rung_context_create(NULL, &made) != RUNG_OK)
         return context;
-    pthread_mutex_lock(&lock);
-    if (!standard)
-        rung_context_create(NULL, &standard);
-    context = standard;
-    pthread_mutex_unlock(&lock);
+    if (atomic_compare_exchange_strong(&standard, &context, made))
+        return made;
+    rung_context_destroy(made);
     return context;
 }
 
@@ -164,10 +194,8 @@ rung_context *rungi_context_retain(rung_context *context)
 static void destroy_backend(rung_context *context, int index)
 {
     const rungi_backend *backend = rungi_backends[index];
-    rung_kernel **kernels = context->backends[index].kernels;
-    for (int64_t i = 0; kernels && i < backend->ladder_count; i++)
-        rungi_kernel_free(kernels[i]);
-    rungi_release(context, kernels);
+    for (int64_t i = 0; i < backend->ladder_count; i++)
+        rungi_kernel_free(atomic_load(&context->backends[index].kernels[i]));
     if (context->backends[index].loaded && context->backends[index].load_status == RUNG_OK)
         backend->unload(context, context->backends[index].state);
 }
@@ -179,6 +207,7 @@ void rungi_context_release(rung_context *context)
 {
     if (atomic_fetch_sub(&context->references, 1) != 1)
         return;
+    rungi_fork_forget(context);
     destroy_queues(context->idle);
     free_staging(context->device, &context->staging);
     rung_device_close(context->device);
@@ -198,34 +227,44 @@ void rung_context_destroy(rung_context *context)
 
 /* ---- Backends ----------------------------------------------------------------------- */
 
-/* Under the lock. Being out of memory passes; a missing library stays missing. */
+/* Loads a backend, and keeps it if it was not there yet. Not under the lock, since that calls
+ * the caller's log and libraries that may do anything, such as fork; of two threads that come here
+ * at once the second gives its own up. Being out of memory passes; a missing library stays missing. */
 static rung_status load(rung_context *context, int index)
 {
-    rung_status status = rungi_backends[index]->load(context, &context->backends[index].state);
-    context->backends[index].loaded = status != RUNG_NO_MEMORY;
-    context->backends[index].load_status = status;
-    if (status != RUNG_OK)
-        snprintf(context->backends[index].load_error, sizeof context->backends[index].load_error,
-                 "%s", rung_error_text());
-    return status;
+    const rungi_backend *backend = rungi_backends[index];
+    void *state = NULL;
+    rung_status status = backend->load(context, &state);
+    if (status == RUNG_NO_MEMORY)
+        return status;
+    pthread_mutex_lock(&context->lock);
+    bool first = !context->backends[index].loaded;
+    if (first) {
+        context->backends[index].loaded = true;
+        context->backends[index].load_status = status;
+        context->backends[index].state = state;
+        if (status != RUNG_OK)
+            snprintf(context->backends[index].load_error, sizeof context->backends[index].load_error,
+                     "%s", rung_error_text());
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (first && status != RUNG_OK)
+        rungi_log(context, 2, "rung: %s: %s", backend->name, context->backends[index].load_error);
+    if (!first && status == RUNG_OK)
+        backend->unload(context, state);
+    return RUNG_OK;
 }
 
 rung_status rungi_context_load(rung_context *context, int index, void **state)
 {
-    bool failed_now = false;
     pthread_mutex_lock(&context->lock);
-    if (!context->backends[index].loaded)
-        failed_now = load(context, index) != RUNG_OK;
+    bool loaded = context->backends[index].loaded;
+    pthread_mutex_unlock(&context->lock);
+    if (!loaded && load(context, index) != RUNG_OK)
+        return RUNG_NO_MEMORY;
     rung_status status = context->backends[index].load_status;
     *state = context->backends[index].state;
-    pthread_mutex_unlock(&context->lock);
-    if (status == RUNG_OK)
-        return RUNG_OK;
-    /* Not under the lock: the caller's log may call us again. */
-    if (failed_now)
-        rungi_log(context, 2, "rung: %s: %s", rungi_backends[index]->name,
-                  context->backends[index].load_error);
-    return rungi_fail(status, "%s", context->backends[index].load_error);
+    return status == RUNG_OK ? RUNG_OK : rungi_fail(status, "%s", context->backends[index].load_error);
 }
 
 int rungi_backend_index(const char *name)

@@ -11,7 +11,9 @@
 #include "core/error.h"
 #include "rung/rung.h"
 
-enum { RUNGI_BACKENDS_MAX = 8 };
+enum { RUNGI_BACKENDS_MAX = 8, RUNGI_LADDER_MAX = 32 };
+
+typedef _Atomic(rung_kernel *) rungi_kernel_place;
 
 /* Pinned memory of a device. */
 typedef struct rungi_staging {
@@ -19,7 +21,11 @@ typedef struct rungi_staging {
     int64_t bytes;
 } rungi_staging;
 
+/* More than any machine has processors; what is above is a mistake. */
+enum { RUNGI_THREADS_MAX = 8192 };
+
 struct rung_context {
+    rung_context          *next; /* among those that a fork has to wait for */
     atomic_int             references;
     rung_log_function      log;
     void                  *log_user;
@@ -30,16 +36,19 @@ struct rung_context {
     rung_span_function     span;
     void                  *span_user;
     int64_t                overlap; /* bytes from which a multiply is cut; 0: never */
+    int64_t                threads; /* of a multiply on the CPU, at most; 0: as many as processors */
     char                   device_name[64]; /* of rung_gemm */
 
-    /* Under the lock: made at first use, unmade with the context. */
+    /* Under the lock, but for the kernels: made at first use, unmade with the context. While it
+     * is held nothing is called that is not the library's own, no allocator either: then whoever
+     * forks may wait for it, whatever else is locked (see fork.c). */
     pthread_mutex_t lock;
     struct {
-        bool          loaded;
-        rung_status   load_status;
-        char          load_error[256];
-        void         *state;
-        rung_kernel **kernels; /* one a ladder entry, NULL until asked for */
+        bool               loaded;
+        rung_status        load_status;
+        char               load_error[256];
+        void              *state;
+        rungi_kernel_place kernels[RUNGI_LADDER_MAX]; /* one a ladder entry, NULL until asked for */
     } backends[RUNGI_BACKENDS_MAX];
     rung_device *device; /* of rung_gemm; does not hold the context in turn */
     rung_queue  *idle;   /* queues of that device, between calls */
@@ -62,7 +71,10 @@ void *rungi_new(rung_context *context, size_t bytes);
 void  rungi_release(rung_context *context, void *memory);
 
 /* One line of the log, if the context is at least this verbose. */
-void rungi_log(rung_context *context, int level, const char *format, ...) RUNGI_PRINTF(3, 4);
+void rungi_log(const rung_context *context, int level, const char *format, ...) RUNGI_PRINTF(3, 4);
+
+/* Whether so many threads may be asked for. */
+rung_status rungi_threads_check(int64_t threads);
 
 /* The backend of that name and its state in this context, loaded at first use. */
 rung_status rungi_context_backend(rung_context *context, const char *name,

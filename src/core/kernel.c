@@ -127,29 +127,28 @@ const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel)
 
 /* ---- The ladder --------------------------------------------------------------------------- */
 
-/* Under the context's lock. */
+/* Of two threads that come here at once the second gives its own up. */
 static rung_status step_kernel(rung_context *context, int backend_index, int64_t index,
                                rung_kernel **out)
 {
     const rungi_backend *backend = rungi_backends[backend_index];
-    rung_kernel ***kernels = &context->backends[backend_index].kernels;
-    if (!*kernels)
-        *kernels = rungi_new(context, (size_t)backend->ladder_count * sizeof **kernels);
-    if (!*kernels)
-        return RUNG_NO_MEMORY;
-    rung_kernel **kernel = &(*kernels)[index];
-    if (!*kernel) {
-        const rungi_ladder_step *step = &backend->ladder[index];
-        rung_status status = make_kernel(context, backend, step->file, step->source, kernel);
-        if (status != RUNG_OK)
-            return status;
-        (*kernel)->step = step;
-        (*kernel)->info.name = step->name;
-        (*kernel)->info.number = atoi(step->name);
-        set_abilities(*kernel, step->is_vendor ? backend->vendor_products : step->products,
-                      step->abilities);
-    }
-    *out = *kernel;
+    const rungi_ladder_step *step = &backend->ladder[index];
+    rungi_kernel_place *place = &context->backends[backend_index].kernels[index];
+    rung_kernel *made;
+    *out = atomic_load(place);
+    if (*out)
+        return RUNG_OK;
+    rung_status status = make_kernel(context, backend, step->file, step->source, &made);
+    if (status != RUNG_OK)
+        return status;
+    made->step = step;
+    made->info.name = step->name;
+    made->info.number = atoi(step->name);
+    set_abilities(made, step->is_vendor ? backend->vendor_products : step->products, step->abilities);
+    if (atomic_compare_exchange_strong(place, out, made))
+        *out = made;
+    else
+        rungi_kernel_free(made);
     return RUNG_OK;
 }
 
@@ -169,10 +168,7 @@ rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t i
     if (index < 0 || index >= rungi_backends[i]->ladder_count)
         return rungi_fail(RUNG_NOT_FOUND, "the %s ladder has %lld kernels", backend,
                           (long long)rungi_backends[i]->ladder_count);
-    pthread_mutex_lock(&context->lock);
-    rung_status status = step_kernel(context, i, index, kernel);
-    pthread_mutex_unlock(&context->lock);
-    return status;
+    return step_kernel(context, i, index, kernel);
 }
 
 /* "04_shared" is called so, or "shared", or by its number: "4", "04". */

@@ -118,6 +118,8 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     if (options && (options->splits < 0 || options->workspace < 0))
         return rungi_fail(RUNG_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
                           "may be negative", (long long)options->splits, (long long)options->workspace);
+    if (options && rungi_threads_check(options->threads) != RUNG_OK)
+        return RUNG_INVALID;
     rung_plan *plan = rungi_new(device->context, sizeof *plan);
     if (!plan)
         return RUNG_NO_MEMORY;
@@ -126,6 +128,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     plan->splits_asked = options ? options->splits : 0;
     plan->workspace_offered = options ? options->workspace : 0;
     plan->carveout = options ? options->carveout : 0;
+    plan->threads_asked = options ? options->threads : 0;
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
         rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was refused: %s", device->info.name,

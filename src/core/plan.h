@@ -22,7 +22,8 @@ struct rung_plan {
     bool               is_open;           /* the kernel is the library's choice */
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */
-    int64_t            carveout;          /* see rung_plan_options */
+    int64_t            carveout;          /* see rung_plan_options, as for ... */
+    int64_t            threads_asked;     /* ... this one */
     unsigned           aligned; /* the problem it was made for: of rungi_alignment */
     unsigned           needs_aligned; /* the device's choice of those */
     bool               is_plain;      /* one multiply with no epilogue, of something, on a device that

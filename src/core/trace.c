@@ -72,6 +72,12 @@ static void append_epilogue(char *text, size_t capacity, const rung_problem *pro
         append(text, capacity, "%sresidual", comma);
 }
 
+/* Whether threads of this process share the work; those of a GPU's block are not worth a word. */
+static bool has_threads(const rung_plan *plan)
+{
+    return plan->device->takes_data && plan->info.threads > 1;
+}
+
 /* All but types, sizes, strides and scalars. */
 static void append_rest(char *text, size_t capacity, const rung_plan *plan, const rung_problem *problem)
 {
@@ -83,6 +89,8 @@ static void append_rest(char *text, size_t capacity, const rung_plan *plan, cons
         append(text, capacity, " --compute %s", rung_compute_name(problem->compute));
     if (plan->info.splits > 1)
         append(text, capacity, " --splits %lld", (long long)plan->info.splits);
+    if (has_threads(plan))
+        append(text, capacity, " --threads %lld", (long long)plan->info.threads);
     append_epilogue(text, capacity, problem);
 }
 
@@ -99,6 +107,8 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     if (problem->compute != RUNG_STRICT)
         append(line->head, sizeof line->head, "%s asked for, %s taken ",
                rung_compute_name(problem->compute), rung_compute_name(plan->info.compute));
+    if (has_threads(plan))
+        append(line->head, sizeof line->head, "%lld threads ", (long long)plan->info.threads);
 
     char *tail = line->tail;
     size_t capacity = sizeof line->tail;

@@ -11,9 +11,9 @@
 extern const rungi_backend rungi_cpu_backend;
 
 typedef struct rungi_cpu_device {
-    rung_device       base;
+    rung_device        base;
     rungi_cpu_features features; /* what it may use, not only what is there */
-    rungi_pool       *pool;
+    rungi_pool        *pool;     /* the context's */
 } rungi_cpu_device;
 
 /* An operand: element (i, j) is at first[i * row_stride + j * col_stride]. */
@@ -64,6 +64,16 @@ typedef struct rungi_cpu_kernel {
     rung_status (*settle)(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form);
     bool is_threaded; /* else one thread runs the whole */
 } rungi_cpu_kernel;
+
+/* How C is cut between threads: into rows x cols blocks, each of m_step x n_step but for the last
+ * ones, which are smaller or as large and never empty. */
+typedef struct rungi_cpu_grid {
+    int64_t rows, cols;
+    int64_t m_step, n_step;
+} rungi_cpu_grid;
+
+/* No more than `parts` blocks, at multiples of the form's grains; m, n and parts are 1 or more. */
+rungi_cpu_grid rungi_cpu_cut(int64_t m, int64_t n, const rungi_cpu_form *form, int64_t parts);
 
 /* plan.c: what the device's table has of plans. */
 rung_status rungi_cpu_plan_create(rung_plan *plan);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - the processor as a device: buffers are plain memory, and a queue has
  * always come past what it was given, since work is done as it is put there. */
-#define _GNU_SOURCE /* sched_getaffinity */
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +10,7 @@
 #include "core/plan.h"
 #include "cpu/cpu.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/processors.h"
 #include "sources.h"
 
 typedef struct cpu_event {
@@ -44,27 +43,19 @@ static void read_model(char *title, size_t capacity)
         fclose(file);
 }
 
-static int64_t usable_processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-    return sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 /* sysconf's -1, for what it does not know, is our 0. */
 static int64_t known(long value)
 {
     return value > 0 ? value : 0;
 }
 
-static void describe(rung_device_info *info)
+static void describe(rung_device_info *info, int64_t processors)
 {
     snprintf(info->name, sizeof info->name, "cpu");
     snprintf(info->platform, sizeof info->platform, "this process");
     snprintf(info->driver, sizeof info->driver, "rung %s", rung_version());
     read_model(info->title, sizeof info->title);
-    info->compute_units = usable_processors();
+    info->compute_units = processors;
     info->memory_bytes = known(sysconf(_SC_PHYS_PAGES)) * known(sysconf(_SC_PAGESIZE));
     info->max_buffer_bytes = info->memory_bytes;
 #ifdef _SC_LEVEL3_CACHE_SIZE
@@ -235,7 +226,6 @@ void *rungi_cpu_item(const rung_matrix *matrix, int64_t item)
 
 static void close_device(rung_device *device)
 {
-    rungi_pool_destroy(((rungi_cpu_device *)device)->pool);
     rungi_release(device->context, device);
 }
 
@@ -262,17 +252,24 @@ static const rungi_device_ops ops = {
     .plan_destroy = rungi_cpu_plan_destroy,
 };
 
+/* All CPU devices of a context are the same processors, and so have the same threads. */
 static rung_status load(rung_context *context, void **state)
 {
-    (void)context;
-    *state = NULL;
-    return RUNG_OK;
+    rungi_pool *pool;
+    rung_status status = rungi_pool_create(context, &pool);
+    *state = pool;
+    return status;
 }
 
 static void unload(rung_context *context, void *state)
 {
     (void)context;
-    (void)state;
+    rungi_pool_destroy(state);
+}
+
+static void forked(void *state)
+{
+    rungi_pool_forked(state);
 }
 
 static rung_status list_devices(rung_context *context, void *state, rungi_device_list *list)
@@ -280,28 +277,23 @@ static rung_status list_devices(rung_context *context, void *state, rungi_device
     rung_device_info spare;
     (void)context;
     (void)state;
-    describe(rungi_device_list_add(list, &spare));
+    describe(rungi_device_list_add(list, &spare), rungi_processors_count());
     return RUNG_OK;
 }
 
 static rung_status open_device(rung_context *context, void *state, int64_t index,
                                rung_device **device)
 {
-    (void)state;
     if (index > 0)
         return rungi_fail(RUNG_NO_DEVICE, "there is one CPU device; it is called \"cpu\"");
     rungi_cpu_device *made = rungi_new(context, sizeof *made);
     if (!made)
         return RUNG_NO_MEMORY;
-    rung_status status = rungi_pool_create(context, &made->pool);
-    if (status != RUNG_OK) {
-        rungi_release(context, made);
-        return status;
-    }
     rungi_device_init(&made->base, context, &rungi_cpu_backend, &ops);
     rungi_cpu_features_find(&made->features);
+    made->pool = state;
     made->base.takes_data = true;
-    describe(&made->base.info);
+    describe(&made->base.info, rungi_pool_processors(made->pool));
     *device = &made->base;
     return RUNG_OK;
 }
@@ -321,6 +313,7 @@ static const rungi_ladder_step ladder[] = {
 #undef CPU
 #undef SIMT
 #undef VENDOR
+_Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "a context has place for them");
 
 const rungi_backend rungi_cpu_backend = {
     .name = "cpu",
@@ -328,6 +321,7 @@ const rungi_backend rungi_cpu_backend = {
     .ladder_count = sizeof ladder / sizeof *ladder,
     .load = load,
     .unload = unload,
+    .forked = forked,
     .list = list_devices,
     .open = open_device,
 };

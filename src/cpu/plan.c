@@ -2,9 +2,10 @@
 /* plan.c - plans of the CPU device: a problem is turned so that C stands by rows, cut between
  * threads and handed to a kernel block by block.
  *
- * What a kernel settles (its path, its scratch) it settles here for the whole problem, so
- * that the bits of a result do not depend on how many threads there are. A batch is cut
- * between its items where there are enough of them, else each item is cut in turn. */
+ * What a kernel settles (its path, its scratch) it settles here for the whole problem, and C is cut
+ * along m and n alone, never along k: each element is summed by one thread and in one way. So the
+ * bits of a result do not depend on how many threads were asked for, nor on how many came. A batch
+ * is cut between its items where there are enough of them, else each item is cut in turn. */
 #include "core/matrix.h"
 #include "core/plan.h"
 #include "core/problem.h"
@@ -12,9 +13,8 @@
 
 typedef struct cpu_plan {
     rungi_cpu_form form;
+    rungi_cpu_grid grid;
     int64_t        threads;
-    int64_t        rows, cols;   /* blocks that C is cut into, */
-    int64_t        m_step, n_step; /* and the size of each but the last */
 } cpu_plan;
 
 /* One run. */
@@ -97,30 +97,33 @@ static int64_t round_up(int64_t value, int64_t step)
     return (value + step - 1) / step * step;
 }
 
-/* A grid of as many blocks as threads, as square as can be: what a block reads of A and B is
- * least then. */
-static void cut_c(cpu_plan *plan, int64_t m, int64_t n, int64_t parts)
+/* Of grids with so many rows of blocks and no more than `parts` blocks, the finest. */
+static rungi_cpu_grid grid_of(int64_t m, int64_t n, const rungi_cpu_form *form, int64_t parts, int64_t rows)
 {
-    int64_t grains_m = (m + plan->form.grain_m - 1) / plan->form.grain_m;
-    int64_t grains_n = (n + plan->form.grain_n - 1) / plan->form.grain_n;
-    double least = 0;
-    plan->rows = plan->cols = 1;
-    for (int64_t rows = 1; rows <= parts && rows <= grains_m; rows++) {
-        int64_t cols = parts / rows < grains_n ? parts / rows : grains_n;
-        int64_t m_step = round_up((m + rows - 1) / rows, plan->form.grain_m);
-        int64_t n_step = round_up((n + cols - 1) / cols, plan->form.grain_n);
-        /* The largest block's work, and a little for what is read to do it. */
-        double cost = (double)m_step * (double)n_step * (1 + 1.0 / 64) + 16.0 * (double)(m_step + n_step);
-        if (rows == 1 || cost < least) {
-            least = cost;
-            plan->rows = rows;
-            plan->cols = cols;
-        }
+    int64_t cols = parts / rows;
+    int64_t m_step = round_up((m + rows - 1) / rows, form->grain_m);
+    int64_t n_step = round_up((n + cols - 1) / cols, form->grain_n);
+    return (rungi_cpu_grid){.rows = (m + m_step - 1) / m_step, .cols = (n + n_step - 1) / n_step,
+                            .m_step = m_step, .n_step = n_step};
+}
+
+/* The largest block's work, and a little for what is read to do it: that is least where blocks are
+ * square. */
+static double cost_of(const rungi_cpu_grid *grid)
+{
+    double m = (double)grid->m_step, n = (double)grid->n_step;
+    return m * n * (1 + 1.0 / 64) + 16 * (m + n);
+}
+
+rungi_cpu_grid rungi_cpu_cut(int64_t m, int64_t n, const rungi_cpu_form *form, int64_t parts)
+{
+    rungi_cpu_grid best = grid_of(m, n, form, parts, 1);
+    for (int64_t rows = 2; rows <= parts && rows <= m; rows++) {
+        rungi_cpu_grid grid = grid_of(m, n, form, parts, rows);
+        if (cost_of(&grid) < cost_of(&best))
+            best = grid;
     }
-    plan->m_step = round_up((m + plan->rows - 1) / plan->rows, plan->form.grain_m);
-    plan->n_step = round_up((n + plan->cols - 1) / plan->cols, plan->form.grain_n);
-    plan->rows = (m + plan->m_step - 1) / plan->m_step;
-    plan->cols = (n + plan->n_step - 1) / plan->n_step;
+    return best;
 }
 
 /* Waking a thread costs some microseconds: a small problem is one thread's. */
@@ -148,10 +151,15 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     rung_status status = kernel->settle ? kernel->settle(&job, problem->compute, &made->form) : RUNG_OK;
     if (status != RUNG_OK)
         return status;
+    int64_t threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
+    made->threads = kernel->is_threaded ? threads_worth(&job, problem->batch, threads) : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed */
         job.m = job.n = 1;
-    made->threads = kernel->is_threaded ? threads_worth(&job, problem->batch, rungi_pool_threads(device->pool)) : 1;
-    cut_c(made, job.m, job.n, problem->batch >= 2 * made->threads ? 1 : made->threads);
+    bool is_enough = problem->batch >= 2 * made->threads; /* items, to give each thread whole ones */
+    made->grid = rungi_cpu_cut(job.m, job.n, &made->form, is_enough ? 1 : made->threads);
+    int64_t parts = problem->batch * made->grid.rows * made->grid.cols;
+    if (parts > 0 && parts < made->threads)
+        made->threads = parts;
     plan->info.threads = made->threads;
     return rungi_pool_reserve(device->pool, made->threads, made->form.scratch);
 }
@@ -180,15 +188,16 @@ static void run_part(void *user, int64_t part, char *scratch)
 {
     const cpu_run *run = user;
     const cpu_plan *plan = run->plan;
-    int64_t blocks = plan->rows * plan->cols, item = blocks > 1 ? part / blocks : part;
-    int64_t block = part - item * blocks, row = blocks > 1 ? block / plan->cols : 0;
-    int64_t i = row * plan->m_step, j = (block - row * plan->cols) * plan->n_step;
+    const rungi_cpu_grid *grid = &plan->grid;
+    int64_t blocks = grid->rows * grid->cols, item = blocks > 1 ? part / blocks : part;
+    int64_t block = part - item * blocks, row = blocks > 1 ? block / grid->cols : 0;
+    int64_t i = row * grid->m_step, j = (block - row * grid->cols) * grid->n_step;
     rungi_cpu_job job = job_of(run->problem, run->sizes, item);
     if (plan->form.is_turned)
         turn(&job);
     if (blocks > 1)
-        cut(&job, i, j, job.m - i < plan->m_step ? job.m - i : plan->m_step,
-            job.n - j < plan->n_step ? job.n - j : plan->n_step);
+        cut(&job, i, j, job.m - i < grid->m_step ? job.m - i : grid->m_step,
+            job.n - j < grid->n_step ? job.n - j : grid->n_step);
     job.form = &plan->form;
     job.features = run->features;
     job.parameters = run->parameters;
@@ -205,8 +214,8 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
     int64_t started = options->signal ? rungi_cpu_now() : 0;
     (void)queue;
     if (sizes.m > 0 && sizes.n > 0 && sizes.batch > 0)
-        rungi_pool_run(device->pool, made->threads, made->form.scratch, sizes.batch * made->rows * made->cols,
-                       run_part, &run);
+        rungi_pool_run(device->pool, made->threads, made->form.scratch,
+                       sizes.batch * made->grid.rows * made->grid.cols, run_part, &run);
     rungi_cpu_signal(options, started);
     return RUNG_OK;
 }

@@ -29,6 +29,7 @@ const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_STEPS] = {
 #undef VENDOR
 #undef CPU
 #undef SIMT
+_Static_assert((int)RUNGI_SIMT_STEPS <= (int)RUNGI_LADDER_MAX, "a context has place for them");
 
 /* ---- Source ---------------------------------------------------------------------------------- */
 

@@ -25,6 +25,7 @@ static inline void unit_clean_environment(void)
     unsetenv("RUNG_VERBOSE");
     unsetenv("RUNG_DEVICE");
     unsetenv("RUNG_OVERLAP");
+    unsetenv("RUNG_THREADS");
     setenv("RUNG_TUNING", "off", 1);
 }
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arena.h - memory that threads work in, one arena a thread at a time, made before it is needed
+ * and used again and again. */
+#ifndef RUNGI_CPU_ARENA_H
+#define RUNGI_CPU_ARENA_H
+
+#include <stdalign.h>
+
+#include "core/context.h"
+
+/* On a cache line of its own: neighbours are other threads'. */
+typedef struct rungi_arena {
+    alignas(64) atomic_int state;
+    char   *memory; /* at a multiple of 4096 */
+    int64_t bytes;
+    int64_t handed_over; /* when it was last given to one who waited, in nanoseconds */
+} rungi_arena;
+
+/* Arenas of one size, the newest and largest shelf first. Those of an older shelf are still used
+ * by whoever has them. */
+typedef struct rungi_shelf {
+    struct rungi_shelf *older;
+    int64_t             count, bytes;
+    rungi_arena         arenas[];
+} rungi_shelf;
+
+typedef struct rungi_arenas {
+    rung_context          *context;
+    _Atomic(rungi_shelf *) shelf;
+    atomic_int             waiting; /* threads that found none free */
+    pthread_mutex_t        lock;    /* of their queue, and of nothing else */
+    struct waiter         *first;
+} rungi_arenas;
+
+void rungi_arenas_init(rungi_arenas *arenas, rung_context *context);
+void rungi_arenas_free(rungi_arenas *arenas);
+
+/* Sees to it that there are so many arenas, and of so many bytes. Waits for nobody. */
+rung_status rungi_arenas_reserve(rungi_arenas *arenas, int64_t count, int64_t bytes);
+
+/* An arena of all bytes that were ever reserved; the first waits until one is free, the second
+ * gives NULL. Whoever has one must not ask for another, or all may wait for each other. */
+rungi_arena *rungi_arena_take(rungi_arenas *arenas);
+rungi_arena *rungi_arena_try(rungi_arenas *arenas);
+void         rungi_arena_give(rungi_arenas *arenas, rungi_arena *arena);
+
+/* In a fork's child, which has one thread: all who had arenas are gone. */
+void rungi_arenas_forked(rungi_arenas *arenas);
+
+#endif /* RUNGI_CPU_ARENA_H */
