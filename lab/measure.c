@@ -223,8 +223,9 @@ static rung_status run_judged(const lab_problem *problem, lab_contender *contend
 static rung_status make_plan(const lab_problem *problem, lab_contender *contender)
 {
     rung_problem multiply = lab_problem_multiply(problem, true);
-    rung_plan_options options = {contender->kernel, contender->asked, problem->splits, LAB_WORKSPACE_MAX,
-                                 problem->carveout};
+    rung_plan_options options = {.kernel = contender->kernel, .parameters = contender->asked,
+                                 .splits = problem->splits, .workspace = LAB_WORKSPACE_MAX,
+                                 .carveout = problem->carveout};
     if (!contender->kernel)
         return RUNG_OK; /* it makes its own */
     rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
@@ -318,7 +319,8 @@ rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *
 {
     rung_problem one = lab_problem_multiply(problem, true);
     rung_plan *plan;
-    rung_plan_options options = {contender->kernel, contender->parameters, 1, 0, problem->carveout};
+    rung_plan_options options = {.kernel = contender->kernel, .parameters = contender->parameters, .splits = 1,
+                                 .carveout = problem->carveout};
     int64_t calls[CALLS], batches[CALLS];
     one.batch = 1;
     rung_status status = rung_plan_create(problem->device, &one, &options, &plan);

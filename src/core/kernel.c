@@ -146,8 +146,7 @@ static rung_status step_kernel(rung_context *context, int backend_index, int64_t
         (*kernel)->step = step;
         (*kernel)->info.name = step->name;
         (*kernel)->info.number = atoi(step->name);
-        set_abilities(*kernel, step->is_vendor ? backend->vendor_products : step->products,
-                      step->abilities);
+        set_abilities(*kernel, step->products ? step->products : backend->vendor_products, step->abilities);
     }
     *out = *kernel;
     return RUNG_OK;

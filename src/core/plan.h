@@ -23,6 +23,7 @@ struct rung_plan {
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */
     int64_t            carveout;          /* see rung_plan_options */
+    int64_t            threads_asked;     /* 0: as many as the context has */
     unsigned           aligned; /* the problem it was made for: of rungi_alignment */
     unsigned           needs_aligned; /* the device's choice of those */
     void              *state; /* the device's own */
