@@ -162,8 +162,11 @@ static void describe_blis(rungi_peer *peer, rungi_isa isa)
     static const char *const avx2[] = {"haswell", "zen", "zen2", "zen3", "excavator", NULL};
     const char *(*get_version)(void), *(*get_name)(int id);
     int (*get_id)(void);
+    void (*begin)(void);
     const char *name = "";
     rungi_library_find(peer->library, "bli_info_get_version_str", &get_version, sizeof get_version);
+    if (rungi_library_find(peer->library, "bli_init", &begin, sizeof begin))
+        begin(); /* it would abort if it were asked before */
     if (rungi_library_find(peer->library, "bli_arch_query_id", &get_id, sizeof get_id) &&
         rungi_library_find(peer->library, "bli_arch_string", &get_name, sizeof get_name))
         name = get_name(get_id());
