@@ -242,7 +242,8 @@ static experience *experience_of(session *session, const lab_contender *contende
     return NULL;
 }
 
-static void remember(session *session, const lab_contender *contender, const lab_problem *problem)
+static void remember(session *session, const lab_contender *contender, const lab_problem *problem,
+                     int64_t nanoseconds)
 {
     experience *known = experience_of(session, contender, problem);
     if (!known && session->known_count < CONTENDERS_MAX * 2) {
@@ -253,7 +254,7 @@ static void remember(session *session, const lab_contender *contender, const lab
         snprintf(known->asked, sizeof known->asked, "%s", contender->asked);
     }
     if (known)
-        known->ns_per_step = (double)contender->first_ns / steps_of(problem);
+        known->ns_per_step = (double)nanoseconds / steps_of(problem);
 }
 
 /* True if one run would take more than all the time there is for it. */
@@ -291,7 +292,7 @@ static void verify_all(session *session, const lab_problem *problem)
             continue;
         lab_contender_verify(problem, contender);
         if (contender->verified)
-            remember(session, contender, problem);
+            remember(session, contender, problem, contender->first_ns);
         else if (strncmp(contender->why_not, "WRONG", 5) == 0)
             session->any_wrong = true;
     }
@@ -311,29 +312,47 @@ static void note_probe(session *session, const lab_problem *problem, const lab_s
     *best = next > *best ? next : *best;
 }
 
-/* In turn, as long as anybody wants more. */
+static bool wants_more(const session *session, const lab_problem *problem, const lab_contender *contender)
+{
+    return contender->verified &&
+           lab_contender_wants_more(contender, best_of(session, problem), session->budget_ns);
+}
+
+static bool anybody_wants_more(const session *session, const lab_problem *problem)
+{
+    for (int i = 0; i < session->contender_count; i++)
+        if (wants_more(session, problem, &session->contenders[i]))
+            return true;
+    return false;
+}
+
+static void take_sample(session *session, const lab_problem *problem, lab_contender *contender)
+{
+    int64_t *count = &contender->taken.count;
+    show_progress(session, problem, "sampling", contender);
+    if (lab_contender_sample(problem, contender) != RUNG_OK) {
+        contender->verified = false;
+        snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+        return;
+    }
+    note_probe(session, problem, &contender->taken);
+    if (*count % (1 + *count / 20) == 0) /* sorting takes time, too */
+        lab_contender_summarise(contender, best_of(session, problem));
+}
+
+/* In turn, as long as anybody wants more. On a processor, whose mood changes from one second to the
+ * next, those who are sure go on with the others as long as they have time: so all have seen
+ * the same. */
 static void sample_all(session *session, const lab_problem *problem)
 {
-    bool more = true;
-    while (more) {
-        more = false;
+    while (anybody_wants_more(session, problem))
         for (int i = 0; i < session->contender_count; i++) {
             lab_contender *contender = &session->contenders[i];
-            if (!contender->verified ||
-                !lab_contender_wants_more(contender, best_of(session, problem), session->budget_ns))
-                continue;
-            show_progress(session, problem, "sampling", contender);
-            if (lab_contender_sample(problem, contender) != RUNG_OK) {
-                contender->verified = false;
-                snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
-                continue;
-            }
-            note_probe(session, problem, &contender->taken);
-            if (contender->taken.count % (1 + contender->taken.count / 20) == 0) /* sorting takes time, too */
-                lab_contender_summarise(contender, best_of(session, problem));
-            more = true;
+            bool has_time = session->is_cpu && contender->verified && contender->spent_ns < session->budget_ns &&
+                            contender->taken.count < LAB_SAMPLES_MAX;
+            if (has_time || wants_more(session, problem, contender))
+                take_sample(session, problem, contender);
         }
-    }
 }
 
 static void fill_row(const session *session, const lab_problem *problem, const lab_contender *contender,
@@ -370,8 +389,10 @@ static void add_rows(session *session, const lab_problem *problem)
     int count = 0;
     for (int i = 0; i < session->contender_count && session->found.row_count < ROWS_MAX; i++) {
         lab_contender *contender = &session->contenders[i];
-        if (contender->taken.count > 0)
+        if (contender->taken.count > 0) {
             lab_contender_summarise(contender, best_of(session, problem));
+            remember(session, contender, problem, contender->median_ns);
+        }
         fill_row(session, problem, contender, &rows[count]);
         rows[count].call = session->calls[i];
         session->any_right = session->any_right || contender->verified;

@@ -242,6 +242,18 @@ static rung_status run_repeated(const lab_problem *problem, const lab_contender 
     return status;
 }
 
+/* The shortest of a few: whatever came between the others is not of the contender. */
+static rung_status run_shortest(const lab_problem *problem, const lab_contender *contender, int64_t *shortest)
+{
+    rung_status status = run_repeated(problem, contender, shortest);
+    for (int i = 1; status == RUNG_OK && i < 3 && *shortest < 10 * SAMPLE_NS; i++) {
+        int64_t time;
+        status = run_repeated(problem, contender, &time);
+        *shortest = time < *shortest ? time : *shortest;
+    }
+    return status;
+}
+
 /* Short runs are repeated within a sample, until reading the clock takes no part of it. */
 static rung_status calibrate(const lab_problem *problem, lab_contender *contender)
 {
@@ -250,7 +262,7 @@ static rung_status calibrate(const lab_problem *problem, lab_contender *contende
     contender->repeats = 1;
     while (status == RUNG_OK && problem->clock != LAB_CLOCK_EVENT && contender->repeats < REPEATS_MAX) {
         int64_t time;
-        status = run_repeated(problem, contender, &time);
+        status = run_shortest(problem, contender, &time);
         contender->first_ns = time / contender->repeats;
         if (time >= SAMPLE_NS)
             break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library.c - see library.h. */
-#define _GNU_SOURCE /* secure_getenv: a set-uid program loads nothing that its user names */
+#define _GNU_SOURCE /* RTLD_DEEPBIND; secure_getenv: a set-uid program loads nothing that its user names */
 #include "core/library.h"
 
 #include <dlfcn.h>
@@ -9,10 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A sanitizer's own names must come first. */
+#ifdef RUNGI_SANITIZED
+enum { APART = 0 };
+#else
+enum { APART = RTLD_DEEPBIND };
+#endif
+
+void *rungi_library_open_file(const char *file, bool apart)
+{
+    return dlopen(file, RTLD_NOW | RTLD_LOCAL | (apart ? APART : 0));
+}
+
 /* One that does not suit stays open as well: some have threads that do not survive closing. */
 static void *open_file(const char *file, bool (*suits)(void *library))
 {
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *library = rungi_library_open_file(file, suits != NULL);
     return library && (!suits || suits(library)) ? library : NULL;
 }
 

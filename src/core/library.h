@@ -13,8 +13,13 @@ typedef struct rungi_place {
     const char *variable, *folder;
 } rungi_place;
 
+/* Opens that file, and keeps it open; NULL and dlerror() if it cannot. `apart`: what it calls
+ * by names that others have too is its own. Of two BLAS libraries in one process, one would
+ * else compute with the other. */
+void *rungi_library_open_file(const char *file, bool apart);
+
 /* Opens the library of that name, "libnvrtc.so.12", in the first place that has one which
- * suits; NULL if there is none. It stays open. Without `suits`, any does. */
+ * suits; NULL if there is none. Without `suits`, any does, and with it one is opened apart. */
 void *rungi_library_open(const rungi_place *places, size_t count, const char *name, bool (*suits)(void *library));
 
 /* The file that a function's library is, "" if that cannot be told. */

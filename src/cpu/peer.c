@@ -239,7 +239,7 @@ static const char *said(void)
 
 static rung_status open_path(const char *path, const rungi_cpu_features *features, rungi_peer *peer)
 {
-    peer->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    peer->library = rungi_library_open_file(path, true);
     if (!peer->library)
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR names a library that cannot be opened: %s",
                           dlerror());
