@@ -574,7 +574,7 @@ RUNG_API const char *rung_engine_name(rung_engine engine);
 
 typedef struct rung_kernel_info {
     const char            *name;        /* "04_shared", or the file's name */
-    int                    number;      /* 4; 0 for the vendor's library, which is taken only
+    int                    number;      /* 4; 0 for a vendor's library, which is taken only
                                          * when it is named; -1 for a kernel of the caller's */
     const char            *backend;     /* "cpu", "opencl", "cuda" */
     const char            *summary;     /* the rest of its first comment line */
@@ -596,7 +596,13 @@ typedef struct rung_kernel_info {
 
 /* The ladder of a backend, whether or not such a device is here, in order. Found
  * kernels belong to the context; a name may be given short ("4", "04", "shared").
- * An index past the end is RUNG_NOT_FOUND. */
+ * An index past the end is RUNG_NOT_FOUND.
+ *
+ * The CPU has several vendors: "00_vendor:mkl", "00_vendor:openblas", "00_vendor:blis" and
+ * "00_vendor:onednn"; "00_vendor" is the first of them that is found when a plan is made, in
+ * the active Python's folders or where the loader looks, or what the environment's
+ * RUNG_CPU_VENDOR says: one of those words, or the path of any CBLAS. They multiply one at a
+ * time in a process, with as many threads as the plan has. */
 RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index,
                                     rung_kernel **kernel);
 RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend,
@@ -696,6 +702,8 @@ typedef struct rung_plan_info {
     rung_compute compute;   /* how products are formed: as asked, or more precisely */
     int64_t     blocks;     /* of the launch, all items and shares, 0 on the CPU */
     int64_t     threads;    /* a block; on the CPU, those that C is cut between */
+    const char *library;    /* a vendor's: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
+    const char *doubt;      /* why a vendor's speed says nothing here, and what to do; mostly "" */
 } rung_plan_info;
 
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,

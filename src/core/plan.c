@@ -115,6 +115,9 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     if (options && (options->carveout < 0 || options->carveout > 100))
         return rungi_fail(RUNG_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
                           "the driver's choice", (long long)options->carveout);
+    if (options && options->threads < 0)
+        return rungi_fail(RUNG_INVALID, "a plan for %lld threads cannot be; 0 leaves their number to the library",
+                          (long long)options->threads);
     if (options && (options->splits < 0 || options->workspace < 0))
         return rungi_fail(RUNG_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
                           "may be negative", (long long)options->splits, (long long)options->workspace);
@@ -129,6 +132,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     plan->workspace_offered = options ? options->workspace : 0;
     plan->carveout = options ? options->carveout : 0;
     plan->threads_asked = options ? options->threads : 0;
+    plan->info.library = plan->info.doubt = "";
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
         rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was refused: %s", device->info.name,

@@ -10,6 +10,7 @@
 #include "core/plan.h"
 #include "cpu/cpu.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/peer.h"
 #include "cpu/processors.h"
 #include "sources.h"
 
@@ -298,7 +299,26 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     return RUNG_OK;
 }
 
-#define VENDOR(number, step)
+/* 00_vendor, and each library that it may be by a name of its own. */
+static const rungi_peer_kind any_peer = RUNGI_PEER_ANY;
+static const rungi_peer_kind peer_kinds[] = {
+#define X(id, word, title, products, install) RUNGI_PEER_##id,
+    RUNGI_PEER_LIST(X)
+#undef X
+};
+
+#define VENDOR_STEP(call, idea, takes, kind)                    \
+    {.name = call,                                              \
+     .file = call,                                              \
+     .source = "/* " call " - " idea ". */\n",                  \
+     .products = takes,                                         \
+     .is_vendor = true,                                         \
+     .function = kind},
+#define X(id, word, title, takes, install)                      \
+    VENDOR_STEP("00_vendor:" word, title ", one to beat", takes, &peer_kinds[RUNGI_PEER_##id])
+#define VENDOR(number, step)                                                                        \
+    VENDOR_STEP(#number "_" #step, "the first of these libraries that is found", RUNGI_PEER_PRODUCTS, &any_peer) \
+    RUNGI_PEER_LIST(X)
 #define CPU(number, step)                                       \
     {.name = #number "_" #step,                                 \
      .file = #number "_" #step ".c",                            \
@@ -313,6 +333,8 @@ static const rungi_ladder_step ladder[] = {
 #undef CPU
 #undef SIMT
 #undef VENDOR
+#undef VENDOR_STEP
+#undef X
 _Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "a context has place for them");
 
 const rungi_backend rungi_cpu_backend = {
@@ -324,4 +346,5 @@ const rungi_backend rungi_cpu_backend = {
     .forked = forked,
     .list = list_devices,
     .open = open_device,
+    .parts = rungi_peer_list_parts,
 };

@@ -10,6 +10,7 @@
 #include "core/plan.h"
 #include "core/problem.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/vendor.h"
 
 typedef struct cpu_plan {
     rungi_cpu_form form;
@@ -166,6 +167,8 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
 
 rung_status rungi_cpu_plan_create(rung_plan *plan)
 {
+    if (plan->kernel->step->is_vendor)
+        return rungi_cpu_vendor_create(plan);
     cpu_plan *made = rungi_new(plan->device->context, sizeof *made);
     if (!made)
         return RUNG_NO_MEMORY;
@@ -179,7 +182,10 @@ rung_status rungi_cpu_plan_create(rung_plan *plan)
 
 void rungi_cpu_plan_destroy(rung_plan *plan)
 {
-    rungi_release(plan->device->context, plan->state);
+    if (plan->kernel->step->is_vendor)
+        rungi_cpu_vendor_destroy(plan);
+    else
+        rungi_release(plan->device->context, plan->state);
 }
 
 /* ---- Running ------------------------------------------------------------------------------------- */
@@ -208,6 +214,8 @@ static void run_part(void *user, int64_t part, char *scratch)
 rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                rungi_sizes sizes, const rung_run_options *options)
 {
+    if (plan->kernel->step->is_vendor)
+        return rungi_cpu_vendor_run(plan, problem, sizes, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan *made = plan->state;
     cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes};

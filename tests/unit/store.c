@@ -53,7 +53,7 @@ static void keep_line(void *user, const char *line)
 static const rungi_backend *ladder_backend(void)
 {
     for (int i = 0; rungi_backends[i]; i++)
-        if (rungi_backends[i]->ladder_count > 5)
+        if (rungi_backends[i]->source_products != 0)
             return rungi_backends[i];
     return NULL;
 }
