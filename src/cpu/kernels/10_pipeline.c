@@ -156,16 +156,21 @@ static const char *b_at(const work *work, int64_t p, int64_t j)
     return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * work->in_size;
 }
 
-/* The block of B, tile after tile. */
+/* The block of B, tile after tile. Behind its last column stand zeros, since what is left of other
+ * matrices might be slow to multiply, or raise a flag of the floating-point unit. */
 static void pack_b(const work *work)
 {
     const rungi_cpu_input *b = &work->job->b;
     int64_t tile = 2 * work->tiles->lanes;
-    for (int64_t j = 0; j < work->cols; j += tile)
+    for (int64_t j = 0; j < work->cols; j += tile) {
+        int64_t cols = smaller(tile, work->cols - j);
+        char *to = work->b_panels + j * work->depth * work->size;
+        if (cols < tile)
+            memset(to, 0, (size_t)(work->depth * tile * work->size));
         rungi_cpu_pack(work->job->features->isa,
                        &(rungi_pack){work->job->in, b_at(work, work->p, work->j + j), b->row_stride, b->col_stride,
-                                     work->depth, smaller(tile, work->cols - j),
-                                     work->b_panels + j * work->depth * work->size, tile});
+                                     work->depth, cols, to, tile});
+    }
 }
 
 /* Some rows of A, where they stand or as a copy. */
