@@ -450,6 +450,7 @@ typedef struct rung_run_options {
     rung_event        *signal;    /* ... and signals this one when done */
     rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes, at a
                                    * multiple of 16, no operand's memory, one run at a time */
+    rung_buffer       *packed;    /* plans that want it: what rung_pack made of B */
 } rung_run_options;
 
 /* Memory of a device; on the CPU it is memory of this process. A buffer of 0
@@ -547,7 +548,8 @@ typedef struct rung_preset {
 #define RUNG_ABILITY_LIST(X)                                                    \
     X(SCATTERED, 1, "batches by offsets")                                       \
     X(EPILOGUE,  2, "epilogues")                                                \
-    X(SPLIT,     4, "split k")
+    X(SPLIT,     4, "split k")                                                  \
+    X(PACKED,    8, "a packed B")
 
 enum {
 #define X(name, bit, words) RUNG_##name = bit,
@@ -682,6 +684,7 @@ typedef struct rung_plan_options {
     int64_t            carveout;   /* CUDA: per cent of a unit's L1 to keep as shared memory, 1
                                     * to 100; 0: as the driver likes */
     int64_t            threads;    /* CPU: so many at most, the caller's included; 0: the context's */
+    int                packs_b;    /* not 0: B is given packed, see rung_pack */
 } rung_plan_options;
 
 /* Where C has few tiles and k is long, k is cut into shares that are summed side by
@@ -704,6 +707,7 @@ typedef struct rung_plan_info {
     int64_t     threads;    /* a block; on the CPU, those that C is cut between */
     const char *library;    /* a vendor's: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
     const char *doubt;      /* why a vendor's speed says nothing here, and what to do; mostly "" */
+    int64_t     packed;     /* bytes of a packed B, 0 where it is not packed */
 } rung_plan_info;
 
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
@@ -716,6 +720,17 @@ RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
  * then. */
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
+
+/* Weights. Kernels bring B into an order of their own before they multiply; a B that is used many
+ * times can be brought there once. A plan made with packs_b takes it from a buffer of
+ * rung_plan_info.packed bytes that was filled by rung_pack, with that plan or another one of the
+ * same device, kernel, parameters, types, compute mode, k and n; m, batch, A, C and the epilogue may be
+ * others. The B of a problem that it runs says no more than its form; its memory is not read, and need
+ * not be there. All items of a batch have the same B.
+ *
+ * The CPU packs; on other devices such a plan is RUNG_UNSUPPORTED. */
+RUNG_API rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                               const rung_run_options *options);
 
 /* ---- Tuning ----------------------------------------------------------------------------- */
 

@@ -64,6 +64,9 @@ typedef struct rungi_device_ops {
      * k is 0 where A and B are not to be read. */
     rung_status (*plan_run)(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                             rungi_sizes sizes, const rung_run_options *options);
+    /* Optional: B into plan->info.packed bytes, for plans whose kernels take it so. */
+    rung_status (*plan_pack)(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                             const rung_run_options *options);
     void (*plan_destroy)(rung_plan *plan);
 } rungi_device_ops;
 

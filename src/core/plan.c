@@ -64,7 +64,7 @@ static void note_plain(rung_plan *plan)
     const rung_problem *problem = &plan->problem;
     plan->is_plain = plan->device->takes_data && problem->batch == 1 && !rungi_problem_has_epilogue(problem) &&
                      !problem->c.batch_offsets && !problem->a.batch_offsets && !problem->b.batch_offsets &&
-                     plan->info.workspace == 0 && plan->needs_aligned == 0;
+                     plan->info.workspace == 0 && plan->needs_aligned == 0 && !plan->packs_b;
     for (int i = RUNGI_A; i <= RUNGI_C && plan->is_plain; i++) {
         const rung_matrix *view = rungi_problem_view(problem, i);
         plan->is_plain = !rungi_matrix_is_empty(view) && rungi_matrix_span(view, &plan->spans[i]);
@@ -123,6 +123,8 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
                           "may be negative", (long long)options->splits, (long long)options->workspace);
     if (options && rungi_threads_check(options->threads) != RUNG_OK)
         return RUNG_INVALID;
+    if (options && options->packs_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
+        return rungi_fail(RUNG_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
     rung_plan *plan = rungi_new(device->context, sizeof *plan);
     if (!plan)
         return RUNG_NO_MEMORY;
@@ -132,6 +134,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     plan->workspace_offered = options ? options->workspace : 0;
     plan->carveout = options ? options->carveout : 0;
     plan->threads_asked = options ? options->threads : 0;
+    plan->packs_b = options && options->packs_b;
     plan->info.library = plan->info.doubt = "";
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
@@ -178,6 +181,29 @@ static rung_status check_view(const rung_device *device, const char *name, const
     return RUNG_OK;
 }
 
+static rung_status check_packed_buffer(const rung_plan *plan, const rung_buffer *packed)
+{
+    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed)
+        return RUNG_OK;
+    return rungi_fail(RUNG_INVALID, "the plan needs a buffer of %lld bytes on its device for a packed B",
+                      (long long)plan->info.packed);
+}
+
+/* A problem whose B has a form alone. */
+static rung_status check_packed(const rung_plan *plan, const rung_problem *problem, const rung_run_options *options)
+{
+    rung_problem rest = *problem;
+    rung_status status = rungi_problem_check_form(problem);
+    if (status == RUNG_OK)
+        status = check_packed_buffer(plan, options->packed);
+    if (status != RUNG_OK)
+        return status;
+    rest.b.rows = rest.b.cols = 0;
+    if (rungi_problem_meets(&rest, options->packed, plan->info.packed))
+        return rungi_fail(RUNG_OVERLAP, "the packed B is memory of A, C or the epilogue; give it its own");
+    return rungi_problem_check_memory(&rest);
+}
+
 static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
                              const rung_problem *problem, const rung_problem *settled,
                              const rung_run_options *options)
@@ -189,9 +215,10 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
                           "epilogue than the one the plan was made for");
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
-        status = check_view(plan->device, rungi_operand_name(i), rungi_problem_view(problem, i));
+        if (i != RUNGI_B || !plan->packs_b)
+            status = check_view(plan->device, rungi_operand_name(i), rungi_problem_view(problem, i));
     if (status == RUNG_OK)
-        status = rung_problem_check(problem);
+        status = plan->packs_b ? check_packed(plan, problem, options) : rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
     if (plan->needs_aligned & ~alignment_of(problem))
@@ -285,4 +312,34 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
     if (status == RUNG_OK)
         status = check_run(plan, queue, problem, &settled, options);
     return status == RUNG_OK ? run(plan, queue, problem, &settled, options) : status;
+}
+
+/* ---- Weights --------------------------------------------------------------------------------- */
+
+rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                      const rung_run_options *options)
+{
+    if (!plan || !queue || !b || !packed)
+        return rungi_fail(RUNG_INVALID, "rung_pack needs a plan, a queue, a matrix and a buffer");
+    if (!plan->packs_b)
+        return rungi_fail(RUNG_INVALID, "the plan reads B as it stands; make one with packs_b");
+    if (queue->device != plan->device)
+        return rungi_fail(RUNG_INVALID, "the queue is of another device than the plan");
+    const rung_matrix *form = &plan->problem.b;
+    if (b->type != form->type || b->rows != form->rows || b->cols != form->cols || b->batch_offsets)
+        return rungi_fail(RUNG_INVALID, "B is %lld x %lld %s, and the plan was made for %lld x %lld %s",
+                          (long long)b->rows, (long long)b->cols, rung_type_name(b->type), (long long)form->rows,
+                          (long long)form->cols, rung_type_name(form->type));
+    rung_problem alone = rung_problem_of(rung_matrix_of(b->type, 0, b->rows, NULL), *b,
+                                         rung_matrix_of(plan->problem.c.type, 0, b->cols, NULL));
+    rung_status status = rungi_run_check(queue, &options);
+    if (status == RUNG_OK)
+        status = check_view(plan->device, "B", b);
+    if (status == RUNG_OK)
+        status = check_packed_buffer(plan, packed);
+    if (status == RUNG_OK)
+        status = rung_problem_check(&alone);
+    if (status == RUNG_OK && rungi_problem_meets(&alone, packed, plan->info.packed))
+        status = rungi_fail(RUNG_OVERLAP, "the buffer for the packed B is memory of B; give it its own");
+    return status == RUNG_OK ? plan->device->ops->plan_pack(plan, queue, b, packed, options) : status;
 }

@@ -216,6 +216,11 @@ static rung_status buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t o
     return RUNG_OK;
 }
 
+char *rungi_cpu_buffer(const rung_buffer *buffer)
+{
+    return buffer_start(buffer);
+}
+
 void *rungi_cpu_item(const rung_matrix *matrix, int64_t item)
 {
     char *start = matrix->buffer ? buffer_start(matrix->buffer) : matrix->data;
@@ -250,6 +255,7 @@ static const rungi_device_ops ops = {
     .buffer_read = buffer_read,
     .plan_create = rungi_cpu_plan_create,
     .plan_run = rungi_cpu_plan_run,
+    .plan_pack = rungi_cpu_plan_pack,
     .plan_destroy = rungi_cpu_plan_destroy,
 };
 
@@ -337,7 +343,14 @@ static const rungi_ladder_step ladder[] = {
 #undef X
 _Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "a context has place for them");
 
+static unsigned abilities(const rung_kernel *kernel)
+{
+    const rungi_cpu_kernel *table = kernel->step ? kernel->step->function : NULL;
+    return table && table->pack ? RUNG_PACKED : 0;
+}
+
 const rungi_backend rungi_cpu_backend = {
+    .abilities = abilities,
     .name = "cpu",
     .ladder = ladder,
     .ladder_count = sizeof ladder / sizeof *ladder,

@@ -26,6 +26,7 @@ typedef struct cpu_run {
     const int64_t            *parameters;
     const rungi_cpu_features *features;
     rungi_sizes               sizes;
+    const char               *packed; /* B, or NULL */
 } cpu_run;
 
 /* ---- Jobs -------------------------------------------------------------------------------------- */
@@ -143,10 +144,12 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     const rung_problem *problem = &plan->problem;
     rungi_sizes sizes = {problem->c.rows, problem->c.cols, problem->a.cols, problem->batch};
     rungi_cpu_job job = job_of(problem, sizes, 0);
-    made->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1};
-    made->form.is_turned = job.c.row_stride == 1 && job.c.col_stride != 1;
+    made->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1, .takes_packed = plan->packs_b};
+    /* A packed B stays B. */
+    made->form.is_turned = job.c.row_stride == 1 && job.c.col_stride != 1 && !plan->packs_b;
     if (made->form.is_turned)
         turn(&job);
+    made->form.whole_n = job.n;
     job.features = &device->features;
     job.parameters = plan->values.value;
     rung_status status = kernel->settle ? kernel->settle(&job, problem->compute, &made->form) : RUNG_OK;
@@ -162,6 +165,7 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     if (parts > 0 && parts < made->threads)
         made->threads = parts;
     plan->info.threads = made->threads;
+    plan->info.packed = made->form.packed;
     return rungi_pool_reserve(device->pool, made->threads, made->form.scratch);
 }
 
@@ -208,6 +212,8 @@ static void run_part(void *user, int64_t part, char *scratch)
     job.features = run->features;
     job.parameters = run->parameters;
     job.scratch = scratch;
+    job.packed = run->packed;
+    job.first_col = blocks > 1 ? j : 0;
     run->kernel->run(&job);
 }
 
@@ -218,12 +224,30 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
         return rungi_cpu_vendor_run(plan, problem, sizes, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan *made = plan->state;
-    cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes};
+    cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes,
+                   plan->packs_b ? rungi_cpu_buffer(options->packed) : NULL};
     int64_t started = options->signal ? rungi_cpu_now() : 0;
     (void)queue;
     if (sizes.m > 0 && sizes.n > 0 && sizes.batch > 0)
         rungi_pool_run(device->pool, made->threads, made->form.scratch,
                        sizes.batch * made->grid.rows * made->grid.cols, run_part, &run);
+    rungi_cpu_signal(options, started);
+    return RUNG_OK;
+}
+
+rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                                const rung_run_options *options)
+{
+    rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
+    const rungi_cpu_kernel *kernel = plan->kernel->step->function;
+    const cpu_plan *made = plan->state;
+    int64_t started = rungi_cpu_now();
+    rungi_cpu_job job = {.in = b->type, .out = plan->problem.c.type, .n = b->cols, .k = b->rows,
+                         .b = input_of(b, 0), .form = &made->form, .features = &device->features,
+                         .parameters = plan->values.value};
+    (void)queue;
+    if (!rungi_matrix_is_empty(b))
+        kernel->pack(&job, rungi_cpu_buffer(packed));
     rungi_cpu_signal(options, started);
     return RUNG_OK;
 }

@@ -100,7 +100,7 @@ static int64_t a_bytes(const work *work)
     return round_up(work->tiles->rows * a_row_bytes(work, work->kc), PAGE);
 }
 
-static void begin(work *work, const rungi_cpu_job *job)
+static void begin(work *work, const rungi_cpu_job *job, const rungi_cpu_form *form)
 {
     rung_type sum = sum_type(job);
     memset(work, 0, sizeof *work);
@@ -109,7 +109,7 @@ static void begin(work *work, const rungi_cpu_job *job)
     work->size = sum == RUNG_F64 ? 8 : 4;
     work->in_size = job->in == sum ? work->size : rung_type_size(job->in);
     work->a_fits = job->in == sum && job->a.col_stride == 1;
-    work->b_fits = job->in == sum && job->b.col_stride == 1;
+    work->b_fits = job->in == sum && job->b.col_stride == 1 && !form->takes_packed;
     /* Rows a multiple of a page apart fall on the same few places of the first cache. */
     work->copies_a = !work->a_fits || (job->a.row_stride * work->size % 1024 == 0 && job->k > 256);
     work->keeps_sums = job->out != sum || job->c.col_stride != 1;
@@ -128,7 +128,7 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 {
     work work;
     (void)compute;
-    begin(&work, job);
+    begin(&work, job, form);
     work.kc = depth_of(job);
     work.nc = width_of(job, 2 * work.tiles->lanes);
     bool in_place = work.b_fits && job->m <= 2 * work.tiles->rows;
@@ -137,8 +137,10 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     form->grain_n = 2 * work.tiles->lanes;
     form->kc = work.kc;
     form->nc = work.nc;
+    if (form->takes_packed)
+        form->packed = round_up(job->n, 2 * work.tiles->lanes) * job->k * work.size;
     form->scratch = (work.copies_a || in_place ? a_bytes(&work) : 0) + sum_bytes(&work, in_place) +
-                    (in_place ? 0 : work.kc * work.nc * work.size);
+                    (in_place || form->takes_packed ? 0 : work.kc * work.nc * work.size);
     return RUNG_OK;
 }
 
@@ -170,6 +172,31 @@ static void pack_b(const work *work)
         rungi_cpu_pack(work->job->features->isa,
                        &(rungi_pack){work->job->in, b_at(work, work->p, work->j + j), b->row_stride, b->col_stride,
                                      work->depth, cols, to, tile});
+    }
+}
+
+/* All of B, one stretch of k after the other, each as the blocks of it stand beside each other: where
+ * the block at hand is. */
+static int64_t packed_place(const work *work, int64_t col)
+{
+    int64_t cols = round_up(work->job->form->whole_n, 2 * work->tiles->lanes);
+    return (work->p * cols + col * work->depth) * work->size;
+}
+
+static const char *packed_at(const work *work)
+{
+    return work->job->packed + packed_place(work, work->job->first_col + work->j);
+}
+
+static void pack(const rungi_cpu_job *job, char *packed)
+{
+    work work;
+    begin(&work, job, job->form);
+    work.cols = job->n;
+    for (work.p = 0; work.p < job->k; work.p += job->form->kc) {
+        work.depth = smaller(job->form->kc, job->k - work.p);
+        work.b_panels = packed + packed_place(&work, 0);
+        pack_b(&work);
     }
 }
 
@@ -270,10 +297,12 @@ static panels panels_of(const work *work)
 static void multiply_block(const work *work)
 {
     panels panels = panels_of(work);
+    bool is_packed = work->job->form->takes_packed;
+    const char *b_panels = is_packed ? packed_at(work) : work->b_panels;
     bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
     /* Panels of the same height at once, unless something is to be done with each. */
     bool together = !work->copies_a && !work->keeps_sums && !rungi_cpu_has_epilogue(work->job);
-    if (!packing)
+    if (!packing && !is_packed)
         pack_b(work);
     int64_t i = work->i, count;
     for (int64_t panel = 0; panel < panels.count; panel += count, packing = false) {
@@ -283,7 +312,7 @@ static void multiply_block(const work *work)
         rungi_tile_job tile = {.panels = count, .ahead = packing ? 16 : 20, .brings_c = work->brings_c};
         take_a(work, i, rows, &tile);
         take_c(work, i, work->j, &tile);
-        tile.b = packing ? b_at(work, work->p, work->j) : work->b_panels;
+        tile.b = packing ? b_at(work, work->p, work->j) : b_panels;
         tile.b_step = work->job->b.row_stride;
         tile.pack = packing ? work->b_panels : NULL;
         bool has_next = work->a_fits && panel + 1 < panels.count;
@@ -364,7 +393,7 @@ static void run_empty(work *work)
 static void run(const rungi_cpu_job *job)
 {
     work work;
-    begin(&work, job);
+    begin(&work, job, job->form);
     if (job->k == 0) {
         run_empty(&work);
         return;
@@ -386,4 +415,4 @@ static void run(const rungi_cpu_job *job)
         run_packed(&work);
 }
 
-const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run, .settle = settle, .is_threaded = true};
+const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run, .settle = settle, .pack = pack, .is_threaded = true};
