@@ -78,7 +78,7 @@ void rungi_cblas_run(const rungi_peer *peer, const rungi_peer_work *work)
  *     A B = (A + 128) B - 128 sums,   sums[j] = B[0][j] + B[1][j] + ...
  *
  * modulo 2^32: the last term is one number a column, which MKL adds for us. It would also
- * subtract the 128 itself, and takes more than twice as long for that. */
+ * subtract the 128 itself, and takes much longer for that. */
 
 /* As it stands in memory: so many runs of neighbours. */
 static void runs_of(bool by_rows, int64_t rows, int64_t cols, int64_t *runs, int64_t *length)
