@@ -13,7 +13,7 @@
 #include "core/library.h"
 
 /* The numbers of cblas.h, and of mkl_cblas.h, that are used. */
-enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112, ROW_OFFSET = 171 };
+enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112, ADD_A_ROW = 171, ADD_ONE = 173 };
 
 #define GEMM(NAME, INT, SCALAR)                                                                             \
     typedef void NAME(int layout, int a_transpose, int b_transpose, INT m, INT n, INT k, SCALAR alpha,      \
@@ -78,7 +78,7 @@ void rungi_cblas_run(const rungi_peer *peer, const rungi_peer_work *work)
  *     A B = (A + 128) B - 128 sums,   sums[j] = B[0][j] + B[1][j] + ...
  *
  * modulo 2^32: the last term is one number a column, which MKL adds for us. It would also
- * subtract the 128 itself, and takes more than twice as long for that. */
+ * subtract the 128 itself, and takes much longer for that. */
 
 /* As it stands in memory: so many runs of neighbours. */
 static void runs_of(bool by_rows, int64_t rows, int64_t cols, int64_t *runs, int64_t *length)
@@ -150,6 +150,7 @@ void rungi_cblas_run_i8(const rungi_peer *peer, const rungi_peer_work *work, cha
     uint8_t *dense = (uint8_t *)(added + work->n);
     const void *a = work->a;
     int64_t lda = work->lda, runs, length;
+    int how = ADD_ONE;
     runs_of(work->a_by_rows, work->m, work->k, &runs, &length);
     if (has_negative(a, runs, length, lda)) {
         add_128(a, runs, length, lda, dense);
@@ -158,10 +159,11 @@ void rungi_cblas_run_i8(const rungi_peer *peer, const rungi_peer_work *work, cha
         (work->b_by_rows ? sum_down : sum_along)(work, added);
         for (int64_t j = 0; j < work->n; j++)
             added[j] = (int32_t)((uint32_t)added[j] * (uint32_t)-128);
+        how = ADD_A_ROW;
     } else {
-        memset(added, 0, (size_t)work->n * sizeof *added);
+        added[0] = 0;
     }
     ((wide_i8 *)peer->i8)(ROW_MAJOR, work->a_by_rows ? NOT_TRANSPOSED : TRANSPOSED,
-                          work->b_by_rows ? NOT_TRANSPOSED : TRANSPOSED, ROW_OFFSET, work->m, work->n, work->k, 1,
+                          work->b_by_rows ? NOT_TRANSPOSED : TRANSPOSED, how, work->m, work->n, work->k, 1,
                           a, lda, 0, work->b, work->ldb, 0, 0, work->c, work->ldc, added);
 }

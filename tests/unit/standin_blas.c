@@ -151,7 +151,6 @@ void cblas_gemm_s8u8s32_64(int layout, int ta, int tb, int offset, INT m, INT n,
                            INT ldc, const int32_t *c_added)
 {
     (void)layout;
-    (void)offset;
     note(a, lda);
     standin.added = c_added[0];
     for (INT i = 0; i < m; i++)
@@ -160,7 +159,7 @@ void cblas_gemm_s8u8s32_64(int layout, int ta, int tb, int offset, INT m, INT n,
             for (INT p = 0; p < k; p++)
                 sum += (((const uint8_t *)a)[ta == 111 ? i * lda + p : p * lda + i] + a_added) *
                        (((const int8_t *)b)[tb == 111 ? p * ldb + j : j * ldb + p] + b_added);
-            c[i * ldc + j] = (int32_t)((double)alpha * (double)sum + (double)beta) + c_added[j];
+            c[i * ldc + j] = (int32_t)((double)alpha * (double)sum + (double)beta) + c_added[offset == 171 ? j : 0];
         }
 }
 #endif
