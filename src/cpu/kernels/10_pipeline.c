@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "cpu/finish.h"
+#include "cpu/finish_block.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/pack.h"
 #include "cpu/tile.h"

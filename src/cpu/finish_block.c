@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* finish.c - what becomes of a block of sums before it is C.
+/* finish_block.c - what becomes of a block of sums before it is C.
  *
  * Some elements of a row at a time go through one step after the other, in double, so that
  * each step is a short loop that the compiler makes vectors of, and all is rounded once. */
-#include "cpu/finish.h"
+#include "cpu/finish_block.h"
 
 #include <math.h>
 
