@@ -5,6 +5,8 @@
  * each step is a short loop that the compiler makes vectors of, and all is rounded once. */
 #include "cpu/finish_block.h"
 
+#include "core/convert.h"
+
 #include <math.h>
 
 enum { SOME = 64 };
@@ -25,11 +27,11 @@ static void load(rung_type type, const void *memory, int64_t place, int64_t stri
     switch (type) {
     case RUNG_F16:
         for (int i = 0; i < count; i++)
-            values[i] = rung_f16_to_f32(halves[i * stride]);
+            values[i] = rungi_f16_to_f32(halves[i * stride]);
         break;
     case RUNG_BF16:
         for (int i = 0; i < count; i++)
-            values[i] = rung_bf16_to_f32(halves[i * stride]);
+            values[i] = rungi_bf16_to_f32(halves[i * stride]);
         break;
     case RUNG_F64:
         for (int i = 0; i < count; i++)
@@ -49,11 +51,11 @@ static void store(rung_type type, void *memory, int64_t place, int64_t stride, i
     switch (type) {
     case RUNG_F16:
         for (int i = 0; i < count; i++)
-            halves[i * stride] = rung_f16_from_f32((float)values[i]);
+            halves[i * stride] = rungi_f16_from_f32((float)values[i]);
         break;
     case RUNG_BF16:
         for (int i = 0; i < count; i++)
-            halves[i * stride] = rung_bf16_from_f32((float)values[i]);
+            halves[i * stride] = rungi_bf16_from_f32((float)values[i]);
         break;
     case RUNG_F64:
         for (int i = 0; i < count; i++)

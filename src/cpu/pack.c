@@ -2,6 +2,8 @@
 /* pack.c - moves blocks of matrices to where a kernel reads them: copied, turned, widened. */
 #include "cpu/pack.h"
 
+#include "core/convert.h"
+
 #include <string.h>
 
 /* Any types and strides, an element at a time. */
@@ -14,8 +16,8 @@ static void pack_row(const rungi_pack *pack, int64_t i)
     switch (pack->in) {
     case RUNG_F32: EACH(float, float, ) break;
     case RUNG_F64: EACH(double, double, ) break;
-    case RUNG_F16: EACH(uint16_t, float, rung_f16_to_f32) break;
-    case RUNG_BF16: EACH(uint16_t, float, rung_bf16_to_f32) break;
+    case RUNG_F16: EACH(uint16_t, float, rungi_f16_to_f32) break;
+    case RUNG_BF16: EACH(uint16_t, float, rungi_bf16_to_f32) break;
     case RUNG_I8: EACH(int8_t, uint32_t, (int32_t)) break;
     case RUNG_I32: EACH(uint32_t, uint32_t, ) break;
     case RUNG_TYPE_COUNT: break;
