@@ -18,6 +18,11 @@ static inline int64_t smaller(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+static inline int64_t round_up(int64_t value, int64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
 static inline int64_t at_least_zero(int64_t x)
 {
     return x > 0 ? x : 0;
@@ -223,13 +228,79 @@ RUNGI_ON_AVX512 static void pack_panel(rungi_packing packing, const rungi_stretc
 /* Rows that are neighbours along k: copied, 64 bytes at a time. */
 RUNGI_ON_AVX512 static void copy_rows(int64_t size, const rungi_stretch *from, char *to)
 {
-    int64_t bytes = from->depth * size;
-    for (int64_t r = 0; r < RUNGI_PANEL; r++) {
+    int64_t bytes = from->depth * size, whole = bytes / RUNGI_STEP_BYTES * RUNGI_STEP_BYTES;
+    __mmask64 mask = first_of(bytes - whole);
+    for (int64_t r = 0; r < RUNGI_PANEL; r++, to += RUNGI_STEP_BYTES) {
         const char *row = from->first + r * from->item_stride * size;
-        int64_t left = r < from->items ? bytes : 0;
-        for (int64_t p = 0; p < bytes; p += RUNGI_STEP_BYTES)
-            _mm512_store_si512(to + p * RUNGI_PANEL + r * RUNGI_STEP_BYTES,
-                               _mm512_maskz_loadu_epi8(first_of(left - p), row + p));
+        int64_t p = 0;
+        if (r < from->items) {
+            for (; p < whole; p += RUNGI_STEP_BYTES)
+                _mm512_store_si512(to + p * RUNGI_PANEL, _mm512_loadu_si512(row + p));
+            if (mask)
+                _mm512_store_si512(to + p * RUNGI_PANEL, _mm512_maskz_loadu_epi8(mask, row + p));
+        } else {
+            for (; p < bytes; p += RUNGI_STEP_BYTES)
+                _mm512_store_si512(to + p * RUNGI_PANEL, _mm512_setzero_si512());
+        }
+    }
+}
+
+/* Two steps of k, 32 columns: a group of each column, in two tiles. */
+RUNGI_ON_AVX512 static inline void weave_bf16(__m512i x, __m512i y, char *to)
+{
+    __m512i low = _mm512_unpacklo_epi16(x, y), high = _mm512_unpackhi_epi16(x, y);
+    const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+    _mm512_store_si512(to, _mm512_permutex2var_epi64(low, left, high));
+    _mm512_store_si512(to + RUNGI_TILE_BYTES, _mm512_permutex2var_epi64(low, right, high));
+}
+
+/* Four steps of k, 64 columns: a group of each, in the two tiles of two panels. */
+RUNGI_ON_AVX512 static inline void weave_i8(const __m512i *x, char *to, char *to2)
+{
+    __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]);
+    __m512i c = _mm512_unpacklo_epi8(x[2], x[3]), d = _mm512_unpackhi_epi8(x[2], x[3]);
+    __m512i piece[4] = {_mm512_unpacklo_epi16(a, c), _mm512_unpackhi_epi16(a, c), _mm512_unpacklo_epi16(b, d),
+                        _mm512_unpackhi_epi16(b, d)};
+    for (int i = 0; i < 4; i++, to += 16, to2 += 16) {
+        _mm_store_si128((__m128i *)(void *)to, _mm512_castsi512_si128(piece[i]));
+        _mm_store_si128((__m128i *)(void *)(to + RUNGI_TILE_BYTES), _mm512_extracti32x4_epi32(piece[i], 1));
+        _mm_store_si128((__m128i *)(void *)to2, _mm512_extracti32x4_epi32(piece[i], 2));
+        _mm_store_si128((__m128i *)(void *)(to2 + RUNGI_TILE_BYTES), _mm512_extracti32x4_epi32(piece[i], 3));
+    }
+}
+
+/* Columns that are neighbours across k: the rows of a group, woven into one, from the first column to the
+ * last, as they stand in memory. */
+RUNGI_ON_AVX512 static void weave_columns_bf16(const rungi_stretch *from, char *to, int64_t panel_bytes)
+{
+    int64_t line = from->depth_stride * 2, whole = from->items / RUNGI_PANEL;
+    __mmask32 rest = (__mmask32)first_of(from->items - whole * RUNGI_PANEL);
+    for (int64_t p = 0; p < round_up(from->depth, 32); p += 2) {
+        const char *x = from->first + smaller(p, from->depth - 1) * line;
+        const char *y = from->first + smaller(p + 1, from->depth - 1) * line;
+        __mmask32 has_x = p < from->depth ? ~(__mmask32)0 : 0, has_y = p + 1 < from->depth ? ~(__mmask32)0 : 0;
+        char *at = to + p / 32 * RUNGI_PANEL_BYTES + p % 32 / 2 * RUNGI_STEP_BYTES;
+        for (int64_t j = 0; j < whole; j++, x += 64, y += 64, at += panel_bytes)
+            weave_bf16(_mm512_maskz_loadu_epi16(has_x, x), _mm512_maskz_loadu_epi16(has_y, y), at);
+        if (rest)
+            weave_bf16(_mm512_maskz_loadu_epi16(rest & has_x, x), _mm512_maskz_loadu_epi16(rest & has_y, y), at);
+    }
+}
+
+RUNGI_ON_AVX512 static void weave_columns_i8(const rungi_stretch *from, char *to, int64_t panel_bytes)
+{
+    for (int64_t p = 0; p < round_up(from->depth, 64); p += 4) {
+        const char *first = from->first + smaller(p, from->depth - 1) * from->depth_stride;
+        char *at = to + p / 64 * RUNGI_PANEL_BYTES + p % 64 / 4 * RUNGI_STEP_BYTES;
+        for (int64_t j = 0; j < from->items; j += 64, at += 2 * panel_bytes) {
+            char nowhere[RUNGI_PANEL_BYTES] __attribute__((aligned(64)));
+            __mmask64 mask = first_of(from->items - j);
+            __m512i x[4];
+            for (int64_t e = 0; e < 4; e++)
+                x[e] = p + e < from->depth ? _mm512_maskz_loadu_epi8(mask, first + e * from->depth_stride + j)
+                                           : _mm512_setzero_si512();
+            weave_i8(x, at, from->items - j > RUNGI_PANEL ? at + panel_bytes : nowhere);
+        }
     }
 }
 
@@ -247,6 +318,14 @@ RUNGI_ON_AVX512 void rungi_pack_columns(rungi_packing packing, const rungi_stret
     int64_t steps = (from->depth + step_of(packing) - 1) / step_of(packing);
     int64_t bytes = steps * RUNGI_PANEL_BYTES * (packing == RUNGI_PACK_PARTS ? RUNGI_PARTS : 1);
     rungi_stretch panel = *from;
+    if (from->item_stride == 1 && packing == RUNGI_PACK_BF16) {
+        weave_columns_bf16(from, to, bytes);
+        return;
+    }
+    if (from->item_stride == 1 && packing == RUNGI_PACK_I8) {
+        weave_columns_i8(from, to, bytes);
+        return;
+    }
     for (int64_t j = 0; j < from->items; j += RUNGI_PANEL, to += bytes) {
         panel.items = smaller(from->items - j, RUNGI_PANEL);
         panel.first = from->first + j * from->item_stride * size_of(packing);

@@ -20,9 +20,12 @@
 #include "cpu/engine.h"
 #include "cpu/kernels/kernels.h"
 
-/* Bytes of k, as packed, that the first cache holds of a panel. */
+/* Bytes of k, as packed, that the first cache holds of a panel, and the second of a block's panels of B. */
 #ifndef KC
 #define KC 512 // 256 512 1024
+#endif
+#ifndef KD
+#define KD 2048 // 1024 2048 4096
 #endif
 #ifndef MC
 #define MC 512 // 256 512 1024
@@ -30,7 +33,7 @@
 #ifndef NC
 #define NC 512 // 256 512 1024
 #endif
-// preset tiny: KC=192,MC=32,NC=64
+// preset tiny: KC=192,KD=384,MC=64,NC=64
 
 #define BM 32
 #define BN 32
@@ -38,6 +41,9 @@
 
 #if KC < 192 || KC % 64 != 0 || KC > 65536
 #error "KC must be a multiple of 64, from 192 to 65536"
+#endif
+#if KD < KC || KD % KC != 0 || KD > 65536
+#error "KD must be a multiple of KC, up to 65536"
 #endif
 #if MC < 32 || MC % 32 != 0 || NC < 32 || NC % 32 != 0
 #error "MC and NC must be multiples of 32"
@@ -51,7 +57,7 @@
 #include <string.h>
 
 /* The order in which the file lists them. */
-enum { KC_GIVEN, MC_GIVEN, NC_GIVEN };
+enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN };
 
 typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8 } path;
 
@@ -70,8 +76,9 @@ typedef struct layout {
     int64_t step;    /* elements along k */
     int64_t unit;    /* bytes of a panel's step */
     int64_t depth;   /* elements of k in a slice */
-    int64_t slices;
-    int64_t kept;    /* how many of them are packed once */
+    int64_t slices;  /* of k */
+    int64_t stretch; /* how many of them are packed at a time */
+    int64_t kept;    /* how many stay packed for the next block of rows */
     int64_t mc, nc;
     int64_t panels;  /* of nc */
     int64_t slice_bytes;
@@ -111,15 +118,16 @@ static layout lay_out(const rungi_cpu_job *job, path path)
     l.mc = smaller(job->parameters[MC_GIVEN], round_up(job->m, RUNGI_PANEL));
     l.nc = smaller(job->parameters[NC_GIVEN], round_up(job->n, RUNGI_PANEL));
     l.panels = l.nc / RUNGI_PANEL;
+    l.stretch = smaller(job->parameters[KD_GIVEN] / job->parameters[KC_GIVEN], l.slices);
     l.kept = job->m > l.mc ? smaller(l.slices, KEPT_MOST) : 0;
     l.slice_bytes = l.panels * l.depth / l.step * l.unit;
     int64_t blocks = l.mc / RUNGI_PANEL * l.panels;
     l.a = take(&l.bytes, l.depth / l.step * l.unit);
-    l.b = take(&l.bytes, (l.kept + 1) * l.slice_bytes);
+    l.b = take(&l.bytes, (l.kept + l.stretch) * l.slice_bytes);
     l.sums = take(&l.bytes, l.slices > 1 ? blocks * SUMS_BYTES : 0);
     l.block = take(&l.bytes, 2 * SUMS_BYTES);
     if (l.packing == RUNGI_PACK_PARTS) {
-        l.ranges = take(&l.bytes, (l.kept + 1) * l.panels * (int64_t)sizeof(rungi_range));
+        l.ranges = take(&l.bytes, (l.kept + l.stretch) * l.panels * (int64_t)sizeof(rungi_range));
         l.worn = take(&l.bytes, blocks);
         l.room = take(&l.bytes, l.depth * RUNGI_FMA_ROOM);
     }
@@ -567,26 +575,50 @@ static void multiply_strip(engine *e, strip *s, path path)
     }
 }
 
+/* Where a slice of B is packed: the first ones stay, the others share the places behind them. */
+static int64_t slot_of(const engine *e, int64_t slice)
+{
+    return slice < e->l.kept ? slice : e->l.kept + slice % e->l.stretch;
+}
+
+static void pack_slice(engine *e, int64_t j, int64_t width, int64_t slice, path path)
+{
+    int64_t p = slice * e->l.depth, slot = slot_of(e, slice);
+    rungi_stretch from = columns_of(e, j, width, p, smaller(e->l.depth, e->job->k - p));
+    rungi_range *ranges = (rungi_range *)(void *)(e->job->scratch + e->l.ranges) + slot * e->l.panels;
+    rungi_pack_columns(e->l.packing, &from, e->job->scratch + e->l.b + slot * e->l.slice_bytes,
+                       path == TILES_PARTS ? ranges : NULL);
+}
+
+/* 32 rows of a block by one slice. */
+static strip strip_of(const engine *e, int64_t slice)
+{
+    int64_t p = slice * e->l.depth, depth = smaller(e->l.depth, e->job->k - p), slot = slot_of(e, slice);
+    return (strip){.p = p, .depth = depth, .steps = (depth + e->l.step - 1) / e->l.step,
+                   .is_first = slice == 0, .is_last = slice + 1 == e->l.slices,
+                   .b = e->job->scratch + e->l.b + slot * e->l.slice_bytes,
+                   .ranges = (rungi_range *)(void *)(e->job->scratch + e->l.ranges) + slot * e->l.panels};
+}
+
 /* The mc x nc block of C at (i, j), by all of k. */
 static void multiply_block(engine *e, int64_t i, int64_t j, path path)
 {
-    const rungi_cpu_job *job = e->job;
-    int64_t height = smaller(e->l.mc, job->m - i), width = smaller(e->l.nc, job->n - j);
-    for (int64_t slice = 0; slice < e->l.slices; slice++) {
-        int64_t p = slice * e->l.depth, depth = smaller(e->l.depth, job->k - p);
-        int64_t slot = smaller(slice, e->l.kept);
-        char *b = job->scratch + e->l.b + slot * e->l.slice_bytes;
-        rungi_range *ranges = (rungi_range *)(void *)(job->scratch + e->l.ranges) + slot * e->l.panels;
-        rungi_stretch from = columns_of(e, j, width, p, depth);
-        if (i == 0 || slot == e->l.kept)
-            rungi_pack_columns(e->l.packing, &from, b, path == TILES_PARTS ? ranges : NULL);
-        for (int64_t x = 0; x < height; x += RUNGI_PANEL) {
-            strip s = {.i = i + x, .j = j, .number = x / RUNGI_PANEL,
-                       .height = smaller(RUNGI_PANEL, height - x), .width = width,
-                       .p = p, .depth = depth, .steps = (depth + e->l.step - 1) / e->l.step,
-                       .is_first = slice == 0, .is_last = slice + 1 == e->l.slices, .b = b, .ranges = ranges};
-            multiply_strip(e, &s, path);
-        }
+    int64_t height = smaller(e->l.mc, e->job->m - i), width = smaller(e->l.nc, e->job->n - j);
+    for (int64_t first = 0; first < e->l.slices; first += e->l.stretch) {
+        int64_t end = smaller(first + e->l.stretch, e->l.slices);
+        for (int64_t slice = first; slice < end; slice++)
+            if (i == 0 || slice >= e->l.kept)
+                pack_slice(e, j, width, slice, path);
+        for (int64_t x = 0; x < height; x += RUNGI_PANEL)
+            for (int64_t slice = first; slice < end; slice++) {
+                strip s = strip_of(e, slice);
+                s.i = i + x;
+                s.j = j;
+                s.number = e->l.slices > e->l.stretch ? x / RUNGI_PANEL : 0;
+                s.height = smaller(RUNGI_PANEL, height - x);
+                s.width = width;
+                multiply_strip(e, &s, path);
+            }
     }
 }
 
