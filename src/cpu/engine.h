@@ -50,7 +50,8 @@ typedef struct rungi_range {
 } rungi_range;
 
 /* Up to 32 rows as one panel, and any number of columns as panels one behind the other, each of as
- * many steps as the depth needs. In parts, ranges has one of each panel; else it is NULL. */
+ * many steps as the depth needs; of INT8 an odd one may be followed by one of zeros. In parts, ranges has
+ * one of each panel; else it is NULL. */
 void rungi_pack_rows(rungi_packing packing, const rungi_stretch *from, char *to, rungi_range *range);
 void rungi_pack_columns(rungi_packing packing, const rungi_stretch *from, char *to, rungi_range *ranges);
 
@@ -63,9 +64,17 @@ void rungi_dot_i8(int64_t steps, const char *a, const char *b, bool is_first, in
 enum { RUNGI_FMA_ROOM = 2 * RUNGI_PANEL * (int)sizeof(float) };
 void rungi_fma_block(const rungi_stretch *a, const rungi_stretch *b, bool is_first, float *sums, char *room);
 
-/* Stores the rows x cols block of C at (i, j), whose sums stand in rows of 128 bytes. */
-void rungi_engine_finish(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, int64_t cols,
-                         const void *sums);
+/* A block of C, 32 x 32 at most, whose sums stand in rows of 128 bytes. */
+typedef struct rungi_block {
+    int64_t i, j, rows, cols;
+} rungi_block;
+
+/* Stores it, after all that becomes of its sums. */
+void rungi_engine_finish(const rungi_cpu_job *job, const rungi_block *block, const char *sums);
+
+/* Stores sums as they are, where C is of their type and its rows have no gaps. A whole block whose rows begin at
+ * multiples of 64 bytes may go past the caches; such stores are ordered by an sfence at last. */
+void rungi_engine_store(const rungi_cpu_job *job, const rungi_block *block, const char *sums, bool is_streamed);
 #endif
 
 #endif /* RUNGI_CPU_ENGINE_H */

@@ -18,11 +18,6 @@ static inline int64_t smaller(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
-static inline int64_t round_up(int64_t value, int64_t step)
-{
-    return (value + step - 1) / step * step;
-}
-
 static inline int64_t at_least_zero(int64_t x)
 {
     return x > 0 ? x : 0;
@@ -108,7 +103,7 @@ RUNGI_ON_AVX512 static inline rungi_range range_told(range_of range)
 
 /* ---- One tile, from however its elements stand --------------------------------------------------- */
 
-RUNGI_ON_AVX512 static inline __mmask64 first_of(int64_t count)
+static inline __mmask64 first_of(int64_t count)
 {
     return count >= 64 ? ~(__mmask64)0 : count <= 0 ? 0 : ((__mmask64)1 << count) - 1;
 }
@@ -248,8 +243,9 @@ RUNGI_ON_AVX512 static void copy_rows(int64_t size, const rungi_stretch *from, c
 /* Two steps of k, 32 columns: a group of each column, in two tiles. */
 RUNGI_ON_AVX512 static inline void weave_bf16(__m512i x, __m512i y, char *to)
 {
+    const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    const __m512i right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     __m512i low = _mm512_unpacklo_epi16(x, y), high = _mm512_unpackhi_epi16(x, y);
-    const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     _mm512_store_si512(to, _mm512_permutex2var_epi64(low, left, high));
     _mm512_store_si512(to + RUNGI_TILE_BYTES, _mm512_permutex2var_epi64(low, right, high));
 }
@@ -269,39 +265,38 @@ RUNGI_ON_AVX512 static inline void weave_i8(const __m512i *x, char *to, char *to
     }
 }
 
-/* Columns that are neighbours across k: the rows of a group, woven into one, from the first column to the
- * last, as they stand in memory. */
+/* Columns that are neighbours across k, step by step and so nearly in the order in which they stand in
+ * memory. Rows past the last are zeros. */
 RUNGI_ON_AVX512 static void weave_columns_bf16(const rungi_stretch *from, char *to, int64_t panel_bytes)
 {
-    int64_t line = from->depth_stride * 2, whole = from->items / RUNGI_PANEL;
-    __mmask32 rest = (__mmask32)first_of(from->items - whole * RUNGI_PANEL);
-    for (int64_t p = 0; p < round_up(from->depth, 32); p += 2) {
-        const char *x = from->first + smaller(p, from->depth - 1) * line;
-        const char *y = from->first + smaller(p + 1, from->depth - 1) * line;
-        __mmask32 has_x = p < from->depth ? ~(__mmask32)0 : 0, has_y = p + 1 < from->depth ? ~(__mmask32)0 : 0;
-        char *at = to + p / 32 * RUNGI_PANEL_BYTES + p % 32 / 2 * RUNGI_STEP_BYTES;
-        for (int64_t j = 0; j < whole; j++, x += 64, y += 64, at += panel_bytes)
-            weave_bf16(_mm512_maskz_loadu_epi16(has_x, x), _mm512_maskz_loadu_epi16(has_y, y), at);
-        if (rest)
-            weave_bf16(_mm512_maskz_loadu_epi16(rest & has_x, x), _mm512_maskz_loadu_epi16(rest & has_y, y), at);
-    }
+    int64_t line = from->depth_stride * 2;
+    for (int64_t p = 0; p < from->depth; p += 32, to += RUNGI_PANEL_BYTES)
+        for (int64_t j = 0; j < from->items; j += RUNGI_PANEL) {
+            const char *x = from->first + p * line + j * 2;
+            char *at = to + j / RUNGI_PANEL * panel_bytes;
+            __mmask32 mask = (__mmask32)first_of(smaller(from->items - j, RUNGI_PANEL));
+            for (int64_t left = from->depth - p, g = 0; g < RUNGI_GROUPS; g++, left -= 2, x += 2 * line)
+                weave_bf16(left > 0 ? _mm512_maskz_loadu_epi16(mask, x) : _mm512_setzero_si512(),
+                           left > 1 ? _mm512_maskz_loadu_epi16(mask, x + line) : _mm512_setzero_si512(),
+                           at + g * RUNGI_STEP_BYTES);
+        }
 }
 
 RUNGI_ON_AVX512 static void weave_columns_i8(const rungi_stretch *from, char *to, int64_t panel_bytes)
 {
-    for (int64_t p = 0; p < round_up(from->depth, 64); p += 4) {
-        const char *first = from->first + smaller(p, from->depth - 1) * from->depth_stride;
-        char *at = to + p / 64 * RUNGI_PANEL_BYTES + p % 64 / 4 * RUNGI_STEP_BYTES;
-        for (int64_t j = 0; j < from->items; j += 64, at += 2 * panel_bytes) {
-            char nowhere[RUNGI_PANEL_BYTES] __attribute__((aligned(64)));
+    int64_t line = from->depth_stride;
+    for (int64_t p = 0; p < from->depth; p += 64, to += RUNGI_PANEL_BYTES)
+        for (int64_t j = 0; j < from->items; j += 2 * RUNGI_PANEL) {
+            const char *row = from->first + p * line + j;
+            char *at = to + j / RUNGI_PANEL * panel_bytes;
             __mmask64 mask = first_of(from->items - j);
-            __m512i x[4];
-            for (int64_t e = 0; e < 4; e++)
-                x[e] = p + e < from->depth ? _mm512_maskz_loadu_epi8(mask, first + e * from->depth_stride + j)
-                                           : _mm512_setzero_si512();
-            weave_i8(x, at, from->items - j > RUNGI_PANEL ? at + panel_bytes : nowhere);
+            for (int64_t left = from->depth - p, g = 0; g < RUNGI_GROUPS; g++, left -= 4, row += 4 * line) {
+                __m512i x[4];
+                for (int64_t e = 0; e < 4; e++)
+                    x[e] = e < left ? _mm512_maskz_loadu_epi8(mask, row + e * line) : _mm512_setzero_si512();
+                weave_i8(x, at + g * RUNGI_STEP_BYTES, at + panel_bytes + g * RUNGI_STEP_BYTES);
+            }
         }
-    }
 }
 
 RUNGI_ON_AVX512 void rungi_pack_rows(rungi_packing packing, const rungi_stretch *from, char *to, rungi_range *range)

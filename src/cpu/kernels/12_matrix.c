@@ -3,21 +3,22 @@
  *
  * Removes  the multiply as a vector's work: one instruction multiplies 16 x 16 numbers of C by 64 bytes
  *          of k, and 32 x 32 of C stay in tiles along a slice of k.
- * Leaves   what stands between the memory and the tiles.
+ * Leaves   what stands between the memory and the tiles: the second cache gives 64 bytes a cycle at
+ *          best, and the engine takes 48 of them.
  * Watch    rung bench --device cpu --dtype bf16 --kernels 10,12
  *
- * C is cut into blocks of MC x NC, k into slices of KC bytes. A slice of B is packed once a block; of A
- * only the 32 rows that are next, which stay in the first cache while panels of B come from the second
- * one after the other. Sums that wait for the next slice are kept in the second cache, tile by tile. A
- * block of 32 x 32 is stored by the first step of the next one: each of its tiles is stored and taken
- * over in turn, so that the engine never waits for the last of its sums.
+ * C is cut into blocks of MC x NC, k into slices of KC bytes. Slices of B are packed, KD bytes of k at a
+ * time, and wait in the second cache; of A only the 32 rows that are next are packed, a strip, and stay in
+ * the first cache while panels of B come by. Sums that wait for another slice are kept in the second.
+ * A small problem, all of which is in the second cache, goes the other way: a panel of B stays in the first
+ * cache, and A comes by.
  *
  * F32 (compute bf16x3) is multiplied as three numbers of BF16 each; where that would be wrong, by FMA:
  * see docs/decisions/0025. Whichever way, an element is summed in an order that k alone decides.
  */
 // takes: bf16,bf16:f32,i8,f32,f32:bf16,f32:f16
 // computes: bf16x3
-#include "cpu/engine.h"
+#include "cpu/engine_tiles.h"
 #include "cpu/kernels/kernels.h"
 
 /* Bytes of k, as packed, that the first cache holds of a panel, and the second of a block's panels of B. */
@@ -53,19 +54,31 @@
 #endif
 
 #if defined(__x86_64__)
-#include <immintrin.h>
 #include <string.h>
 
 /* The order in which the file lists them. */
 enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN };
 
-typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8 } path;
+typedef enum path { TILES_BF16_SMALL, TILES_I8_SMALL, TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8 } path;
 
 enum {
-    SUMS_ROW = RUNGI_PANEL * 4,          /* bytes */
-    SUMS_BYTES = RUNGI_PANEL * SUMS_ROW, /* of a block of 32 x 32 */
-    KEPT_MOST = 32                       /* slices of B that are kept for the next block of rows */
+    PANEL = RUNGI_PANEL,
+    SUMS_BYTES = RUNGI_SUMS_BYTES,
+    KEPT_MOST = 32,         /* slices of B that are kept for the next block of rows */
+    IN_PLACE_WIDTH = 256,   /* columns of C up to which rows of A are not copied */
+    SMALL_BYTES = 1 << 19,  /* of each operand of a small problem */
+    STREAM_BYTES = 32 << 20 /* of C, from which on it goes past the caches */
 };
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t rounded(int64_t value, int64_t step)
+{
+    return (value + step - 1) & -step; /* step is a power of two */
+}
 
 /* ---- Sizes ------------------------------------------------------------------------------------------ */
 
@@ -78,57 +91,47 @@ typedef struct layout {
     int64_t depth;   /* elements of k in a slice */
     int64_t slices;  /* of k */
     int64_t stretch; /* how many of them are packed at a time */
-    int64_t kept;    /* how many stay packed for the next block of rows */
+    int64_t kept;    /* how many stay packed: all of them, for the next block of rows, if they fit */
     int64_t mc, nc;
     int64_t panels;  /* of nc */
-    int64_t slice_bytes;
+    int64_t panel_bytes, slice_bytes; /* of a slice of a panel, of all panels */
+    bool    is_small;
     int64_t a, b, sums, block, ranges, worn, room, bytes;
 } layout;
-
-static int64_t round_up(int64_t value, int64_t step)
-{
-    return (value + step - 1) / step * step;
-}
-
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
 
 /* The next place, at a multiple of 4096. */
 static int64_t take(int64_t *bytes, int64_t more)
 {
     int64_t place = *bytes;
-    *bytes += round_up(more, 4096);
+    *bytes += rounded(more, 4096);
     return place;
 }
 
 static layout lay_out(const rungi_cpu_job *job, path path)
 {
-    layout l = {.packing = path == TILES_PARTS                       ? RUNGI_PACK_PARTS
-                           : path == TILES_I8 || path == DOT_I8      ? RUNGI_PACK_I8
-                                                                     : RUNGI_PACK_BF16};
-    int64_t parts = l.packing == RUNGI_PACK_PARTS ? RUNGI_PARTS : 1;
-    l.size = l.packing == RUNGI_PACK_PARTS ? 4 : l.packing == RUNGI_PACK_BF16 ? 2 : 1;
-    l.step = l.packing == RUNGI_PACK_I8 ? 64 : 32;
-    l.unit = RUNGI_PANEL_BYTES * parts;
-    l.depth = smaller(job->parameters[KC_GIVEN] / (RUNGI_STEP_BYTES * parts) * l.step, round_up(job->k, l.step));
-    l.depth = l.depth > 0 ? l.depth : l.step;
-    l.slices = (job->k + l.depth - 1) / l.depth;
-    l.mc = smaller(job->parameters[MC_GIVEN], round_up(job->m, RUNGI_PANEL));
-    l.nc = smaller(job->parameters[NC_GIVEN], round_up(job->n, RUNGI_PANEL));
-    l.panels = l.nc / RUNGI_PANEL;
+    bool in_parts = path == TILES_PARTS, is_i8 = path == TILES_I8_SMALL || path == TILES_I8 || path == DOT_I8;
+    int64_t parts = in_parts ? RUNGI_PARTS : 1, steps_given = job->parameters[KC_GIVEN] / RUNGI_STEP_BYTES / parts;
+    layout l = {.packing = in_parts ? RUNGI_PACK_PARTS : is_i8 ? RUNGI_PACK_I8 : RUNGI_PACK_BF16,
+                .size = in_parts ? 4 : is_i8 ? 1 : 2, .step = is_i8 ? 64 : 32, .unit = RUNGI_PANEL_BYTES * parts};
+    int64_t steps = job->k / (is_i8 ? 64 : 32) + (job->k % (is_i8 ? 64 : 32) != 0);
+    l.is_small = path <= TILES_I8_SMALL;
+    l.slices = steps <= steps_given ? steps > 0 : (steps - 1) / steps_given + 1;
+    l.depth = smaller(steps, steps_given) * l.step;
+    l.panel_bytes = smaller(steps, steps_given) * l.unit;
+    l.mc = smaller(job->parameters[MC_GIVEN], rounded(job->m, PANEL));
+    l.nc = smaller(l.is_small ? 2 * PANEL : job->parameters[NC_GIVEN], rounded(job->n, PANEL));
+    l.panels = l.nc / PANEL;
     l.stretch = smaller(job->parameters[KD_GIVEN] / job->parameters[KC_GIVEN], l.slices);
-    l.kept = job->m > l.mc ? smaller(l.slices, KEPT_MOST) : 0;
-    l.slice_bytes = l.panels * l.depth / l.step * l.unit;
-    int64_t blocks = l.mc / RUNGI_PANEL * l.panels;
-    l.a = take(&l.bytes, l.depth / l.step * l.unit);
-    l.b = take(&l.bytes, (l.kept + l.stretch) * l.slice_bytes);
-    l.sums = take(&l.bytes, l.slices > 1 ? blocks * SUMS_BYTES : 0);
+    l.kept = job->m > l.mc && l.slices <= KEPT_MOST ? l.slices : l.stretch;
+    l.slice_bytes = rounded(l.panels, 2) * l.panel_bytes;
+    int64_t strips = (l.is_small ? rounded(job->m, PANEL) : l.mc) / PANEL;
+    l.a = take(&l.bytes, (l.is_small ? strips * l.slices : 1) * l.panel_bytes);
+    l.b = take(&l.bytes, l.kept * l.slice_bytes);
+    l.sums = take(&l.bytes, l.slices > 1 ? strips * l.panels * SUMS_BYTES : 0);
     l.block = take(&l.bytes, 2 * SUMS_BYTES);
-    if (l.packing == RUNGI_PACK_PARTS) {
-        l.ranges = take(&l.bytes, (l.kept + l.stretch) * l.panels * (int64_t)sizeof(rungi_range));
-        l.worn = take(&l.bytes, blocks);
+    if (in_parts) {
+        l.ranges = take(&l.bytes, l.kept * l.panels * (int64_t)sizeof(rungi_range));
+        l.worn = take(&l.bytes, strips * l.panels);
         l.room = take(&l.bytes, l.depth * RUNGI_FMA_ROOM);
     }
     return l;
@@ -136,44 +139,42 @@ static layout lay_out(const rungi_cpu_job *job, path path)
 
 /* ---- What is under way --------------------------------------------------------------------------------- */
 
-/* A block of C. */
-typedef struct block {
-    int64_t i, j, rows, cols;
-} block;
-
-/* Where the four tiles of sums go: two from `top`, 64 bytes apart, two from `bottom`. */
-typedef struct place {
-    char   *top, *bottom;
-    int64_t stride;
-} place;
-
 /* One run of a thread. */
 typedef struct engine {
     const rungi_cpu_job *job;
-    layout  l;
-    bool    is_plain;    /* sums are stored as they are */
-    place   held;        /* where the sums in the tiles belong */
-    bool    is_finished; /* and whether that is C itself, or a slice is still to come */
-    block   block[2];    /* else the blocks of C that they are */
+    layout      l;
+    path        path;
+    bool        is_plain;    /* sums are stored as they are, */
+    bool        is_streamed; /* past the caches */
+    rungi_place held;        /* where the sums in the tiles belong, */
+    bool        is_settled;  /* and whether nothing more becomes of them there */
+    rungi_block block[2];    /* else the blocks of C that they are */
+    rungi_ahead ahead;
 } engine;
 
-/* A panel of A's rows: the bytes from a row, from 16 rows and from a step to the next. */
-typedef struct rows {
-    const char *first;
-    int64_t     row, tile, step;
-} rows;
+/* A slice of k. */
+typedef struct k_slice {
+    int64_t number, p, depth, steps;
+    bool    is_first, is_last;
+} k_slice;
 
-/* 32 rows of a block of C by a slice of k. */
+/* 32 rows of a block of C, or the last few of them. */
 typedef struct strip {
-    int64_t     i, j;        /* where in C */
-    int64_t     number;      /* of the strip in its block */
-    int64_t     height, width;
-    int64_t     p, depth, steps;
-    bool        is_first, is_last;
-    rows        a;
-    const char *b;
-    const rungi_range *ranges; /* of the panels of B */
+    int64_t i, j, height, width;
+    int64_t number; /* where its sums are kept */
 } strip;
+
+static k_slice slice_of(const engine *e, int64_t number)
+{
+    int64_t p = number * e->l.depth, depth = smaller(e->l.depth, e->job->k - p);
+    return (k_slice){number, p, depth, (depth + e->l.step - 1) / (e->l.packing == RUNGI_PACK_I8 ? 64 : 32), number == 0,
+                   number + 1 == e->l.slices};
+}
+
+static rungi_block block_of(const strip *s, int64_t panel)
+{
+    return (rungi_block){s->i, s->j + panel * PANEL, s->height, smaller(PANEL, s->width - panel * PANEL)};
+}
 
 static char *sums_at(const engine *e, const strip *s, int64_t panel)
 {
@@ -182,296 +183,154 @@ static char *sums_at(const engine *e, const strip *s, int64_t panel)
     return e->job->scratch + e->l.block + panel % 2 * SUMS_BYTES;
 }
 
-static block block_of(const strip *s, int64_t panel)
+static rungi_stretch rows_of(const engine *e, int64_t i, int64_t rows, const k_slice *slice)
 {
-    return (block){s->i, s->j + panel * RUNGI_PANEL, s->height, smaller(RUNGI_PANEL, s->width - panel * RUNGI_PANEL)};
+    const rungi_cpu_input *a = &e->job->a;
+    return (rungi_stretch){(const char *)a->first + (i * a->row_stride + slice->p * a->col_stride) * e->l.size,
+                           a->row_stride, a->col_stride, rows, slice->depth};
 }
 
-/* ---- Tiles ---------------------------------------------------------------------------------------------- */
-
-/* Tiles 0 to 3 are sums, 4 to 7 operands. A tile of A has as many rows as there are, 16 at most. */
-RUNGI_ON_AMX static void configure(int64_t height)
+static rungi_stretch columns_of(const engine *e, int64_t j, int64_t cols, const k_slice *slice)
 {
-    struct {
-        uint8_t  palette, start, reserved[14];
-        uint16_t bytes[16];
-        uint8_t  rows[16];
-    } config = {.palette = 1};
-    for (int i = 0; i < 8; i++) {
-        config.bytes[i] = RUNGI_STEP_BYTES;
-        config.rows[i] = i < 5 ? (uint8_t)smaller(height, 16) : 16;
-    }
-    _tile_loadconfig(&config);
+    const rungi_cpu_input *b = &e->job->b;
+    return (rungi_stretch){(const char *)b->first + (slice->p * b->row_stride + j * b->col_stride) * e->l.size,
+                           b->col_stride, b->row_stride, cols, slice->depth};
 }
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define MULTIPLY(sum, a, b)                                                                       \
-    do {                                                                                          \
-        if (is_i8)                                                                                \
-            _tile_dpbssd(sum, a, b);                                                              \
-        else                                                                                      \
-            _tile_dpbf16ps(sum, a, b);                                                            \
-    } while (0)
-
-/* Stores a tile of the block before, and begins the one that is next. */
-#define EXCHANGE(sum, old, new)                                                                   \
-    do {                                                                                          \
-        _tile_stored(sum, old, held->stride);                                                     \
-        if (is_first)                                                                             \
-            _tile_zero(sum);                                                                      \
-        else                                                                                      \
-            _tile_loadd(sum, new, SUMS_ROW);                                                      \
-    } while (0)
-
-/* The first step of 32 x 32 of C. */
-RUNGI_ON_AMX static ALWAYS_INLINE void square_begin(bool is_i8, bool is_first, const rows *a, const char *b,
-                                                    const place *held, const place *next)
+static char *slice_at(const engine *e, const k_slice *slice)
 {
-    _tile_loadd(6, b, RUNGI_STEP_BYTES);
-    _tile_loadd(4, a->first, a->row);
-    _tile_loadd(7, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
-    _tile_loadd(5, a->first + a->tile, a->row);
-    EXCHANGE(0, held->top, next->top);
-    MULTIPLY(0, 4, 6);
-    EXCHANGE(1, held->top + 64, next->top + 64);
-    MULTIPLY(1, 4, 7);
-    EXCHANGE(2, held->bottom, next->bottom);
-    MULTIPLY(2, 5, 6);
-    EXCHANGE(3, held->bottom + 64, next->bottom + 64);
-    MULTIPLY(3, 5, 7);
+    return e->job->scratch + e->l.b + slice->number % e->l.kept * e->l.slice_bytes;
 }
 
-RUNGI_ON_AMX static ALWAYS_INLINE void square_go_on(bool is_i8, int64_t steps, const rows *a, const char *b)
+static rungi_range *ranges_at(const engine *e, const k_slice *slice)
 {
-    const char *row = a->first;
-    for (int64_t step = 1; step < steps; step++) {
-        row += a->step;
-        b += RUNGI_PANEL_BYTES;
-        _tile_loadd(6, b, RUNGI_STEP_BYTES);
-        _tile_loadd(4, row, a->row);
-        MULTIPLY(0, 4, 6);
-        _tile_loadd(7, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
-        MULTIPLY(1, 4, 7);
-        _tile_loadd(5, row + a->tile, a->row);
-        MULTIPLY(2, 5, 6);
-        MULTIPLY(3, 5, 7);
-    }
-}
-
-/* The same of 16 x 64, two panels of B. */
-RUNGI_ON_AMX static ALWAYS_INLINE void flat_begin(bool is_i8, bool is_first, const rows *a, const char *b,
-                                                  const char *b2, const place *held, const place *next)
-{
-    _tile_loadd(4, a->first, a->row);
-    _tile_loadd(5, b, RUNGI_STEP_BYTES);
-    _tile_loadd(6, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
-    _tile_loadd(7, b2, RUNGI_STEP_BYTES);
-    EXCHANGE(0, held->top, next->top);
-    MULTIPLY(0, 4, 5);
-    EXCHANGE(1, held->top + 64, next->top + 64);
-    MULTIPLY(1, 4, 6);
-    _tile_loadd(5, b2 + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
-    EXCHANGE(2, held->bottom, next->bottom);
-    MULTIPLY(2, 4, 7);
-    EXCHANGE(3, held->bottom + 64, next->bottom + 64);
-    MULTIPLY(3, 4, 5);
-}
-
-RUNGI_ON_AMX static ALWAYS_INLINE void flat_go_on(bool is_i8, int64_t steps, const rows *a, const char *b,
-                                                  const char *b2)
-{
-    const char *row = a->first;
-    for (int64_t step = 1; step < steps; step++) {
-        row += a->step;
-        b += RUNGI_PANEL_BYTES;
-        b2 += RUNGI_PANEL_BYTES;
-        _tile_loadd(4, row, a->row);
-        _tile_loadd(5, b, RUNGI_STEP_BYTES);
-        MULTIPLY(0, 4, 5);
-        _tile_loadd(6, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
-        MULTIPLY(1, 4, 6);
-        _tile_loadd(7, b2, RUNGI_STEP_BYTES);
-        MULTIPLY(2, 4, 7);
-        _tile_loadd(5, b2 + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
-        MULTIPLY(3, 4, 5);
-    }
-}
-
-/* Two tiles of a part of A, or of B, by two of the other. */
-#define LOAD_A(part)                                                                              \
-    do {                                                                                          \
-        _tile_loadd(4, row + (part)*RUNGI_PANEL_BYTES, RUNGI_STEP_BYTES);                         \
-        _tile_loadd(5, row + (part)*RUNGI_PANEL_BYTES + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);      \
-    } while (0)
-#define LOAD_B(part)                                                                              \
-    do {                                                                                          \
-        _tile_loadd(6, b + (part)*RUNGI_PANEL_BYTES, RUNGI_STEP_BYTES);                           \
-        _tile_loadd(7, b + (part)*RUNGI_PANEL_BYTES + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);        \
-    } while (0)
-#define MULTIPLY_ALL()                                                                            \
-    do {                                                                                          \
-        _tile_dpbf16ps(0, 4, 6);                                                                  \
-        _tile_dpbf16ps(1, 4, 7);                                                                  \
-        _tile_dpbf16ps(2, 5, 6);                                                                  \
-        _tile_dpbf16ps(3, 5, 7);                                                                  \
-    } while (0)
-
-/* 32 x 32 of C in parts: of nine products the six largest, the smallest of them first. */
-RUNGI_ON_AMX static ALWAYS_INLINE void parts_begin(bool is_first, const char *row, const char *b, const place *held,
-                                                   const place *next)
-{
-    LOAD_A(0);
-    LOAD_B(2);
-    EXCHANGE(0, held->top, next->top);
-    _tile_dpbf16ps(0, 4, 6);
-    EXCHANGE(1, held->top + 64, next->top + 64);
-    _tile_dpbf16ps(1, 4, 7);
-    EXCHANGE(2, held->bottom, next->bottom);
-    _tile_dpbf16ps(2, 5, 6);
-    EXCHANGE(3, held->bottom + 64, next->bottom + 64);
-    _tile_dpbf16ps(3, 5, 7);
-}
-
-RUNGI_ON_AMX static ALWAYS_INLINE void parts_go_on(int64_t steps, const char *row, const char *b)
-{
-    for (int64_t step = 0; step < steps; step++) {
-        if (step > 0) {
-            LOAD_A(0);
-            LOAD_B(2);
-            MULTIPLY_ALL();
-        }
-        LOAD_B(1);
-        MULTIPLY_ALL();
-        LOAD_A(1);
-        MULTIPLY_ALL();
-        LOAD_B(0);
-        MULTIPLY_ALL();
-        LOAD_A(2);
-        MULTIPLY_ALL();
-        LOAD_A(0);
-        MULTIPLY_ALL();
-        row += RUNGI_PARTS * RUNGI_PANEL_BYTES;
-        b += RUNGI_PARTS * RUNGI_PANEL_BYTES;
-    }
+    return (rungi_range *)(void *)(e->job->scratch + e->l.ranges) + slice->number % e->l.kept * e->l.panels;
 }
 
 /* ---- From block to block --------------------------------------------------------------------------------- */
 
-/* The block that was held is in memory now: the last word on its sums, if they are all there. */
-static void finish_held(engine *e)
+/* The last word on a block, whose sums are in memory. */
+static void finish(const engine *e, const rungi_block *block, const char *sums)
 {
-    if (e->is_finished)
-        return;
-    for (int x = 0; x < 2; x++)
-        if (e->block[x].cols > 0)
-            rungi_engine_finish(e->job, e->block[x].i, e->block[x].j, e->block[x].rows, e->block[x].cols,
-                                x == 0 ? e->held.top : e->held.bottom);
+    bool is_whole = block->rows == PANEL && block->cols == PANEL;
+    if (e->is_plain)
+        rungi_engine_store(e->job, block, sums, e->is_streamed && is_whole);
+    else
+        rungi_engine_finish(e->job, block, sums);
 }
 
-/* Where a block's sums go from the tiles: to C itself, if nothing becomes of them, or to where they
- * were. The second block is that of a flat one, 64 columns wide; else there is none. */
-static void hold(engine *e, const strip *s, block first, block second, const place *sums)
+/* The tiles were stored. */
+static void finish_held(engine *e)
+{
+    if (e->is_settled)
+        return;
+    finish(e, &e->block[0], e->held.top);
+    if (e->block[1].cols > 0)
+        finish(e, &e->block[1], e->held.bottom);
+}
+
+static rungi_place no_place(const engine *e)
+{
+    char *nowhere = e->job->scratch + e->l.block;
+    return (rungi_place){nowhere, nowhere, RUNGI_SUMS_ROW};
+}
+
+/* What is in the tiles belongs here: to where its sums are kept, or to C itself if nothing becomes of them.
+ * The second block is of 16 x 64 alone. */
+static void hold(engine *e, bool is_last, rungi_block first, rungi_block second, const rungi_place *sums)
 {
     const rungi_cpu_job *job = e->job;
     bool is_flat = second.cols > 0;
     e->held = *sums;
-    e->is_finished = !s->is_last;
+    e->is_settled = !is_last;
     e->block[0] = first;
     e->block[1] = second;
-    if (!s->is_last || !e->is_plain || first.cols < RUNGI_PANEL || (is_flat && second.cols < RUNGI_PANEL) ||
-        (is_flat ? first.rows != smaller(job->m, 16) : first.rows < RUNGI_PANEL))
+    if (!is_last || !e->is_plain || e->is_streamed || first.cols < PANEL || (is_flat && second.cols < PANEL) ||
+        (is_flat ? first.rows != smaller(job->m, 16) : first.rows < PANEL))
         return;
     char *c = (char *)job->c.first + (first.i * job->c.row_stride + first.j) * 4;
-    e->held = (place){c, is_flat ? c + SUMS_ROW : c + 16 * job->c.row_stride * 4, job->c.row_stride * 4};
-    e->is_finished = true;
+    e->held = (rungi_place){c, is_flat ? c + RUNGI_SUMS_ROW : c + 16 * job->c.row_stride * 4, job->c.row_stride * 4};
+    e->is_settled = true;
 }
 
-RUNGI_ON_AMX static void let_go(engine *e)
+RUNGI_TILE_INLINE void let_go(engine *e)
 {
-    _tile_stored(0, e->held.top, e->held.stride);
-    _tile_stored(1, e->held.top + 64, e->held.stride);
-    _tile_stored(2, e->held.bottom, e->held.stride);
-    _tile_stored(3, e->held.bottom + 64, e->held.stride);
+    rungi_tiles_store(&e->held);
     finish_held(e);
+    e->held = no_place(e);
+    e->is_settled = true;
 }
 
-/* The second half of what a square has, or the panel beside. */
-static place place_of(char *top, char *bottom)
+/* 32 x 32 of C by a slice. */
+RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *slice, const rungi_rows *a, const char *b,
+                                       char *sums, rungi_block block)
 {
-    return (place){top, bottom, SUMS_ROW};
-}
-
-RUNGI_ON_AMX static ALWAYS_INLINE void strip_of_squares(engine *e, const strip *s, bool is_i8)
-{
-    int64_t panel_bytes = s->steps * RUNGI_PANEL_BYTES;
-    const char *b = s->b;
-    for (int64_t panel = 0; panel * RUNGI_PANEL < s->width; panel++, b += panel_bytes) {
-        char *sums = sums_at(e, s, panel);
-        place next = place_of(sums, sums + 16 * SUMS_ROW), held = e->held;
-        if (s->is_first)
-            square_begin(is_i8, true, &s->a, b, &held, &next);
-        else
-            square_begin(is_i8, false, &s->a, b, &held, &next);
-        finish_held(e);
-        square_go_on(is_i8, s->steps, &s->a, b);
-        hold(e, s, block_of(s, panel), (block){0, 0, 0, 0}, &next);
-    }
-}
-
-/* An odd panel is multiplied twice, for want of another; one of the two is kept. */
-RUNGI_ON_AMX static ALWAYS_INLINE void strip_of_flats(engine *e, const strip *s, bool is_i8)
-{
-    int64_t panel_bytes = s->steps * RUNGI_PANEL_BYTES;
-    for (int64_t panel = 0; panel * RUNGI_PANEL < s->width; panel += 2) {
-        bool is_alone = (panel + 1) * RUNGI_PANEL >= s->width;
-        const char *b = s->b + panel * panel_bytes, *b2 = is_alone ? b : b + panel_bytes;
-        char *sums = sums_at(e, s, panel);
-        place next = place_of(sums, is_alone ? e->job->scratch + e->l.block + SUMS_BYTES : sums_at(e, s, panel + 1));
-        place held = e->held;
-        if (s->is_first)
-            flat_begin(is_i8, true, &s->a, b, b2, &held, &next);
-        else
-            flat_begin(is_i8, false, &s->a, b, b2, &held, &next);
-        finish_held(e);
-        flat_go_on(is_i8, s->steps, &s->a, b, b2);
-        hold(e, s, block_of(s, panel), is_alone ? (block){0, 0, 0, 0} : block_of(s, panel + 1), &next);
-    }
-}
-
-RUNGI_ON_AMX static void strip_bf16(engine *e, const strip *s)
-{
-    if (s->height <= 16)
-        strip_of_flats(e, s, false);
+    rungi_place next = {sums, sums + 16 * RUNGI_SUMS_ROW, RUNGI_SUMS_ROW}, held = e->held;
+    if (slice->is_first)
+        rungi_square_begin(is_i8, true, a, b, &held, &next);
     else
-        strip_of_squares(e, s, false);
+        rungi_square_begin(is_i8, false, a, b, &held, &next);
+    finish_held(e);
+    rungi_square_go_on(is_i8, slice->steps, a, b, &e->ahead);
+    hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
 }
 
-RUNGI_ON_AMX static void strip_i8(engine *e, const strip *s)
+/* 16 x 64. An odd panel is multiplied twice, for want of another; one of the two is kept. */
+RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice, const strip *s, int64_t panel,
+                                     const rungi_rows *a, const char *b)
 {
-    if (s->height <= 16)
-        strip_of_flats(e, s, true);
+    bool is_alone = (panel + 1) * PANEL >= s->width;
+    const char *b2 = is_alone ? b : b + slice->steps * RUNGI_PANEL_BYTES;
+    char *unused = e->job->scratch + e->l.block + SUMS_BYTES;
+    rungi_place next = {sums_at(e, s, panel), is_alone ? unused : sums_at(e, s, panel + 1), RUNGI_SUMS_ROW};
+    rungi_place held = e->held;
+    if (slice->is_first)
+        rungi_flat_begin(is_i8, true, a, b, b2, &held, &next);
     else
-        strip_of_squares(e, s, true);
+        rungi_flat_begin(is_i8, false, a, b, b2, &held, &next);
+    finish_held(e);
+    rungi_flat_go_on(is_i8, slice->steps, a, b, b2);
+    hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), &next);
 }
 
-/* ---- Without tiles ----------------------------------------------------------------------------------------- */
+/* ---- Strips ------------------------------------------------------------------------------------------------ */
 
-static void strip_by_dots(engine *e, const strip *s, bool is_i8)
+RUNGI_TILE_INLINE void strip_of_tiles(engine *e, bool is_i8, const k_slice *slice, const strip *s, const rungi_rows *a)
 {
-    for (int64_t panel = 0; panel * RUNGI_PANEL < s->width; panel++) {
-        const char *b = s->b + panel * s->steps * RUNGI_PANEL_BYTES;
+    const char *b = slice_at(e, slice);
+    int64_t panel_bytes = slice->steps * RUNGI_PANEL_BYTES, together = s->height <= 16 ? 2 : 1;
+    for (int64_t panel = 0; panel * PANEL < s->width; panel += together, b += together * panel_bytes)
+        if (together == 2)
+            multiply_flat(e, is_i8, slice, s, panel, a, b);
+        else
+            multiply_square(e, is_i8, slice, a, b, sums_at(e, s, panel), block_of(s, panel));
+}
+
+RUNGI_ON_AMX static void strip_of_bf16(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a)
+{
+    strip_of_tiles(e, false, slice, s, a);
+}
+
+RUNGI_ON_AMX static void strip_of_i8(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a)
+{
+    strip_of_tiles(e, true, slice, s, a);
+}
+
+/* Without tiles. */
+static void strip_of_dots(engine *e, bool is_i8, const k_slice *slice, const strip *s, const rungi_rows *a)
+{
+    for (int64_t panel = 0; panel * PANEL < s->width; panel++) {
+        const char *b = slice_at(e, slice) + panel * slice->steps * RUNGI_PANEL_BYTES;
         char *sums = sums_at(e, s, panel);
-        block block = block_of(s, panel);
+        rungi_block block = block_of(s, panel);
         if (is_i8)
-            rungi_dot_i8(s->steps, s->a.first, b, s->is_first, (int32_t *)(void *)sums);
+            rungi_dot_i8(slice->steps, a->first, b, slice->is_first, (int32_t *)(void *)sums);
         else
-            rungi_dot_bf16(s->steps, s->a.first, b, s->is_first, (float *)(void *)sums);
-        if (s->is_last)
-            rungi_engine_finish(e->job, block.i, block.j, block.rows, block.cols, sums);
+            rungi_dot_bf16(slice->steps, a->first, b, slice->is_first, (float *)(void *)sums);
+        if (slice->is_last)
+            finish(e, &block, sums);
     }
 }
-
-/* ---- In parts ------------------------------------------------------------------------------------------------ */
 
 /* Whether no product of parts can vanish or overflow: docs/decisions/0025 says why these numbers. */
 static bool suits_parts(rungi_range a, rungi_range b, int64_t k)
@@ -486,150 +345,218 @@ static bool suits_parts(rungi_range a, rungi_range b, int64_t k)
            b_least >= LEAST && a_least + b_least >= LEAST_OF_BOTH;
 }
 
-static rungi_stretch rows_of(const engine *e, int64_t i, int64_t rows, int64_t p, int64_t depth)
+static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block, char *sums)
 {
-    const rungi_cpu_input *a = &e->job->a;
-    return (rungi_stretch){(const char *)a->first + (i * a->row_stride + p * a->col_stride) * e->l.size, a->row_stride,
-                           a->col_stride, rows, depth};
+    rungi_stretch a = rows_of(e, block->i, block->rows, slice), b = columns_of(e, block->j, block->cols, slice);
+    rungi_fma_block(&a, &b, slice->is_first, (float *)(void *)sums, e->job->scratch + e->l.room);
+    if (slice->is_last)
+        finish(e, block, sums);
 }
 
-static rungi_stretch columns_of(const engine *e, int64_t j, int64_t cols, int64_t p, int64_t depth)
+/* A block that was once summed by FMA goes on so, since its sums may be smaller than a tile takes. */
+RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a,
+                                        rungi_range range)
 {
-    const rungi_cpu_input *b = &e->job->b;
-    return (rungi_stretch){(const char *)b->first + (p * b->row_stride + j * b->col_stride) * e->l.size, b->col_stride,
-                           b->row_stride, cols, depth};
-}
-
-/* A block that was once summed by FMA goes on so: its sums may be smaller than a tile takes. */
-static void sum_by_fma(engine *e, const strip *s, int64_t panel, char *sums)
-{
-    block block = block_of(s, panel);
-    rungi_stretch a = rows_of(e, block.i, block.rows, s->p, s->depth);
-    rungi_stretch b = columns_of(e, block.j, block.cols, s->p, s->depth);
-    rungi_fma_block(&a, &b, s->is_first, (float *)(void *)sums, e->job->scratch + e->l.room);
-    if (s->is_last)
-        rungi_engine_finish(e->job, block.i, block.j, block.rows, block.cols, sums);
-}
-
-RUNGI_ON_AMX static void strip_of_parts(engine *e, const strip *s, rungi_range range)
-{
-    int64_t panel_bytes = s->steps * RUNGI_PARTS * RUNGI_PANEL_BYTES;
     char *worn = e->job->scratch + e->l.worn + s->number * e->l.panels;
-    for (int64_t panel = 0; panel * RUNGI_PANEL < s->width; panel++) {
-        const char *b = s->b + panel * panel_bytes;
+    const char *b = slice_at(e, slice);
+    for (int64_t panel = 0; panel * PANEL < s->width; panel++, b += slice->steps * e->l.unit) {
         char *sums = sums_at(e, s, panel);
-        place next = place_of(sums, sums + 16 * SUMS_ROW), held = e->held;
-        worn[panel] = (!s->is_first && worn[panel]) || !suits_parts(range, s->ranges[panel], e->job->k);
+        rungi_block block = block_of(s, panel);
+        rungi_place next = {sums, sums + 16 * RUNGI_SUMS_ROW, RUNGI_SUMS_ROW}, held = e->held;
+        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice)[panel], e->job->k);
         if (worn[panel]) {
-            if (held.top == sums) { /* the tiles still have what is to be added to */
+            if (held.top == sums) /* the tiles still have what is to be added to */
                 let_go(e);
-                e->held = place_of(e->job->scratch + e->l.block, e->job->scratch + e->l.block);
-                e->is_finished = true;
-            }
-            sum_by_fma(e, s, panel, sums);
+            sum_by_fma(e, slice, &block, sums);
             continue;
         }
-        if (s->is_first)
-            parts_begin(true, s->a.first, b, &held, &next);
+        if (slice->is_first)
+            rungi_parts_begin(true, a->first, b, &held, &next);
         else
-            parts_begin(false, s->a.first, b, &held, &next);
+            rungi_parts_begin(false, a->first, b, &held, &next);
         finish_held(e);
-        parts_go_on(s->steps, s->a.first, b);
-        hold(e, s, block_of(s, panel), (block){0, 0, 0, 0}, &next);
+        rungi_parts_go_on(slice->steps, a->first, b);
+        hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
     }
 }
 
-/* ---- The loops ------------------------------------------------------------------------------------------------- */
+/* ---- Rows of A ----------------------------------------------------------------------------------------------- */
 
-/* Rows of A that a tile may be loaded from as they stand: whole ones, at a distance that does not put
- * all of them into the same few places of the first cache. */
-static bool is_in_place(const engine *e, const strip *s, path path)
+/* Rows that a tile may be loaded from as they stand: whole lines of the cache, at a distance that does not put
+ * all of them into the same few places of it; and not often enough to pay for a copy. */
+static bool is_in_place(const engine *e, const strip *s, const k_slice *slice)
 {
     int64_t row = e->job->a.row_stride * e->l.size;
-    return path <= TILES_I8 && e->job->a.col_stride == 1 && s->height == RUNGI_PANEL && s->depth % e->l.step == 0 &&
-           row % 2048 != 0;
+    return e->path <= TILES_I8 && e->job->a.col_stride == 1 && s->height == PANEL && slice->depth % e->l.step == 0 &&
+           (uintptr_t)e->job->a.first % 64 == 0 && row % 64 == 0 && row % 2048 != 0 && s->width <= IN_PLACE_WIDTH;
 }
 
-static void multiply_strip(engine *e, strip *s, path path)
+static rungi_rows as_they_stand(const engine *e, const strip *s, const k_slice *slice)
 {
-    char *packed = e->job->scratch + e->l.a;
-    rungi_stretch from = rows_of(e, s->i, s->height, s->p, s->depth);
+    int64_t row = e->job->a.row_stride * e->l.size;
+    return (rungi_rows){rows_of(e, s->i, s->height, slice).first, row, 16 * row, RUNGI_STEP_BYTES};
+}
+
+static rungi_rows packed(const char *first)
+{
+    return (rungi_rows){first, RUNGI_STEP_BYTES, RUNGI_TILE_BYTES, RUNGI_PANEL_BYTES};
+}
+
+static rungi_rows take_rows(const engine *e, const strip *s, const k_slice *slice, rungi_range *range)
+{
+    char *to = e->job->scratch + e->l.a;
+    rungi_stretch from = rows_of(e, s->i, s->height, slice);
+    if (is_in_place(e, s, slice))
+        return as_they_stand(e, s, slice);
+    rungi_pack_rows(e->l.packing, &from, to, e->path == TILES_PARTS ? range : NULL);
+    for (int64_t byte = 0; e->path == DOT_I8 && byte < slice->steps * RUNGI_PANEL_BYTES; byte++)
+        to[byte] = (char)(to[byte] ^ 0x80);
+    return packed(to);
+}
+
+/* ---- Small problems -------------------------------------------------------------------------------------------- */
+
+/* All of A, packed or as it stands, comes by 64 columns of B. */
+static rungi_rows rows_at(const engine *e, const strip *s, const k_slice *slice)
+{
+    if (is_in_place(e, s, slice))
+        return as_they_stand(e, s, slice);
+    return packed(e->job->scratch + e->l.a + (s->i / PANEL * e->l.slices + slice->number) * e->l.panel_bytes);
+}
+
+static strip strip_at(const engine *e, int64_t i, int64_t j)
+{
+    return (strip){i, j, smaller(PANEL, e->job->m - i), smaller(e->l.nc, e->job->n - j), i / PANEL};
+}
+
+static void pack_all_rows(const engine *e)
+{
+    for (int64_t i = 0; i < e->job->m; i += PANEL)
+        for (int64_t number = 0; number < e->l.slices; number++) {
+            strip s = strip_at(e, i, 0);
+            k_slice slice = slice_of(e, number);
+            rungi_stretch from = rows_of(e, i, s.height, &slice);
+            rungi_rows to = rows_at(e, &s, &slice);
+            if (to.step == RUNGI_PANEL_BYTES)
+                rungi_pack_rows(e->l.packing, &from, (char *)(uintptr_t)to.first, NULL);
+        }
+}
+
+RUNGI_TILE_INLINE void multiply_small(engine *e, bool is_i8)
+{
+    char *b = e->job->scratch + e->l.b;
+    pack_all_rows(e);
+    for (int64_t j = 0; j < e->job->n; j += e->l.nc)
+        for (int64_t number = 0; number < e->l.slices; number++) {
+            k_slice slice = slice_of(e, number);
+            rungi_stretch from = columns_of(e, j, smaller(e->l.nc, e->job->n - j), &slice);
+            rungi_pack_columns(e->l.packing, &from, b, NULL);
+            for (int64_t panel = 0; panel * PANEL < from.items; panel++)
+                for (int64_t i = 0; i < e->job->m; i += PANEL) {
+                    strip s = strip_at(e, i, j);
+                    rungi_rows a = rows_at(e, &s, &slice);
+                    multiply_square(e, is_i8, &slice, &a, b + panel * slice.steps * RUNGI_PANEL_BYTES,
+                                    sums_at(e, &s, panel), block_of(&s, panel));
+                }
+        }
+}
+
+RUNGI_ON_AMX static void multiply_small_bf16(engine *e)
+{
+    multiply_small(e, false);
+}
+
+RUNGI_ON_AMX static void multiply_small_i8(engine *e)
+{
+    multiply_small(e, true);
+}
+
+/* ---- Large ones -------------------------------------------------------------------------------------------------- */
+
+static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
+{
     rungi_range range = {0, 0};
-    if (is_in_place(e, s, path)) {
-        int64_t row = e->job->a.row_stride * e->l.size;
-        s->a = (rows){from.first, row, 16 * row, RUNGI_STEP_BYTES};
-    } else {
-        s->a = (rows){packed, RUNGI_STEP_BYTES, RUNGI_TILE_BYTES, RUNGI_PANEL_BYTES};
-        rungi_pack_rows(e->l.packing, &from, packed, path == TILES_PARTS ? &range : NULL);
-    }
-    switch (path) {
-    case TILES_BF16: strip_bf16(e, s); break;
-    case TILES_I8: strip_i8(e, s); break;
-    case TILES_PARTS: strip_of_parts(e, s, range); break;
-    case DOT_BF16: strip_by_dots(e, s, false); break;
-    case DOT_I8:
-        for (int64_t byte = 0; byte < s->steps * RUNGI_PANEL_BYTES; byte++)
-            packed[byte] = (char)(packed[byte] ^ 0x80);
-        strip_by_dots(e, s, true);
-        break;
+    rungi_rows a = take_rows(e, s, slice, &range);
+    switch (e->path) {
+    case TILES_BF16_SMALL:
+    case TILES_BF16: strip_of_bf16(e, slice, s, &a); break;
+    case TILES_I8_SMALL:
+    case TILES_I8: strip_of_i8(e, slice, s, &a); break;
+    case TILES_PARTS: strip_of_parts(e, slice, s, &a, range); break;
+    case DOT_BF16: strip_of_dots(e, false, slice, s, &a); break;
+    case DOT_I8: strip_of_dots(e, true, slice, s, &a); break;
     }
 }
 
-/* Where a slice of B is packed: the first ones stay, the others share the places behind them. */
-static int64_t slot_of(const engine *e, int64_t slice)
+/* While a strip is multiplied by a slice, the rows that come next are fetched, and on the way the next strip's
+ * part of C. */
+static void look_ahead(engine *e, const k_slice *slice, const strip *s, const k_slice *next_slice, const strip *next)
 {
-    return slice < e->l.kept ? slice : e->l.kept + slice % e->l.stretch;
+    const rungi_cpu_job *job = e->job;
+    int64_t steps = slice->steps * ((s->width + PANEL - 1) / PANEL);
+    rungi_stretch from = rows_of(e, next->i, next->height, next_slice);
+    e->ahead.a.rows = e->ahead.c.rows = 0;
+    if (e->path > TILES_I8)
+        return;
+    if (job->a.col_stride == 1)
+        e->ahead.a = (rungi_lines){from.first, 0, (next_slice->depth * e->l.size + 63) / 64 + 1,
+                                   from.item_stride * e->l.size, next->height, 0};
+    e->ahead.a.rate = e->ahead.a.rows * e->ahead.a.lines / steps + 1;
+    if (next_slice->is_last && e->is_plain && !e->is_streamed)
+        e->ahead.c = (rungi_lines){(const char *)job->c.first + (next->i * job->c.row_stride + next->j) * 4, 0,
+                                   (next->width * 4 + 63) / 64, job->c.row_stride * 4, next->height, 0};
+    e->ahead.c.rate = e->ahead.c.rows * e->ahead.c.lines / steps + 1;
 }
 
-static void pack_slice(engine *e, int64_t j, int64_t width, int64_t slice, path path)
+/* A block of C by the slices from `first` to `end`, which are packed. */
+static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int64_t end)
 {
-    int64_t p = slice * e->l.depth, slot = slot_of(e, slice);
-    rungi_stretch from = columns_of(e, j, width, p, smaller(e->l.depth, e->job->k - p));
-    rungi_range *ranges = (rungi_range *)(void *)(e->job->scratch + e->l.ranges) + slot * e->l.panels;
-    rungi_pack_columns(e->l.packing, &from, e->job->scratch + e->l.b + slot * e->l.slice_bytes,
-                       path == TILES_PARTS ? ranges : NULL);
-}
-
-/* 32 rows of a block by one slice. */
-static strip strip_of(const engine *e, int64_t slice)
-{
-    int64_t p = slice * e->l.depth, depth = smaller(e->l.depth, e->job->k - p), slot = slot_of(e, slice);
-    return (strip){.p = p, .depth = depth, .steps = (depth + e->l.step - 1) / e->l.step,
-                   .is_first = slice == 0, .is_last = slice + 1 == e->l.slices,
-                   .b = e->job->scratch + e->l.b + slot * e->l.slice_bytes,
-                   .ranges = (rungi_range *)(void *)(e->job->scratch + e->l.ranges) + slot * e->l.panels};
+    int64_t height = smaller(e->l.mc, e->job->m - i), width = smaller(e->l.nc, e->job->n - j);
+    for (int64_t x = 0; x < height; x += PANEL)
+        for (int64_t number = first; number < end; number++) {
+            bool is_at_end = number + 1 == end;
+            int64_t next_x = is_at_end && x + PANEL < height ? x + PANEL : x;
+            k_slice slice = slice_of(e, number), next_slice = slice_of(e, is_at_end ? first : number + 1);
+            strip s = {i + x, j, smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
+            strip next = {i + next_x, j, smaller(PANEL, height - next_x), width, 0};
+            look_ahead(e, &slice, &s, &next_slice, &next);
+            multiply_strip(e, &slice, &s);
+        }
 }
 
 /* The mc x nc block of C at (i, j), by all of k. */
-static void multiply_block(engine *e, int64_t i, int64_t j, path path)
+static void multiply_block(engine *e, int64_t i, int64_t j)
 {
-    int64_t height = smaller(e->l.mc, e->job->m - i), width = smaller(e->l.nc, e->job->n - j);
     for (int64_t first = 0; first < e->l.slices; first += e->l.stretch) {
         int64_t end = smaller(first + e->l.stretch, e->l.slices);
-        for (int64_t slice = first; slice < end; slice++)
-            if (i == 0 || slice >= e->l.kept)
-                pack_slice(e, j, width, slice, path);
-        for (int64_t x = 0; x < height; x += RUNGI_PANEL)
-            for (int64_t slice = first; slice < end; slice++) {
-                strip s = strip_of(e, slice);
-                s.i = i + x;
-                s.j = j;
-                s.number = e->l.slices > e->l.stretch ? x / RUNGI_PANEL : 0;
-                s.height = smaller(RUNGI_PANEL, height - x);
-                s.width = width;
-                multiply_strip(e, &s, path);
-            }
+        for (int64_t number = first; number < end && (i == 0 || e->l.kept < e->l.slices); number++) {
+            k_slice slice = slice_of(e, number);
+            rungi_stretch from = columns_of(e, j, smaller(e->l.nc, e->job->n - j), &slice);
+            rungi_pack_columns(e->l.packing, &from, slice_at(e, &slice),
+                               e->path == TILES_PARTS ? ranges_at(e, &slice) : NULL);
+        }
+        multiply_stretch(e, i, j, first, end);
     }
 }
+
+static void multiply_large(engine *e)
+{
+    for (int64_t j = 0; j < e->job->n; j += e->l.nc)
+        for (int64_t i = 0; i < e->job->m; i += e->l.mc)
+            multiply_block(e, i, j);
+}
+
+/* ---- The kernel -------------------------------------------------------------------------------------------------- */
 
 /* C without A B: k is 0. */
 static void finish_zeros(const rungi_cpu_job *job)
 {
     memset(job->scratch, 0, SUMS_BYTES);
-    for (int64_t i = 0; i < job->m; i += RUNGI_PANEL)
-        for (int64_t j = 0; j < job->n; j += RUNGI_PANEL)
-            rungi_engine_finish(job, i, j, smaller(RUNGI_PANEL, job->m - i), smaller(RUNGI_PANEL, job->n - j),
-                                job->scratch);
+    for (int64_t i = 0; i < job->m; i += PANEL)
+        for (int64_t j = 0; j < job->n; j += PANEL) {
+            rungi_block block = {i, j, smaller(PANEL, job->m - i), smaller(PANEL, job->n - j)};
+            rungi_engine_finish(job, &block, job->scratch);
+        }
 }
 
 static bool is_plain(const rungi_cpu_job *job)
@@ -638,34 +565,41 @@ static bool is_plain(const rungi_cpu_job *job)
            !job->residual.first && job->activation == RUNG_NONE && job->c.col_stride == 1;
 }
 
-static void multiply(const rungi_cpu_job *job, engine *e)
+static bool is_streamed(const rungi_cpu_job *job)
 {
-    for (int64_t j = 0; j < job->n; j += e->l.nc)
-        for (int64_t i = 0; i < job->m; i += e->l.mc)
-            multiply_block(e, i, j, (path)job->form->path);
+    return is_plain(job) && (uintptr_t)job->c.first % 64 == 0 && job->c.row_stride % 16 == 0 &&
+           job->m * job->n >= STREAM_BYTES / 4;
 }
 
-RUNGI_ON_AMX static void multiply_on_tiles(const rungi_cpu_job *job, engine *e)
+RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
 {
-    configure(job->form->path == TILES_PARTS ? 16 : job->m);
-    multiply(job, e);
+    rungi_tiles_configure(e->path == TILES_PARTS ? 16 : e->job->m);
+    if (e->path == TILES_BF16_SMALL)
+        multiply_small_bf16(e);
+    else if (e->path == TILES_I8_SMALL)
+        multiply_small_i8(e);
+    else
+        multiply_large(e);
     let_go(e);
     _tile_release();
 }
 
-static void run(const rungi_cpu_job *job)
+RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 {
-    engine e = {.job = job, .is_plain = is_plain(job), .is_finished = true};
+    engine e = {.job = job, .path = (path)job->form->path, .is_plain = is_plain(job), .is_streamed = is_streamed(job),
+                .is_settled = true};
     if (job->k == 0) {
         finish_zeros(job);
         return;
     }
-    e.l = lay_out(job, (path)job->form->path);
-    e.held = place_of(job->scratch + e.l.block, job->scratch + e.l.block); /* nothing yet: stored nowhere */
-    if (job->form->path <= TILES_PARTS)
-        multiply_on_tiles(job, &e);
+    e.l = lay_out(job, e.path);
+    e.held = no_place(&e);
+    if (e.path <= TILES_PARTS)
+        multiply_on_tiles(&e);
     else
-        multiply(job, &e);
+        multiply_large(&e);
+    if (e.is_streamed)
+        _mm_sfence();
 }
 
 /* ---- What it takes --------------------------------------------------------------------------------------------- */
@@ -688,6 +622,15 @@ static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *
     return RUNG_OK;
 }
 
+/* Whether all of it is in the second cache, C too. */
+static bool is_small(const rungi_cpu_job *job)
+{
+    int64_t size = job->in == RUNG_BF16 ? 2 : 1;
+    return job->m > 16 && job->m <= SMALL_BYTES && job->n <= SMALL_BYTES && job->k <= SMALL_BYTES &&
+           job->m * job->k * size <= SMALL_BYTES && job->k * job->n * size <= SMALL_BYTES &&
+           job->m * job->n * 4 <= 2 * SMALL_BYTES;
+}
+
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     path path = TILES_BF16;
@@ -695,6 +638,8 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     rung_status status = take_path(job->in, job->features, &path);
     if (status != RUNG_OK)
         return status;
+    if (path <= TILES_I8 && is_small(job))
+        path = path == TILES_I8 ? TILES_I8_SMALL : TILES_BF16_SMALL;
     layout l = lay_out(job, path);
     form->path = path;
     form->grain_m = RUNGI_PANEL;
