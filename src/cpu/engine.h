@@ -64,6 +64,10 @@ void rungi_dot_i8(int64_t steps, const char *a, const char *b, bool is_first, in
 enum { RUNGI_FMA_ROOM = 2 * RUNGI_PANEL * (int)sizeof(float) };
 void rungi_fma_block(const rungi_stretch *a, const rungi_stretch *b, bool is_first, float *sums, char *room);
 
+/* One row or column of C: the sums of `matrix` by a vector of BF16, item by item. The matrix has neighbours across
+ * k, or else along k like the vector. */
+void rungi_vector_bf16(const rungi_stretch *matrix, const uint16_t *vector, int64_t stride, float *sums);
+
 /* A block of C, 32 x 32 at most, whose sums stand in rows of 128 bytes. */
 typedef struct rungi_block {
     int64_t i, j, rows, cols;

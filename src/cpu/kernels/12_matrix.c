@@ -59,13 +59,19 @@
 /* The order in which the file lists them. */
 enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN };
 
-typedef enum path { TILES_BF16_SMALL, TILES_I8_SMALL, TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8 } path;
+typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8, ONE_ROW, ONE_COLUMN } path;
+
+/* How a problem goes through the caches: all of it is in the second; C has so few rows that all depends on how B
+ * comes from the memory; or neither. */
+typedef enum regime { SMALL, THIN, LARGE, REGIMES } regime;
 
 enum {
     PANEL = RUNGI_PANEL,
     SUMS_BYTES = RUNGI_SUMS_BYTES,
     KEPT_MOST = 32,         /* slices of B that are kept for the next block of rows */
     IN_PLACE_WIDTH = 256,   /* columns of C up to which rows of A are not copied */
+    THIN_HEIGHT = 128,      /* rows of C */
+    VECTOR_ITEMS = 4096,    /* sums at a time, of C of one row or column */
     SMALL_BYTES = 1 << 19,  /* of each operand of a small problem */
     STREAM_BYTES = 32 << 20 /* of C, from which on it goes past the caches */
 };
@@ -95,7 +101,7 @@ typedef struct layout {
     int64_t mc, nc;
     int64_t panels;  /* of nc */
     int64_t panel_bytes, slice_bytes; /* of a slice of a panel, of all panels */
-    bool    is_small;
+    regime  regime;
     int64_t a, b, sums, block, ranges, worn, room, bytes;
 } layout;
 
@@ -107,25 +113,42 @@ static int64_t take(int64_t *bytes, int64_t more)
     return place;
 }
 
-static layout lay_out(const rungi_cpu_job *job, path path)
+/* Bytes of k in a slice, and in a stretch of slices; and columns of a block. */
+typedef struct cuts {
+    int64_t kc, kd, nc;
+} cuts;
+
+/* Where C is thin, short stretches of long rows of B. In parts all are alike, since slices decide what is summed
+ * how. */
+static cuts cuts_of(const rungi_cpu_job *job, path path, regime regime)
 {
-    bool in_parts = path == TILES_PARTS, is_i8 = path == TILES_I8_SMALL || path == TILES_I8 || path == DOT_I8;
-    int64_t parts = in_parts ? RUNGI_PARTS : 1, steps_given = job->parameters[KC_GIVEN] / RUNGI_STEP_BYTES / parts;
-    layout l = {.packing = in_parts ? RUNGI_PACK_PARTS : is_i8 ? RUNGI_PACK_I8 : RUNGI_PACK_BF16,
+    cuts given = {job->parameters[KC_GIVEN], job->parameters[KD_GIVEN], job->parameters[NC_GIVEN]};
+    if (path == TILES_PARTS || regime == LARGE)
+        return given;
+    if (regime == SMALL)
+        return (cuts){given.kc, given.kd, path == TILES_I8 ? 2 * PANEL : PANEL};
+    return (cuts){rounded(given.kc / 2, 64), rounded(given.kc / 2, 64), 4 * given.nc};
+}
+
+static layout lay_out(const rungi_cpu_job *job, path path, regime regime)
+{
+    bool in_parts = path == TILES_PARTS, is_i8 = path == TILES_I8 || path == DOT_I8;
+    cuts cuts = cuts_of(job, path, regime);
+    int64_t parts = in_parts ? RUNGI_PARTS : 1, steps_given = cuts.kc / RUNGI_STEP_BYTES / parts;
+    layout l = {.packing = in_parts ? RUNGI_PACK_PARTS : is_i8 ? RUNGI_PACK_I8 : RUNGI_PACK_BF16, .regime = regime,
                 .size = in_parts ? 4 : is_i8 ? 1 : 2, .step = is_i8 ? 64 : 32, .unit = RUNGI_PANEL_BYTES * parts};
     int64_t steps = job->k / (is_i8 ? 64 : 32) + (job->k % (is_i8 ? 64 : 32) != 0);
-    l.is_small = path <= TILES_I8_SMALL;
     l.slices = steps <= steps_given ? steps > 0 : (steps - 1) / steps_given + 1;
     l.depth = smaller(steps, steps_given) * l.step;
     l.panel_bytes = smaller(steps, steps_given) * l.unit;
     l.mc = smaller(job->parameters[MC_GIVEN], rounded(job->m, PANEL));
-    l.nc = smaller(l.is_small ? 2 * PANEL : job->parameters[NC_GIVEN], rounded(job->n, PANEL));
+    l.nc = smaller(cuts.nc, rounded(job->n, PANEL));
     l.panels = l.nc / PANEL;
-    l.stretch = smaller(job->parameters[KD_GIVEN] / job->parameters[KC_GIVEN], l.slices);
+    l.stretch = smaller(cuts.kd / cuts.kc, l.slices);
     l.kept = job->m > l.mc && l.slices <= KEPT_MOST ? l.slices : l.stretch;
     l.slice_bytes = rounded(l.panels, 2) * l.panel_bytes;
-    int64_t strips = (l.is_small ? rounded(job->m, PANEL) : l.mc) / PANEL;
-    l.a = take(&l.bytes, (l.is_small ? strips * l.slices : 1) * l.panel_bytes);
+    int64_t strips = (regime == SMALL ? rounded(job->m, PANEL) : l.mc) / PANEL;
+    l.a = take(&l.bytes, (regime == SMALL ? strips * l.slices : 1) * l.panel_bytes);
     l.b = take(&l.bytes, l.kept * l.slice_bytes);
     l.sums = take(&l.bytes, l.slices > 1 ? strips * l.panels * SUMS_BYTES : 0);
     l.block = take(&l.bytes, 2 * SUMS_BYTES);
@@ -289,7 +312,7 @@ RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice
     else
         rungi_flat_begin(is_i8, false, a, b, b2, &held, &next);
     finish_held(e);
-    rungi_flat_go_on(is_i8, slice->steps, a, b, b2);
+    rungi_flat_go_on(is_i8, slice->steps, a, b, b2, &e->ahead);
     hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), &next);
 }
 
@@ -478,34 +501,43 @@ static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
     rungi_range range = {0, 0};
     rungi_rows a = take_rows(e, s, slice, &range);
     switch (e->path) {
-    case TILES_BF16_SMALL:
     case TILES_BF16: strip_of_bf16(e, slice, s, &a); break;
-    case TILES_I8_SMALL:
     case TILES_I8: strip_of_i8(e, slice, s, &a); break;
     case TILES_PARTS: strip_of_parts(e, slice, s, &a, range); break;
     case DOT_BF16: strip_of_dots(e, false, slice, s, &a); break;
     case DOT_I8: strip_of_dots(e, true, slice, s, &a); break;
+    case ONE_ROW:
+    case ONE_COLUMN: break; /* have no strips */
     }
 }
 
-/* While a strip is multiplied by a slice, the rows that come next are fetched, and on the way the next strip's
- * part of C. */
+/* While a strip is multiplied by a slice, what comes next is fetched from the memory: the rows of A and the
+ * next strip's part of C; where C is thin, so many of the rows of B that all of the next slice is there in time. */
 static void look_ahead(engine *e, const k_slice *slice, const strip *s, const k_slice *next_slice, const strip *next)
 {
     const rungi_cpu_job *job = e->job;
     int64_t steps = slice->steps * ((s->width + PANEL - 1) / PANEL);
     rungi_stretch from = rows_of(e, next->i, next->height, next_slice);
-    e->ahead.a.rows = e->ahead.c.rows = 0;
+    e->ahead.operand.rows = e->ahead.c.rows = 0;
     if (e->path > TILES_I8)
         return;
-    if (job->a.col_stride == 1)
-        e->ahead.a = (rungi_lines){from.first, 0, (next_slice->depth * e->l.size + 63) / 64 + 1,
-                                   from.item_stride * e->l.size, next->height, 0};
-    e->ahead.a.rate = e->ahead.a.rows * e->ahead.a.lines / steps + 1;
+    if (job->a.col_stride == 1 && e->l.regime != THIN)
+        e->ahead.operand = (rungi_lines){from.first, 0, (next_slice->depth * e->l.size + 63) / 64 + 1,
+                                         from.item_stride * e->l.size, next->height, 0};
+    e->ahead.operand.rate = e->ahead.operand.rows * e->ahead.operand.lines / steps + 1;
     if (next_slice->is_last && e->is_plain && !e->is_streamed)
         e->ahead.c = (rungi_lines){(const char *)job->c.first + (next->i * job->c.row_stride + next->j) * 4, 0,
                                    (next->width * 4 + 63) / 64, job->c.row_stride * 4, next->height, 0};
     e->ahead.c.rate = e->ahead.c.rows * e->ahead.c.lines / steps + 1;
+    if (e->l.regime == THIN && job->b.col_stride == 1 && !slice->is_last) {
+        int64_t strips = (job->m + PANEL - 1) / PANEL, number = s->i / PANEL;
+        k_slice after = slice_of(e, slice->number + 1);
+        int64_t first = after.depth * number / strips, end = after.depth * (number + 1) / strips;
+        rungi_stretch columns = columns_of(e, s->j, s->width, &after);
+        e->ahead.operand = (rungi_lines){columns.first + first * job->b.row_stride * e->l.size, 0,
+                                         (s->width * e->l.size + 63) / 64, job->b.row_stride * e->l.size, end - first, 0};
+        e->ahead.operand.rate = e->ahead.operand.rows * e->ahead.operand.lines / (steps - steps / slice->steps + 1) + 1;
+    }
 }
 
 /* A block of C by the slices from `first` to `end`, which are packed. */
@@ -574,27 +606,53 @@ static bool is_streamed(const rungi_cpu_job *job)
 RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
 {
     rungi_tiles_configure(e->path == TILES_PARTS ? 16 : e->job->m);
-    if (e->path == TILES_BF16_SMALL)
-        multiply_small_bf16(e);
-    else if (e->path == TILES_I8_SMALL)
+    if (e->l.regime != SMALL)
+        multiply_large(e);
+    else if (e->path == TILES_I8)
         multiply_small_i8(e);
     else
-        multiply_large(e);
+        multiply_small_bf16(e);
     let_go(e);
     _tile_release();
 }
 
+/* C of one row, or of one column. */
+static void multiply_vector(const rungi_cpu_job *job, bool is_row)
+{
+    float *sums = (float *)(void *)job->scratch, *column = sums + VECTOR_ITEMS;
+    const rungi_cpu_input matrix = is_row ? (rungi_cpu_input){job->b.first, job->b.col_stride, job->b.row_stride} : job->a;
+    const uint16_t *vector = is_row ? job->a.first : job->b.first;
+    for (int64_t first = 0, all = is_row ? job->n : job->m; first < all; first += VECTOR_ITEMS) {
+        int64_t items = smaller(VECTOR_ITEMS, all - first);
+        rungi_stretch from = {(const char *)((const uint16_t *)matrix.first + first * matrix.row_stride),
+                              matrix.row_stride, matrix.col_stride, items, job->k};
+        rungi_vector_bf16(&from, vector, is_row ? job->a.col_stride : job->b.row_stride, sums);
+        for (int64_t x = 0; x < items; x += PANEL) {
+            int64_t count = smaller(PANEL, items - x);
+            rungi_block block = is_row ? (rungi_block){0, first + x, 1, count} : (rungi_block){first + x, 0, count, 1};
+            for (int64_t r = 0; r < count; r++)
+                column[r * (is_row ? 1 : PANEL)] = sums[x + r];
+            rungi_engine_finish(job, &block, (const char *)column);
+        }
+    }
+}
+
 RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 {
-    engine e = {.job = job, .path = (path)job->form->path, .is_plain = is_plain(job), .is_streamed = is_streamed(job),
+    path path = (enum path)(job->form->path / REGIMES);
+    engine e = {.job = job, .path = path, .is_plain = is_plain(job), .is_streamed = is_streamed(job),
                 .is_settled = true};
     if (job->k == 0) {
         finish_zeros(job);
         return;
     }
-    e.l = lay_out(job, e.path);
+    if (path >= ONE_ROW) {
+        multiply_vector(job, path == ONE_ROW);
+        return;
+    }
+    e.l = lay_out(job, path, (regime)(job->form->path % REGIMES));
     e.held = no_place(&e);
-    if (e.path <= TILES_PARTS)
+    if (path <= TILES_PARTS)
         multiply_on_tiles(&e);
     else
         multiply_large(&e);
@@ -622,29 +680,41 @@ static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *
     return RUNG_OK;
 }
 
-/* Whether all of it is in the second cache, C too. */
-static bool is_small(const rungi_cpu_job *job)
+static regime regime_of(const rungi_cpu_job *job)
 {
     int64_t size = job->in == RUNG_BF16 ? 2 : 1;
-    return job->m > 16 && job->m <= SMALL_BYTES && job->n <= SMALL_BYTES && job->k <= SMALL_BYTES &&
-           job->m * job->k * size <= SMALL_BYTES && job->k * job->n * size <= SMALL_BYTES &&
-           job->m * job->n * 4 <= 2 * SMALL_BYTES;
+    if (job->m > 16 && job->m <= SMALL_BYTES && job->n <= SMALL_BYTES && job->k <= SMALL_BYTES &&
+        job->m * job->k * size <= SMALL_BYTES && job->k * job->n * size <= SMALL_BYTES &&
+        job->m * job->n * 4 <= 2 * SMALL_BYTES)
+        return SMALL;
+    return job->m <= THIN_HEIGHT ? THIN : LARGE;
+}
+
+/* Whether C is one row or column, and the matrix stands so that its neighbours are multiplied at once. */
+static bool is_vector(const rungi_cpu_job *job)
+{
+    if (job->in != RUNG_BF16 || (job->m != 1 && job->n != 1))
+        return false;
+    return job->m == 1 ? job->b.col_stride == 1 || (job->b.row_stride == 1 && job->a.col_stride == 1)
+                       : job->a.row_stride == 1 || (job->a.col_stride == 1 && job->b.row_stride == 1);
 }
 
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     path path = TILES_BF16;
+    regime regime = LARGE;
     (void)compute;
     rung_status status = take_path(job->in, job->features, &path);
     if (status != RUNG_OK)
         return status;
-    if (path <= TILES_I8 && is_small(job))
-        path = path == TILES_I8 ? TILES_I8_SMALL : TILES_BF16_SMALL;
-    layout l = lay_out(job, path);
-    form->path = path;
-    form->grain_m = RUNGI_PANEL;
-    form->grain_n = RUNGI_PANEL;
-    form->scratch = l.bytes;
+    if (is_vector(job))
+        path = job->m == 1 ? ONE_ROW : ONE_COLUMN;
+    else if (path <= TILES_I8)
+        regime = regime_of(job);
+    form->path = (int)path * REGIMES + (int)regime;
+    form->grain_m = PANEL;
+    form->grain_n = PANEL;
+    form->scratch = path >= ONE_ROW ? VECTOR_ITEMS * 4 + SUMS_BYTES : lay_out(job, path, regime).bytes;
     return RUNG_OK;
 }
 #else
