@@ -55,8 +55,8 @@ static void doubt_by_speed(lab_row *row)
     double percent = row->percent_of_probe * lab_ratio(row->median_ns, row->min_ns);
     if (row->is_vendor && row->verified && !*row->doubt && is_fma && is_large(row) && percent > 0 &&
         percent < 100 * LEAST)
-        snprintf(row->doubt, sizeof row->doubt, "it comes to %.0f %% of this machine's peak, which no library does "
-                 "that uses its instructions", percent);
+        snprintf(row->doubt, sizeof row->doubt, "it comes to %.0f %% of this machine's peak: it leaves "
+                 "instructions unused, or the machine is busy", percent);
 }
 
 static bool counts(const lab_row *row)

@@ -47,7 +47,8 @@ tools/summarise-cpu "$folder" > /dev/null 2> "$work/out" && { echo "half a row c
 grep -q "is no result of rung bench" "$work/out" || { cat "$work/out"; bad=1; }
 tools/summarise-cpu "$work" > /dev/null 2>&1 && { echo "an empty folder counts"; bad=1; }
 
-tools/measure-cpu --quick --kernels 01 "$work/measured" > "$work/out" 2>&1 || { echo "measure-cpu exits with $?"; cat "$work/out"; bad=1; }
+tools/measure-cpu --quick --kernels 01 "$work/measured" > "$work/out" 2>&1 ||
+    { echo "measure-cpu exits with $?"; cat "$work/out"; bad=1; }
 for name in f32_1 f32_2 f64_1 bf16x3_1 bf16_1 i8_1; do
     jq -e '.results | length > 2 and ([.[] | select(.kernel == "01_naive" and .verified)] | length) == 2' \
         "$work/measured/cpu_$name.json" > /dev/null || { echo "cpu_$name.json lacks rows"; bad=1; }
