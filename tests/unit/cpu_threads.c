@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu_threads.c - how many threads a multiply on the CPU has, how C is cut between them, and that
+ * neither shows in the result: every bit is the same for any number of threads. */
+#include "threaded.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/context.h"
+#include "cpu/processors.h"
+
+/* ---- Cutting ------------------------------------------------------------------------ */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Every element of C lies in one block, blocks begin at grains, and none is empty. */
+static void check_grid(int m, int n, int grain_m, int grain_n, int parts)
+{
+    static unsigned char hit[64 * 64];
+    rungi_cpu_form form = {.grain_m = grain_m, .grain_n = grain_n};
+    rungi_cpu_grid grid = rungi_cpu_cut(m, n, &form, parts);
+    assert_in_range(grid.rows * grid.cols, 1, parts);
+    assert_int_equal(grid.m_step % grain_m, 0);
+    assert_int_equal(grid.n_step % grain_n, 0);
+    memset(hit, 0, (size_t)(m * n));
+    for (int row = 0; row < grid.rows; row++)
+        for (int col = 0; col < grid.cols; col++) {
+            int top = row * (int)grid.m_step, left = col * (int)grid.n_step;
+            assert_true(top < m && left < n);
+            for (int i = top; i < least(m, top + (int)grid.m_step); i++)
+                for (int j = left; j < least(n, left + (int)grid.n_step); j++)
+                    hit[i * n + j]++;
+        }
+    for (int i = 0; i < m * n; i++)
+        assert_int_equal(hit[i], 1);
+}
+
+static void every_element_in_one_block(void **state)
+{
+    static const int sizes[] = {1, 2, 3, 5, 7, 12, 16, 17, 31, 47, 64};
+    static const int grains[] = {1, 3, 6, 16, 100};
+    enum { SIZES = sizeof sizes / sizeof *sizes, GRAINS = sizeof grains / sizeof *grains };
+    (void)state;
+    for (int m = 0; m < SIZES; m++)
+        for (int n = 0; n < SIZES; n++)
+            for (int grain_m = 0; grain_m < GRAINS; grain_m++)
+                for (int grain_n = 0; grain_n < GRAINS; grain_n++)
+                    for (int parts = 1; parts <= 20; parts += parts < 9 ? 1 : 3)
+                        check_grid(sizes[m], sizes[n], grains[grain_m], grains[grain_n], parts);
+}
+
+static void blocks_are_for_all(void **state)
+{
+    rungi_cpu_form form = {.grain_m = 6, .grain_n = 16}, one = {.grain_m = 1, .grain_n = 1};
+    (void)state;
+    rungi_cpu_grid square = rungi_cpu_cut(960, 960, &form, 4);
+    assert_true(square.rows == 2 && square.cols == 2);
+    rungi_cpu_grid tall = rungi_cpu_cut(10000, 16, &form, 7);
+    assert_true(tall.rows == 7 && tall.cols == 1);
+    rungi_cpu_grid wide = rungi_cpu_cut(6, 10000, &form, 7);
+    assert_true(wide.rows == 1 && wide.cols == 7);
+    rungi_cpu_grid prime = rungi_cpu_cut(700, 700, &one, 7); /* all seven work, in one row or column */
+    assert_int_equal(prime.rows * prime.cols, 7);
+    rungi_cpu_grid large = rungi_cpu_cut((int64_t)1 << 40, 1, &form, 8192);
+    assert_int_equal(large.rows, 8192);
+    rungi_cpu_grid tiny = rungi_cpu_cut(6, 16, &form, 8192);
+    assert_int_equal(tiny.rows * tiny.cols, 1);
+}
+
+/* ---- How many ------------------------------------------------------------------------- */
+
+typedef struct lines {
+    char last[4096];
+} lines;
+
+static void keep_line(void *user, const char *line)
+{
+    snprintf(((lines *)user)->last, sizeof ((lines *)user)->last, "%s", line);
+}
+
+static rung_context *context_of(int64_t threads, lines *lines)
+{
+    rung_context *context;
+    rung_context_options options = {.threads = threads, .verbose = lines ? 1 : -1, .log = lines ? keep_line : NULL,
+                                    .log_user = lines};
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    return context;
+}
+
+static rung_problem square_of(int64_t size)
+{
+    return rung_problem_of(rung_matrix_of(RUNG_F32, size, size, NULL), rung_matrix_of(RUNG_F32, size, size, NULL),
+                           rung_matrix_of(RUNG_F32, size, size, NULL));
+}
+
+/* What a plan for a threaded kernel tells. */
+static int64_t planned(rung_context *context, const rung_problem *problem, int64_t asked)
+{
+    threaded threaded;
+    rung_device *device;
+    rung_plan *plan;
+    assert_true(threaded_make(context, &threaded));
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    rung_plan_options options = {.kernel = &threaded.kernel, .threads = asked};
+    assert_int_equal(rung_plan_create(device, problem, &options, &plan), RUNG_OK);
+    int64_t threads = rung_plan_describe(plan)->threads;
+    rung_plan_destroy(plan);
+    rung_device_close(device);
+    return threads;
+}
+
+static void who_says_how_many(void **state)
+{
+    rung_problem problem = square_of(1000);
+    (void)state;
+    rung_context *context = context_of(0, NULL);
+    assert_int_equal(planned(context, &problem, 0), rungi_processors_count());
+    assert_int_equal(planned(context, &problem, 5), 5);
+    rung_context_destroy(context);
+
+    context = context_of(3, NULL);
+    assert_int_equal(planned(context, &problem, 0), 3);
+    assert_int_equal(planned(context, &problem, 1), 1);
+    assert_int_equal(planned(context, &problem, 6), 6);
+    rung_context_destroy(context);
+
+    setenv("RUNG_THREADS", "4", 1);
+    context = context_of(0, NULL);
+    assert_int_equal(planned(context, &problem, 0), 4);
+    assert_int_equal(planned(context, &problem, 2), 2);
+    rung_context_destroy(context);
+    context = context_of(3, NULL); /* the option comes first */
+    unsetenv("RUNG_THREADS");
+    assert_int_equal(planned(context, &problem, 0), 3);
+    rung_context_destroy(context);
+}
+
+/* No more than there is work for, and kernels that are not cut have one. */
+static void small_problems_have_one(void **state)
+{
+    rung_context *context = context_of(7, NULL);
+    rung_problem problem = square_of(32);
+    rung_kernel *kernel;
+    (void)state;
+    assert_int_equal(planned(context, &problem, 0), 1);
+    problem.batch = 10000;
+    problem.a.batch_stride = problem.b.batch_stride = problem.c.batch_stride = 32 * 32;
+    assert_int_equal(planned(context, &problem, 0), 7);
+    problem = square_of(80);
+    assert_in_range(planned(context, &problem, 0), 2, 6);
+    problem = rung_problem_of(rung_matrix_of(RUNG_F32, 6, 9999999, NULL), rung_matrix_of(RUNG_F32, 9999999, 16, NULL),
+                              rung_matrix_of(RUNG_F32, 6, 16, NULL));
+    assert_int_equal(planned(context, &problem, 0), 1); /* one grain of C, however long k is */
+    problem = rung_problem_of(rung_matrix_of(RUNG_F32, 0, 9999999, NULL), rung_matrix_of(RUNG_F32, 9999999, 16, NULL),
+                              rung_matrix_of(RUNG_F32, 0, 16, NULL));
+    assert_int_equal(planned(context, &problem, 0), 1);
+
+    rung_device *device;
+    rung_plan *plan;
+    problem = square_of(1000);
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_kernel_find(context, "cpu", "naive", &kernel), RUNG_OK);
+    rung_plan_options options = {.kernel = kernel, .threads = 7};
+    assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_describe(plan)->threads, 1);
+    rung_plan_destroy(plan);
+    rung_device_close(device);
+    rung_context_destroy(context);
+}
+
+static void numbers_that_cannot_be(void **state)
+{
+    static const int64_t wrong[] = {-1, INT64_MIN, RUNGI_THREADS_MAX + 1, INT64_MAX};
+    static const char *const words[] = {"0", "-2", "many", "2x", "8193", "99999999999999999999", "1.5", " "};
+    rung_problem problem = square_of(8);
+    rung_context *context = context_of(0, NULL), *none;
+    rung_device *device;
+    rung_plan *plan;
+    lines lines;
+    (void)state;
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rung_context_options options = {.threads = wrong[i]};
+        rung_plan_options choice = {.threads = wrong[i]};
+        assert_int_equal(rung_context_create(&options, &none), RUNG_INVALID);
+        assert_null(none);
+        assert_non_null(strstr(rung_error_text(), "threads"));
+        assert_int_equal(rung_plan_create(device, &problem, &choice, &plan), RUNG_INVALID);
+        assert_null(plan);
+        assert_non_null(strstr(rung_error_text(), "1 to 8192"));
+    }
+    rung_device_close(device);
+    rung_context_destroy(context);
+    problem = square_of(1000);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        memset(&lines, 0, sizeof lines);
+        setenv("RUNG_THREADS", words[i], 1);
+        context = context_of(0, &lines);
+        assert_non_null(strstr(lines.last, "RUNG_THREADS"));
+        assert_non_null(strstr(lines.last, words[i]));
+        assert_int_equal(planned(context, &problem, 0), rungi_processors_count());
+        rung_context_destroy(context);
+    }
+    memset(&lines, 0, sizeof lines);
+    setenv("RUNG_THREADS", "", 1); /* empty is as good as unset */
+    rung_context_destroy(context_of(0, &lines));
+    assert_string_equal(lines.last, "");
+    unsetenv("RUNG_THREADS");
+}
+
+/* ---- The same bits ---------------------------------------------------------------------- */
+
+typedef struct shape {
+    int64_t m, n, k, batch;
+    bool    by_columns; /* C */
+} shape;
+
+static const shape shapes[] = {
+    {101, 67, 83, 1, false}, {67, 101, 83, 1, true}, {1, 997, 700, 1, false}, {997, 1, 700, 1, true},
+    {129, 130, 40, 1, false}, {33, 31, 129, 5, true}, {40, 17, 90, 23, false},
+};
+
+/* Numbers whose sums depend on their order, in every type. */
+static void fill(uint64_t *seed, rung_type type, void *values, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double value = (double)(unit_random(seed, 1 << 24) - (1 << 23)) / (1 << 23);
+        switch (type) {
+        case RUNG_F32: ((float *)values)[i] = (float)value; break;
+        case RUNG_F64: ((double *)values)[i] = value; break;
+        case RUNG_F16: ((uint16_t *)values)[i] = rung_f16_from_f32((float)value); break;
+        case RUNG_BF16: ((uint16_t *)values)[i] = rung_bf16_from_f32((float)value); break;
+        case RUNG_I8: ((int8_t *)values)[i] = (int8_t)(value * 127); break;
+        case RUNG_I32: ((int32_t *)values)[i] = (int32_t)(value * 30000); break;
+        case RUNG_TYPE_COUNT: break;
+        }
+    }
+}
+
+typedef struct operands {
+    rung_problem problem;
+    int64_t      bytes; /* of C */
+    void        *before;
+} operands;
+
+static rung_matrix filled(uint64_t *seed, rung_type type, int64_t rows, int64_t cols, int64_t batch, bool by_columns)
+{
+    void *data = malloc((size_t)(rows * cols * batch * rung_type_size(type)));
+    assert_non_null(data);
+    fill(seed, type, data, rows * cols * batch);
+    rung_matrix matrix = by_columns ? rung_matrix_transpose(rung_matrix_of(type, cols, rows, data))
+                                    : rung_matrix_of(type, rows, cols, data);
+    matrix.batch_stride = rows * cols;
+    return matrix;
+}
+
+static operands make_operands(const shape *shape, rung_type in, rung_type out)
+{
+    uint64_t seed = (uint64_t)(shape->m * 1000 + shape->n);
+    operands made = {.bytes = shape->m * shape->n * shape->batch * rung_type_size(out)};
+    made.problem = rung_problem_of(filled(&seed, in, shape->m, shape->k, shape->batch, false),
+                                   filled(&seed, in, shape->k, shape->n, shape->batch, shape->batch > 5),
+                                   filled(&seed, out, shape->m, shape->n, shape->batch, shape->by_columns));
+    made.problem.batch = shape->batch;
+    made.problem.alpha = 3;
+    made.problem.beta = -2;
+    if (shape->m % 2 == 0 || shape->by_columns) { /* what follows is cut as well */
+        made.problem.epilogue.bias = filled(&seed, out, shape->m, shape->n, shape->batch, false);
+        made.problem.epilogue.residual = filled(&seed, out, shape->m, shape->n, shape->batch, true);
+        made.problem.epilogue.activation = RUNG_RELU;
+    }
+    made.before = malloc((size_t)made.bytes);
+    assert_non_null(made.before);
+    memcpy(made.before, made.problem.c.data, (size_t)made.bytes);
+    return made;
+}
+
+static void free_operands(operands *made)
+{
+    free(made->problem.a.data);
+    free(made->problem.b.data);
+    free(made->problem.c.data);
+    free(made->problem.epilogue.bias.data);
+    free(made->problem.epilogue.residual.data);
+    free(made->before);
+}
+
+/* C with so many threads, and how many the plan has; 0 if no plan can be made for it. */
+static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands *made, int64_t threads)
+{
+    rung_plan_options options = {.kernel = kernel, .threads = threads};
+    rung_plan *plan;
+    rung_queue *queue;
+    rung_status status = rung_plan_create(device, &made->problem, &options, &plan);
+    if (status == RUNG_UNSUPPORTED)
+        return 0;
+    assert_int_equal(status, RUNG_OK);
+    int64_t planned = rung_plan_describe(plan)->threads;
+    memcpy(made->problem.c.data, made->before, (size_t)made->bytes);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_plan_run(plan, queue, &made->problem, NULL), RUNG_OK);
+    assert_int_equal(rung_queue_finish(queue), RUNG_OK);
+    rung_queue_destroy(queue);
+    rung_plan_destroy(plan);
+    return planned;
+}
+
+/* True if it was cut between threads at all. */
+static bool compare(rung_device *device, const rung_kernel *kernel, const shape *shape, rung_type in, rung_type out)
+{
+    static const int64_t counts[] = {7, 3, 2};
+    operands made = make_operands(shape, in, out);
+    int64_t alone = multiply(device, kernel, &made, 1), most = 0;
+    assert_in_range(alone, 0, 1);
+    void *expected = malloc((size_t)made.bytes);
+    assert_non_null(expected);
+    memcpy(expected, made.problem.c.data, (size_t)made.bytes);
+    for (size_t i = 0; alone == 1 && i < sizeof counts / sizeof *counts; i++) {
+        int64_t planned = multiply(device, kernel, &made, counts[i]);
+        assert_in_range(planned, 1, counts[i]);
+        if (memcmp(made.problem.c.data, expected, (size_t)made.bytes) != 0)
+            fail_msg("%s, %s:%s, %lld x %lld x %lld, %lld items: other bits on %lld threads than on one",
+                     kernel ? kernel->info.name : "the library's choice", rung_type_name(in), rung_type_name(out),
+                     (long long)shape->m, (long long)shape->n, (long long)shape->k, (long long)shape->batch,
+                     (long long)counts[i]);
+        most = planned > most ? planned : most;
+        if (planned == 1)
+            break; /* it is not cut */
+    }
+    free(expected);
+    free_operands(&made);
+    return most > 1;
+}
+
+/* How many were cut, of all shapes and a third of the products each, in turn. */
+static int compare_all(rung_device *device, const rung_kernel *kernel)
+{
+    int cut = 0, turn = 0;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+#define X(in, out, sum, word)                                                        \
+    if (turn++ % 3 == 0)                                                             \
+        cut += compare(device, kernel, &shapes[i], RUNG_##in, RUNG_##out);
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    }
+    return cut;
+}
+
+/* Each kernel of the ladder but the vendor's, which promises nothing of the kind, the library's
+ * choice, and one of ours that is surely cut. */
+static void the_same_bits(void **state)
+{
+    rung_context *context = context_of(0, NULL);
+    rung_device *device;
+    rung_kernel *kernel;
+    threaded threaded;
+    (void)state;
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_true(threaded_make(context, &threaded));
+    assert_int_equal(compare_all(device, &threaded.kernel), 26);
+    print_message("the library's choice: %d cut\n", compare_all(device, NULL));
+    for (int64_t i = 0; rung_kernel_at(context, "cpu", i, &kernel) == RUNG_OK; i++)
+        if (kernel->info.number > 0)
+            print_message("%s: %d cut\n", kernel->info.name, compare_all(device, kernel));
+    rung_device_close(device);
+    rung_context_destroy(context);
+}
+
+/* ---- The log ------------------------------------------------------------------------------ */
+
+static void the_log_tells(void **state)
+{
+    lines lines = {""};
+    rung_context *context = context_of(3, &lines);
+    rung_device *device;
+    threaded threaded;
+    operands made = make_operands(&shapes[0], RUNG_F32, RUNG_F32);
+    (void)state;
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_true(threaded_make(context, &threaded));
+    assert_int_equal(multiply(device, &threaded.kernel, &made, 0), 3);
+    assert_non_null(strstr(lines.last, "f32 3 threads "));
+    assert_non_null(strstr(lines.last, " --threads 3 "));
+    assert_int_equal(multiply(device, &threaded.kernel, &made, 1), 1);
+    assert_null(strstr(lines.last, "threads"));
+    free_operands(&made);
+    rung_device_close(device);
+    rung_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_element_in_one_block),
+        cmocka_unit_test(blocks_are_for_all),
+        cmocka_unit_test(who_says_how_many),
+        cmocka_unit_test(small_problems_have_one),
+        cmocka_unit_test(numbers_that_cannot_be),
+        cmocka_unit_test(the_same_bits),
+        cmocka_unit_test(the_log_tells),
+    };
+    unit_clean_environment();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* threaded.h - a kernel of the tests' own for the CPU, which is cut between threads and works in
+ * scratch, whatever those of the ladder do. */
+#ifndef RUNG_UNIT_THREADED_H
+#define RUNG_UNIT_THREADED_H
+
+#include "core/kernel.h"
+#include "cpu/kernels/kernels.h"
+#include "unit.h"
+
+enum { THREADED_SCRATCH = 300000, THREADED_GRAIN_M = 6, THREADED_GRAIN_N = 16 };
+
+/* How many threads have run it since the last change of the round. */
+static atomic_int threaded_round, threaded_seen;
+
+static inline void threaded_run(const rungi_cpu_job *job)
+{
+    static _Thread_local int round = -1;
+    if (round != atomic_load(&threaded_round)) {
+        round = atomic_load(&threaded_round);
+        atomic_fetch_add(&threaded_seen, 1);
+    }
+    memset(job->scratch, 0x11, THREADED_SCRATCH); /* not there, or somebody else's: a crash, a race */
+    rungi_cpu_01_naive.run(job);
+}
+
+static inline void threaded_begin_round(void)
+{
+    atomic_fetch_add(&threaded_round, 1);
+    atomic_store(&threaded_seen, 0);
+}
+
+static inline rung_status threaded_settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
+{
+    (void)job;
+    (void)compute;
+    form->scratch = THREADED_SCRATCH;
+    form->grain_m = THREADED_GRAIN_M;
+    form->grain_n = THREADED_GRAIN_N;
+    return RUNG_OK;
+}
+
+static const rungi_cpu_kernel threaded_table = {.run = threaded_run, .settle = threaded_settle, .is_threaded = true};
+
+typedef struct threaded {
+    rung_kernel       kernel; /* for rung_plan_options, as long as the context lives */
+    rungi_ladder_step step;
+} threaded;
+
+/* False if there is no ladder. */
+static inline bool threaded_make(rung_context *context, threaded *made)
+{
+    rung_kernel *naive;
+    if (rung_kernel_find(context, "cpu", "1", &naive) != RUNG_OK)
+        return false;
+    made->kernel = *naive;
+    made->step = *naive->step;
+    made->step.function = &threaded_table;
+    made->kernel.step = &made->step;
+    made->kernel.info.name = "threaded";
+    return true;
+}
+
+#endif /* RUNG_UNIT_THREADED_H */
