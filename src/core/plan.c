@@ -101,6 +101,19 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     return RUNG_OK;
 }
 
+static rung_status check_options(const rung_plan_options *options, const rung_problem *problem)
+{
+    if (options->carveout < 0 || options->carveout > 100)
+        return rungi_fail(RUNG_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
+                          "the driver's choice", (long long)options->carveout);
+    if (options->splits < 0 || options->workspace < 0)
+        return rungi_fail(RUNG_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
+                          "may be negative", (long long)options->splits, (long long)options->workspace);
+    if (options->packs_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
+        return rungi_fail(RUNG_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
+    return rungi_threads_check(options->threads);
+}
+
 rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
                              const rung_plan_options *options, rung_plan **out)
 {
@@ -112,19 +125,10 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     rung_status status = rungi_problem_check_form(problem);
     if (status != RUNG_OK)
         return status;
-    if (options && (options->carveout < 0 || options->carveout > 100))
-        return rungi_fail(RUNG_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
-                          "the driver's choice", (long long)options->carveout);
-    if (options && options->threads < 0)
-        return rungi_fail(RUNG_INVALID, "a plan for %lld threads cannot be; 0 leaves their number to the library",
-                          (long long)options->threads);
-    if (options && (options->splits < 0 || options->workspace < 0))
-        return rungi_fail(RUNG_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
-                          "may be negative", (long long)options->splits, (long long)options->workspace);
-    if (options && rungi_threads_check(options->threads) != RUNG_OK)
-        return RUNG_INVALID;
-    if (options && options->packs_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
-        return rungi_fail(RUNG_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
+    if (options)
+        status = check_options(options, problem);
+    if (status != RUNG_OK)
+        return status;
     rung_plan *plan = rungi_new(device->context, sizeof *plan);
     if (!plan)
         return RUNG_NO_MEMORY;

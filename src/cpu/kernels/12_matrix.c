@@ -605,7 +605,8 @@ static bool is_streamed(const rungi_cpu_job *job)
 
 RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
 {
-    rungi_tiles_configure(e->path == TILES_PARTS ? 16 : e->job->m);
+    /* By the whole problem, whose regime a low block at its end has too. */
+    rungi_tiles_configure(e->path == TILES_PARTS ? 16 : e->job->form->whole_m);
     if (e->l.regime != SMALL)
         multiply_large(e);
     else if (e->path == TILES_I8)
