@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 enum { CALLS = 5, TRACE_QUEUES = 3 };
 
@@ -44,13 +45,6 @@ void lab_caller_close(lab_caller *caller)
     caller->context = NULL;
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static int by_wall(const void *x, const void *y)
 {
     int64_t left = ((const lab_call *)x)->wall_ns, right = ((const lab_call *)y)->wall_ns;
@@ -63,9 +57,9 @@ rung_status lab_call_run(lab_caller *caller, const rung_problem *problem, lab_ca
     rung_status status = rung_multiply(caller->context, problem); /* compiles */
     for (int i = 0; status == RUNG_OK && i < CALLS; i++) {
         caller->call = &calls[i];
-        int64_t started = now();
+        int64_t started = lab_now();
         status = rung_multiply(caller->context, problem);
-        calls[i].wall_ns = now() - started;
+        calls[i].wall_ns = lab_now() - started;
     }
     caller->call = NULL;
     qsort(calls, CALLS, sizeof *calls, by_wall);

@@ -217,13 +217,20 @@ static void add_type(session *session, const rung_kernel *kernel, lab_suite suit
     add_contender(session, kernel, lab_has_preset(info, sum) ? sum : info->defaults, LAB_SUITE_tile, dtype);
 }
 
+/* Whether a problem of the size of its tiles takes so long to check that there can be but few. */
+static bool has_large_tiles(const rung_kernel *kernel)
+{
+    const char *defaults = rung_kernel_describe(kernel)->defaults;
+    return lab_kernel_number(kernel, defaults, RUNG_F32, "BM * BN * BK", 0) > 1 << 18;
+}
+
 /* The first type: all that may be compiled of a kernel. Its defaults are named, since a plan
- * may prefer a preset. Where a matrix engine is emulated only small tiles are fast enough for
- * many problems. */
+ * may prefer a preset. Where a matrix engine is emulated, or tiles are as large as a cache, only
+ * small ones are fast enough for many problems. */
 static void add_all(session *session, const rung_kernel *kernel, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    bool is_slow = lab_is_emulated(kernel);
+    bool is_slow = lab_is_emulated(kernel) || has_large_tiles(kernel);
     if (is_slow)
         add_type(session, kernel, LAB_SUITE_full, dtype);
     else

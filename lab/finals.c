@@ -113,7 +113,7 @@ static bool play(const lab_search *search, lab_contender *contenders, int count,
         for (int i = 0; i < count; i++)
             sample(search->problem, &contenders[round % 2 ? count - 1 - i : i]);
     for (int i = 0; i < count; i++)
-        lab_contender_summarise(&contenders[i]);
+        lab_contender_summarise(&contenders[i], 0);
     return round >= ROUNDS_MIN;
 }
 
@@ -122,7 +122,7 @@ static int64_t wins_of(const lab_contender *contender, const lab_contender *defa
 {
     int64_t wins = 0;
     for (int64_t i = 0; i < contender->samples && i < defaults->samples; i++)
-        wins += contender->times[i] < defaults->times[i];
+        wins += contender->taken.times[i] < defaults->taken.times[i];
     return wins;
 }
 

@@ -2,24 +2,16 @@
 /* measure.c - see measure.h. */
 #include "measure.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "exact.h"
 #include "oracle.h"
 
-enum { COPIES = 3, SAMPLES_MIN = 5, CALLS = 7 };
+enum { COPIES = 3, CALLS = 7, SAMPLE_NS = 200000 };
 
 static const uint64_t seed = 1;
-
-static int by_value(const void *x, const void *y)
-{
-    int64_t left = *(const int64_t *)x, right = *(const int64_t *)y;
-    return (left > right) - (left < right);
-}
 
 /* ---- The problem ------------------------------------------------------------------------------ */
 
@@ -72,8 +64,7 @@ static rung_status time_copies(const lab_problem *problem, rung_event *event, bo
         if (status != RUNG_OK)
             return status;
     }
-    qsort(times, COPIES, sizeof *times, by_value);
-    *median = times[COPIES / 2];
+    *median = lab_median(times, COPIES);
     return RUNG_OK;
 }
 
@@ -172,13 +163,6 @@ rung_problem lab_problem_multiply(const lab_problem *problem, bool there)
     return multiply;
 }
 
-int64_t lab_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* rung_gemm, with all that a problem may have. */
 static rung_status run_call(const lab_problem *problem, int64_t *time)
 {
@@ -223,8 +207,9 @@ static rung_status run_judged(const lab_problem *problem, lab_contender *contend
 static rung_status make_plan(const lab_problem *problem, lab_contender *contender)
 {
     rung_problem multiply = lab_problem_multiply(problem, true);
-    rung_plan_options options = {.kernel = contender->kernel, .parameters = contender->asked, .splits = problem->splits,
-                                 .workspace = LAB_WORKSPACE_MAX, .carveout = problem->carveout};
+    rung_plan_options options = {.kernel = contender->kernel, .parameters = contender->asked,
+                                 .splits = problem->splits, .workspace = LAB_WORKSPACE_MAX,
+                                 .carveout = problem->carveout, .threads = problem->threads};
     if (!contender->kernel)
         return RUNG_OK; /* it makes its own */
     rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
@@ -233,11 +218,58 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
     const rung_plan_info *info = rung_plan_describe(contender->plan);
     snprintf(contender->parameters, sizeof contender->parameters, "%s", info->parameters);
     snprintf(contender->origin, sizeof contender->origin, "%s", info->origin);
+    snprintf(contender->library, sizeof contender->library, "%s", info->library);
+    snprintf(contender->doubt, sizeof contender->doubt, "%s", info->doubt);
     contender->splits = info->splits;
+    contender->threads = info->threads;
     contender->compute = info->compute;
     return info->workspace > 0
                ? rung_buffer_create(problem->device, info->workspace, &contender->workspace)
                : RUNG_OK;
+}
+
+/* So many runs, one after another, by a clock of this process. */
+static rung_status run_repeated(const lab_problem *problem, const lab_contender *contender, int64_t *time)
+{
+    rung_problem multiply = lab_problem_multiply(problem, contender->kernel != NULL);
+    rung_run_options options = {.workspace = contender->workspace};
+    rung_status status = RUNG_OK;
+    int64_t started = lab_clock_now(problem->clock);
+    for (int64_t i = 0; status == RUNG_OK && i < contender->repeats; i++)
+        status = contender->kernel ? rung_plan_run(contender->plan, problem->queue, &multiply, &options)
+                                   : rung_multiply(problem->context, &multiply);
+    *time = lab_clock_now(problem->clock) - started;
+    return status;
+}
+
+/* The shortest of a few: whatever came between the others is not of the contender. */
+static rung_status run_shortest(const lab_problem *problem, const lab_contender *contender, int64_t *shortest)
+{
+    rung_status status = run_repeated(problem, contender, shortest);
+    for (int i = 1; status == RUNG_OK && i < 3 && *shortest < 10 * SAMPLE_NS; i++) {
+        int64_t time;
+        status = run_repeated(problem, contender, &time);
+        *shortest = time < *shortest ? time : *shortest;
+    }
+    return status;
+}
+
+/* Short runs are repeated within a sample, until reading the clock takes no part of it. */
+static rung_status calibrate(const lab_problem *problem, lab_contender *contender)
+{
+    enum { REPEATS_MAX = 1 << 20 };
+    rung_status status = RUNG_OK;
+    contender->repeats = 1;
+    while (status == RUNG_OK && problem->clock != LAB_CLOCK_EVENT && contender->repeats < REPEATS_MAX) {
+        int64_t time;
+        status = run_shortest(problem, contender, &time);
+        contender->first_ns = time / contender->repeats;
+        if (time >= SAMPLE_NS)
+            break;
+        int64_t wanted = contender->repeats * SAMPLE_NS / (time > 0 ? time : 1) + 1;
+        contender->repeats = wanted < 8 * contender->repeats ? wanted : 8 * contender->repeats;
+    }
+    return status;
 }
 
 void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
@@ -258,6 +290,10 @@ void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
     contender->verified = lab_exact_judge(&here, seed, why, sizeof why);
     if (!contender->verified)
         snprintf(contender->why_not, sizeof contender->why_not, "WRONG: %s", why);
+    else if (calibrate(problem, contender) != RUNG_OK) {
+        contender->verified = false;
+        snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+    }
 }
 
 /* On an idle device a short piece of work waits for the processor to hand it over, and that
@@ -272,17 +308,45 @@ static rung_status run_ahead(const lab_problem *problem, const lab_contender *co
                          &(rung_run_options){.workspace = contender->workspace});
 }
 
-rung_status lab_contender_sample(const lab_problem *problem, lab_contender *contender)
+/* By the device's own events. */
+static rung_status sample_events(const lab_problem *problem, lab_contender *contender)
 {
     int64_t time;
     rung_status status = run_ahead(problem, contender);
     if (status == RUNG_OK)
         status = run_once(problem, contender, &time);
-    if (status != RUNG_OK || contender->samples == LAB_SAMPLES_MAX)
+    if (status != RUNG_OK)
         return status;
-    contender->times[contender->samples++] = time;
+    lab_samples_add(&contender->taken, time, 0, 0);
     contender->spent_ns += time;
     return RUNG_OK;
+}
+
+/* By a clock, between two probes. What comes before it, to find caches and threads as the runs
+ * leave them, counts for the time that is spent and for no sample. */
+static rung_status sample_clock(const lab_problem *problem, lab_contender *contender)
+{
+    int64_t time, started = lab_now();
+    int threads = (int)problem->probe_threads;
+    if (problem->rest_ns > 0)
+        lab_rest(problem->rest_ns);
+    rung_status status = run_ahead(problem, contender);
+    double before = lab_probe_run(problem->probe, threads);
+    if (status == RUNG_OK)
+        status = run_repeated(problem, contender, &time);
+    if (status != RUNG_OK)
+        return status;
+    lab_samples_add(&contender->taken, time / contender->repeats, before, lab_probe_run(problem->probe, threads));
+    contender->spent_ns += lab_now() - started;
+    return RUNG_OK;
+}
+
+rung_status lab_contender_sample(const lab_problem *problem, lab_contender *contender)
+{
+    rung_status status = problem->clock == LAB_CLOCK_EVENT ? sample_events(problem, contender)
+                                                           : sample_clock(problem, contender);
+    contender->samples = contender->taken.count;
+    return status;
 }
 
 /* Every item by a plan for one, all on the same queue. */
@@ -319,7 +383,7 @@ rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *
     rung_problem one = lab_problem_multiply(problem, true);
     rung_plan *plan;
     rung_plan_options options = {.kernel = contender->kernel, .parameters = contender->parameters, .splits = 1,
-                                 .carveout = problem->carveout};
+                                 .carveout = problem->carveout, .threads = problem->threads};
     int64_t calls[CALLS], batches[CALLS];
     one.batch = 1;
     rung_status status = rung_plan_create(problem->device, &one, &options, &plan);
@@ -331,37 +395,38 @@ rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *
     rung_plan_destroy(plan);
     if (status != RUNG_OK)
         return status;
-    qsort(calls, CALLS, sizeof *calls, by_value);
-    qsort(batches, CALLS, sizeof *batches, by_value);
-    contender->calls_wall_ns = calls[CALLS / 2];
-    contender->batch_wall_ns = batches[CALLS / 2];
+    contender->calls_wall_ns = lab_median(calls, CALLS);
+    contender->batch_wall_ns = lab_median(batches, CALLS);
     return RUNG_OK;
 }
 
-/* The median and its interval by ranks, which ask nothing of the distribution. */
-void lab_contender_summarise(lab_contender *contender)
+void lab_contender_summarise(lab_contender *contender, double best_probe)
 {
-    int64_t sorted[LAB_SAMPLES_MAX], n = contender->samples;
-    if (n == 0)
-        return;
-    memcpy(sorted, contender->times, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
-    double half = 0.98 * sqrt((double)n); /* 1.96 / 2 */
-    int64_t low = (int64_t)floor((double)n / 2 - half), high = (int64_t)ceil((double)n / 2 + half);
-    if (low < 0)
-        low = 0;
-    if (high > n - 1)
-        high = n - 1;
-    contender->median_ns = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-    contender->min_ns = sorted[0];
-    contender->ci95_ns = (sorted[high] - sorted[low]) / 2;
+    lab_spread chosen = lab_samples_spread(&contender->taken, LAB_MODE_ANY, 0);
+    contender->mode = LAB_MODE_ANY;
+    if (best_probe > 0) {
+        contender->fast = lab_samples_spread(&contender->taken, LAB_MODE_FAST, best_probe);
+        contender->slow = lab_samples_spread(&contender->taken, LAB_MODE_SLOW, best_probe);
+        if (contender->fast.samples >= LAB_SAMPLES_MIN) {
+            contender->mode = LAB_MODE_FAST;
+            chosen = contender->fast;
+        } else if (contender->slow.samples >= LAB_SAMPLES_MIN) {
+            contender->mode = LAB_MODE_SLOW;
+            chosen = contender->slow;
+        }
+    }
+    contender->median_ns = chosen.median_ns;
+    contender->min_ns = chosen.min_ns;
+    contender->ci95_ns = chosen.ci95_ns;
+    contender->samples = chosen.samples;
 }
 
-bool lab_contender_wants_more(const lab_contender *contender, int64_t budget_ns)
+bool lab_contender_wants_more(const lab_contender *contender, double best_probe, int64_t budget_ns)
 {
-    if (contender->samples == LAB_SAMPLES_MAX || contender->spent_ns >= budget_ns)
-        return contender->samples == 0;
-    return contender->samples < SAMPLES_MIN || contender->ci95_ns * 100 > contender->median_ns;
+    if (contender->taken.count == LAB_SAMPLES_MAX || contender->spent_ns >= budget_ns)
+        return contender->taken.count == 0;
+    bool is_sure = contender->samples >= LAB_SAMPLES_MIN && contender->ci95_ns * 100 <= contender->median_ns;
+    return !is_sure || (best_probe > 0 && contender->mode != LAB_MODE_FAST);
 }
 
 void lab_contender_finish(lab_contender *contender)

@@ -5,10 +5,11 @@
 #define LAB_MEASURE_H
 
 #include "cases.h"
+#include "clock.h"
+#include "probe.h"
 #include "rung/rung.h"
+#include "samples.h"
 #include "sweep.h"
-
-enum { LAB_SAMPLES_MAX = 1000 };
 
 /* An operand, in memory and in a buffer. */
 typedef struct lab_operand {
@@ -24,11 +25,15 @@ typedef struct lab_problem {
     rung_queue  *queue;
     rung_product product;
     rung_compute compute;
-    int64_t      m, n, k, batch, splits, carveout;
+    int64_t      m, n, k, batch, splits, carveout, threads; /* threads: of the CPU's plans, 0 as usual */
     lab_epilogue epilogue;
     bool         a_by_columns, b_by_columns; /* how they stand in memory; C by rows */
     lab_operand  a, b, c, bias, residual;
     int64_t      h2d_ns, d2h_ns;      /* medians of a few copies */
+    lab_clock    clock;   /* of the samples; all but events' are for the CPU alone */
+    lab_probe    probe;   /* beside each sample, */
+    int64_t      probe_threads; /* by so many */
+    int64_t      rest_ns; /* before each, so that others' threads have come to rest */
 } lab_problem;
 
 /* A kernel with parameters on that problem, and what came of it. rung_gemm is one too: its
@@ -40,15 +45,18 @@ typedef struct lab_contender {
     char               origin[256];                 /* where they came from, see rung_plan_info */
     rung_plan         *plan;
     rung_buffer       *workspace;
-    int64_t            splits;       /* of k, once it ran */
+    int64_t            splits, threads; /* of k, and of the CPU's, once it ran */
+    char               library[512], doubt[256]; /* see rung_plan_info */
     rung_compute       compute;      /* how it forms products, once it ran */
     bool               verified;
     char               why_not[512]; /* skipped or wrong, if not verified */
-    int64_t            first_ns;     /* the run that was verified */
+    int64_t            first_ns;     /* the run that was verified, or by a clock a few of the next */
     int64_t            spent_ns;     /* on samples */
-    int64_t            times[LAB_SAMPLES_MAX];
-    int64_t            samples;
-    int64_t            median_ns, min_ns, ci95_ns; /* ci95: half of the interval's width */
+    int64_t            repeats;      /* runs a sample, of which a time is the mean */
+    lab_samples        taken;
+    lab_mode           mode;         /* that these are of: the fast one if enough samples are in it */
+    int64_t            samples, median_ns, min_ns, ci95_ns; /* ci95: half of the interval's width */
+    lab_spread         fast, slow;   /* each by itself, where there are two */
     int64_t            batch_wall_ns, calls_wall_ns; /* if its calls were timed, else 0 */
 } lab_contender;
 
@@ -62,22 +70,22 @@ void        lab_problem_destroy(lab_problem *problem);
 /* Makes the plan, runs it once for the driver's sake and once to be judged. */
 void lab_contender_verify(const lab_problem *problem, lab_contender *contender);
 
-/* One more sample; then the statistics of all. */
+/* One more sample. */
 rung_status lab_contender_sample(const lab_problem *problem, lab_contender *contender);
-void        lab_contender_summarise(lab_contender *contender);
 
-/* Whether more samples would tell more: at least five, then until the interval is
- * within 1 % of the median or the time is spent. */
-bool lab_contender_wants_more(const lab_contender *contender, int64_t budget_ns);
+/* The statistics of all, or of each mode by itself where the probe has two: by the best of it
+ * that was ever seen, else 0. */
+void lab_contender_summarise(lab_contender *contender, double best_probe);
+
+/* Whether more samples would tell more: at least five, where there are modes in the fast one,
+ * then until the interval is within 1 % of the median or the time is spent. */
+bool lab_contender_wants_more(const lab_contender *contender, double best_probe, int64_t budget_ns);
 
 /* The batch as one piece of work and as so many single ones, each from its first
  * submission to the end of all, in turn; medians of a few. */
 rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *contender);
 
 void lab_contender_finish(lab_contender *contender);
-
-/* Nanoseconds of a clock that never goes back. */
-int64_t lab_now(void);
 
 /* Multiply-adds count twice. */
 double lab_gflops(const lab_problem *problem, int64_t nanoseconds);

@@ -282,7 +282,7 @@ static bool time_it(const lab_search *search, lab_contender *contender, int64_t 
     while (contender->samples < SAMPLES && contender->spent_ns < SAMPLES_NS)
         if (lab_contender_sample(search->problem, contender) != RUNG_OK)
             return false;
-    lab_contender_summarise(contender);
+    lab_contender_summarise(contender, 0);
     *ns = contender->min_ns > 0 ? contender->min_ns : 1;
     return true;
 }

@@ -139,6 +139,52 @@ static bool add_range(const char *text, int64_t sizes[LAB_SWEEP_MAX], int *count
     return true;
 }
 
+/* "64x4096x512"; true of any other word, which is then left as it is. */
+static bool read_shape(const char *word, lab_shape *shape, bool *is_shape)
+{
+    char copy[96];
+    int64_t *sides[] = {&shape->m, &shape->n, &shape->k};
+    snprintf(copy, sizeof copy, "%s", word);
+    *is_shape = strchr(copy, 'x') != NULL;
+    if (!*is_shape)
+        return true;
+    char *rest = copy;
+    for (int i = 0; i < 3; i++) {
+        char *cross = rest ? strchr(rest, 'x') : NULL;
+        if (!rest || (i == 2) != !cross)
+            return false;
+        if (cross)
+            *cross = '\0';
+        if (!lab_read_integer(rest, sides[i]) || *sides[i] < 1)
+            return false;
+        rest = cross ? cross + 1 : NULL;
+    }
+    return true;
+}
+
+int lab_sweep_shapes(const char *text, lab_shape shapes[LAB_SWEEP_MAX])
+{
+    int count = 0;
+    while (*text) {
+        char word[96];
+        int64_t sizes[LAB_SWEEP_MAX];
+        lab_shape shape;
+        bool is_shape;
+        size_t length = strcspn(text, ",");
+        int found = 0;
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        if (!read_shape(word, &shape, &is_shape) || (!is_shape && !add_range(word, sizes, &found)) ||
+            count + (is_shape ? 1 : found) > LAB_SWEEP_MAX)
+            return -1;
+        if (is_shape)
+            shapes[count++] = shape;
+        for (int i = 0; i < found; i++)
+            shapes[count++] = (lab_shape){sizes[i], sizes[i], sizes[i]};
+        text += length + (text[length] == ',');
+    }
+    return count > 0 ? count : -1;
+}
+
 int lab_sweep_sizes(const char *text, int64_t sizes[LAB_SWEEP_MAX])
 {
     int count = 0;

@@ -20,4 +20,11 @@ int lab_sweep_parameters(const rung_kernel *kernel, const char *text,
  * of that or too many. */
 int lab_sweep_sizes(const char *text, int64_t sizes[LAB_SWEEP_MAX]);
 
+typedef struct lab_shape {
+    int64_t m, n, k;
+} lab_shape;
+
+/* The same, each of them a square one, with "64x4096x512" for m x n x k among them. */
+int lab_sweep_shapes(const char *text, lab_shape shapes[LAB_SWEEP_MAX]);
+
 #endif /* LAB_SWEEP_H */

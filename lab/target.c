@@ -77,6 +77,12 @@ bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
     return !info || (info->products & 1u << dtype->product && (!is_f32 || info->compute <= dtype->compute));
 }
 
+const char *lab_peer_of(const rung_kernel *kernel)
+{
+    const char *colon = strchr(rung_kernel_describe(kernel)->name, ':');
+    return rung_kernel_describe(kernel)->number == 0 && colon ? colon + 1 : NULL;
+}
+
 bool lab_is_emulated(const rung_kernel *kernel)
 {
     return rung_kernel_describe(kernel)->engine == RUNG_ENGINE_EMULATED;
@@ -236,7 +242,8 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
         rung_kernel *kernel;
         for (int64_t i = 0; *count < LAB_KERNELS_MAX &&
                             rung_kernel_at(target->context, backend, i, &kernel) == RUNG_OK; i++)
-            kernels[(*count)++] = kernel;
+            if (!lab_peer_of(kernel))
+                kernels[(*count)++] = kernel;
         return LAB_GOOD;
     }
     while (*list && code == LAB_GOOD && *count < LAB_KERNELS_MAX) {

@@ -23,7 +23,8 @@ int  lab_target_open(const lab_options *options, const char *kernels, lab_target
 void lab_target_close(lab_target *target);
 
 /* The kernels of a list like "01,04_shared,mine.cu", or with NULL all of the ladder,
- * the vendor's too; NULL among them stands for "rung_gemm". */
+ * the vendor's too, but not each vendor by its own name; NULL among them stands for
+ * "rung_gemm". */
 int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels,
                        int *count);
 
@@ -57,6 +58,9 @@ bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel);
 
 /* Whether a kernel multiplies that; NULL, rung_gemm, finds one that does. */
 bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype);
+
+/* The word behind a vendor of several, "mkl" of "00_vendor:mkl"; NULL for all else. */
+const char *lab_peer_of(const rung_kernel *kernel);
 
 /* Whether a kernel's matrix engine is software here: slow, and of no speed to speak of. */
 bool lab_is_emulated(const rung_kernel *kernel);

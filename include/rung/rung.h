@@ -298,7 +298,8 @@ RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 
 /* Multiplies matrices in memory and returns when C is there. It runs on the
  * context's own device (see rung_context_options), copying to it and back where
- * it has memory of its own. The context may be NULL: the default one.
+ * it has memory of its own. The context may be NULL: the default one. On the CPU it
+ * keeps the plans of the last calls, for those of the same form that follow.
  *
  * Where there is much to copy, C is cut into panels, of rows, of columns or of a batch's
  * items, so that one is copied while another is computed. The environment's RUNG_OVERLAP,
@@ -456,6 +457,7 @@ typedef struct rung_run_options {
     rung_event        *signal;    /* ... and signals this one when done */
     rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes, at a
                                    * multiple of 16, no operand's memory, one run at a time */
+    rung_buffer       *packed;    /* plans that want it: what rung_pack made of B */
 } rung_run_options;
 
 /* Memory of a device; on the CPU it is memory of this process. A buffer of 0
@@ -553,7 +555,8 @@ typedef struct rung_preset {
 #define RUNG_ABILITY_LIST(X)                                                    \
     X(SCATTERED, 1, "batches by offsets")                                       \
     X(EPILOGUE,  2, "epilogues")                                                \
-    X(SPLIT,     4, "split k")
+    X(SPLIT,     4, "split k")                                                  \
+    X(PACKED,    8, "a packed B")
 
 enum {
 #define X(name, bit, words) RUNG_##name = bit,
@@ -580,7 +583,7 @@ RUNG_API const char *rung_engine_name(rung_engine engine);
 
 typedef struct rung_kernel_info {
     const char            *name;        /* "04_shared", or the file's name */
-    int                    number;      /* 4; 0 for the vendor's library, which is taken only
+    int                    number;      /* 4; 0 for a vendor's library, which is taken only
                                          * when it is named; -1 for a kernel of the caller's */
     const char            *backend;     /* "cpu", "opencl", "cuda" */
     const char            *summary;     /* the rest of its first comment line */
@@ -602,7 +605,13 @@ typedef struct rung_kernel_info {
 
 /* The ladder of a backend, whether or not such a device is here, in order. Found
  * kernels belong to the context; a name may be given short ("4", "04", "shared").
- * An index past the end is RUNG_NOT_FOUND. */
+ * An index past the end is RUNG_NOT_FOUND.
+ *
+ * The CPU has several vendors: "00_vendor:mkl", "00_vendor:openblas", "00_vendor:blis" and
+ * "00_vendor:onednn"; "00_vendor" is the first of them that is found when a plan is made, in
+ * the active Python's folders or where the loader looks, or what the environment's
+ * RUNG_CPU_VENDOR says: one of those words, or the path of any CBLAS. They multiply one at a
+ * time in a process, with as many threads as the plan has. */
 RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index,
                                     rung_kernel **kernel);
 RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend,
@@ -682,6 +691,7 @@ typedef struct rung_plan_options {
     int64_t            carveout;   /* CUDA: per cent of a unit's L1 to keep as shared memory, 1
                                     * to 100; 0: as the driver likes */
     int64_t            threads;    /* CPU: so many at most, the caller's included; 0: the context's */
+    int                packs_b;    /* not 0: B is given packed, see rung_pack */
 } rung_plan_options;
 
 /* Where C has few tiles and k is long, k is cut into shares that are summed side by
@@ -702,6 +712,9 @@ typedef struct rung_plan_info {
     rung_compute compute;   /* how products are formed: as asked, or more precisely */
     int64_t     blocks;     /* of the launch, all items and shares, 0 on the CPU */
     int64_t     threads;    /* a block; on the CPU, those that C is cut between */
+    const char *library;    /* a vendor's: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
+    const char *doubt;      /* why a vendor's speed says nothing here, and what to do; mostly "" */
+    int64_t     packed;     /* bytes of a packed B, 0 where it is not packed */
 } rung_plan_info;
 
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
@@ -714,6 +727,17 @@ RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
  * then. */
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
+
+/* Weights. Kernels bring B into an order of their own before they multiply; a B that is used many
+ * times can be brought there once. A plan made with packs_b takes it from a buffer of
+ * rung_plan_info.packed bytes that was filled by rung_pack, with that plan or another one of the
+ * same device, kernel, parameters, types, compute mode, k and n; m, batch, A, C and the epilogue may be
+ * others. The B of a problem that it runs says no more than its form; its memory is not read, and need
+ * not be there. All items of a batch have the same B.
+ *
+ * The CPU packs; on other devices such a plan is RUNG_UNSUPPORTED. */
+RUNG_API rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                               const rung_run_options *options);
 
 /* ---- Tuning ----------------------------------------------------------------------------- */
 

@@ -46,6 +46,8 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
         needed |= RUNG_SCATTERED;
     if (plan->splits_asked > 1)
         needed |= RUNG_SPLIT;
+    if (plan->packs_b)
+        needed |= RUNG_PACKED;
 #define X(ability, bit, words)                                                                       \
     if (needed & ~info->abilities & RUNG_##ability)                                                  \
         return rungi_fail(RUNG_UNSUPPORTED, "%s is not made for " words, info->name);
@@ -87,6 +89,7 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
     snprintf(plan->origin, sizeof plan->origin, "%s", origin);
     plan->kernel = kernel;
     plan->info.workspace = 0;
+    plan->info.packed = 0;
     plan->info.splits = 1;
     plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_STRICT;
     rung_status status = check_types(kernel, &plan->problem);

@@ -352,15 +352,38 @@ void rungi_context_forget_device(rung_context *context, rung_device *device)
         rung_device_close(device);
 }
 
+/* An idle queue, of that device if it is not NULL; and plans that were made before the store of
+ * tuning records changed are no longer the ones to take. */
+static rung_queue *take_idle(rung_context *context, const rung_device *device, int64_t *changes)
+{
+    pthread_mutex_lock(&context->lock);
+    rung_queue *queue = !device || context->device == device ? context->idle : NULL;
+    if (queue)
+        context->idle = queue->next;
+    *changes = context->tuning_changes;
+    pthread_mutex_unlock(&context->lock);
+    if (queue && queue->plans_tuning != *changes) {
+        rungi_queue_forget_plans(queue);
+        queue->plans_tuning = *changes;
+    }
+    return queue;
+}
+
+rung_queue *rungi_context_take_idle(rung_context *context)
+{
+    int64_t changes;
+    return take_idle(context, NULL, &changes);
+}
+
 rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
                                      rung_queue **queue)
 {
-    pthread_mutex_lock(&context->lock);
-    *queue = context->device == device ? context->idle : NULL;
-    if (*queue)
-        context->idle = (*queue)->next;
-    pthread_mutex_unlock(&context->lock);
-    return *queue ? RUNG_OK : rung_queue_create(device, queue);
+    int64_t changes;
+    *queue = take_idle(context, device, &changes);
+    rung_status status = *queue ? RUNG_OK : rung_queue_create(device, queue);
+    if (status == RUNG_OK)
+        (*queue)->plans_tuning = changes;
+    return status;
 }
 
 void rungi_context_give_queue(rung_context *context, rung_queue *queue)

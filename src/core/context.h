@@ -55,6 +55,7 @@ struct rung_context {
     rungi_staging staging; /* and its pinned memory, which takes long to get */
     bool                  tuning_is_read;
     struct rungi_records *tuning; /* see store.h; the strongest first */
+    int64_t               tuning_changes; /* since it was read; plans made before may not be the best */
 };
 
 /* NULL becomes the default context, made now if need be; NULL if that failed. */
@@ -92,6 +93,9 @@ void        rungi_context_forget_device(rung_context *context, rung_device *devi
 rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
                                      rung_queue **queue);
 void        rungi_context_give_queue(rung_context *context, rung_queue *queue);
+
+/* One that is there already, to be given back; NULL if there is none. */
+rung_queue *rungi_context_take_idle(rung_context *context);
 
 /* At least so many bytes of pinned memory of that device for one call, and back. False if
  * there is none; that is no failure, and the last failure's sentence stays. */

@@ -1,72 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert.c - the 16-bit types to F32 and back, by bits: no compiler or processor is
- * asked whether it has them. */
-#include <string.h>
+/* convert.c - the 16-bit types for callers. */
+#include "core/convert.h"
 
 #include "rung/rung.h"
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-float rung_bf16_to_f32(uint16_t bits)
-{
-    uint32_t wide = (uint32_t)bits << 16;
-    if ((wide & 0x7fffffffu) > 0x7f800000u)
-        wide |= 0x00400000u; /* quiet */
-    return float_of(wide);
-}
-
-/* Adding just under half of what is cut off, and one more if the rest is odd, carries
- * where rounding up is right: into the exponent too, and at last into infinity. */
-uint16_t rung_bf16_from_f32(float value)
-{
-    uint32_t bits = bits_of(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (uint16_t)(bits >> 16 | 0x40u);
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
 float rung_f16_to_f32(uint16_t bits)
 {
-    uint32_t sign = (uint32_t)(bits & 0x8000u) << 16, rest = bits & 0x7fffu;
-    if (rest > 0x7c00u)
-        return float_of(sign | 0x7fc00000u | rest << 13);
-    if (rest == 0x7c00u)
-        return float_of(sign | 0x7f800000u);
-    if (rest < 0x0400u) { /* denormal: so many times 2^-24, exactly */
-        float value = (float)rest * 0x1p-24f;
-        return sign ? -value : value;
-    }
-    return float_of(sign | ((rest << 13) + ((127u - 15u) << 23)));
+    return rungi_f16_to_f32(bits);
 }
 
 uint16_t rung_f16_from_f32(float value)
 {
-    uint32_t bits = bits_of(value), rest = bits & 0x7fffffffu;
-    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
-    if (rest > 0x7f800000u)
-        return (uint16_t)(sign | 0x7e00u | (rest >> 13 & 0x3ffu));
-    if (rest >= 0x477ff000u) /* 65520, halfway to what would come after the largest */
-        return (uint16_t)(sign | 0x7c00u);
-    if (rest >= 0x38800000u) { /* 2^-14, the smallest that is not denormal */
-        rest -= (127u - 15u) << 23;
-        return (uint16_t)(sign | (rest + 0xfffu + (rest >> 13 & 1u)) >> 13);
-    }
-    if (rest < 0x33000000u) /* below 2^-25, half of the smallest */
-        return sign;
-    /* The significand, shifted to count 2^-24ths, and what is shifted out. */
-    uint32_t shift = 126u - (rest >> 23), whole = (rest & 0x7fffffu) | 0x800000u;
-    uint32_t kept = whole >> shift, lost = whole & ((1u << shift) - 1), half = 1u << (shift - 1);
-    return (uint16_t)(sign | (kept + (lost > half || (lost == half && (kept & 1u)))));
+    return rungi_f16_from_f32(value);
+}
+
+float rung_bf16_to_f32(uint16_t bits)
+{
+    return rungi_bf16_to_f32(bits);
+}
+
+uint16_t rung_bf16_from_f32(float value)
+{
+    return rungi_bf16_from_f32(value);
 }

@@ -64,6 +64,9 @@ typedef struct rungi_device_ops {
      * k is 0 where A and B are not to be read. */
     rung_status (*plan_run)(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                             rungi_sizes sizes, const rung_run_options *options);
+    /* Optional: B into plan->info.packed bytes, for plans whose kernels take it so. */
+    rung_status (*plan_pack)(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                             const rung_run_options *options);
     void (*plan_destroy)(rung_plan *plan);
 } rungi_device_ops;
 
@@ -79,9 +82,14 @@ struct rung_device {
     rung_device_info        info;
 };
 
+/* So many forms a program's calls may alternate between and find their plans again. */
+enum { RUNGI_PLANS_KEPT = 8 };
+
 struct rung_queue {
     rung_device      *device;
     rung_queue       *next;  /* among a context's idle ones */
+    rung_plan        *plans[RUNGI_PLANS_KEPT]; /* of rung_gemm's calls, the last used first */
+    int64_t           plans_tuning; /* the context's tuning_changes when they were made */
     rungi_trace_line *lines; /* runs to be told of when they are done */
     rungi_trace_line *last_line;
 };
@@ -106,6 +114,9 @@ struct rung_buffer {
 void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
                        const rungi_device_ops *ops);
 rung_device *rungi_device_retain(rung_device *device);
+
+/* Destroys the plans that a queue keeps. */
+void rungi_queue_forget_plans(rung_queue *queue);
 
 /* A buffer for work on that queue and on those that wait for it, destroyed after all of
  * them were finished. */

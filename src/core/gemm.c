@@ -22,25 +22,69 @@ static rung_status finish(rung_queue *queue, rung_status status)
     return status;
 }
 
-static rung_status run(rung_device *device, rung_queue *queue, const rung_problem *problem,
-                       rungi_spans *spans)
+/* The plan used last stands first; it was, or comes instead of the one, at `place`. */
+static void bring_forward(rung_queue *queue, int place, rung_plan *plan)
+{
+    for (; place > 0; place--)
+        queue->plans[place] = queue->plans[place - 1];
+    queue->plans[0] = plan;
+}
+
+/* Making a plan takes longer than a small multiply, and programs make the same ones again and
+ * again: a queue keeps the plans that were used last on it. A new one takes the place of that
+ * which was used the longest ago. */
+static rung_status take_plan(rung_queue *queue, const rung_problem *problem, rung_plan **plan)
+{
+    rung_plan_options choice = {.workspace = rungi_workspace_max};
+    int place = 0, last = RUNGI_PLANS_KEPT - 1;
+    while (place < last && queue->plans[place] && !rungi_plan_suits(queue->plans[place], problem))
+        place++;
+    *plan = queue->plans[place];
+    if (!*plan || (place == last && !rungi_plan_suits(*plan, problem))) {
+        rung_status status = rung_plan_create(queue->device, problem, &choice, plan);
+        if (status != RUNG_OK)
+            return status;
+        rung_plan_destroy(queue->plans[place]);
+    }
+    bring_forward(queue, place, *plan);
+    return RUNG_OK;
+}
+
+/* A problem like one before, with nothing wrong that could be seen at a glance, is run at once. */
+static bool run_as_before(rung_context *context, const rung_problem *problem, rung_status *status)
+{
+    rung_queue *queue = context->span || problem->alpha == 0 ? NULL : rungi_context_take_idle(context);
+    int place = 0;
+    if (!queue)
+        return false;
+    while (place < RUNGI_PLANS_KEPT && queue->plans[place] &&
+           !rungi_plan_sees_through(queue->plans[place], queue, problem))
+        place++;
+    bool found = place < RUNGI_PLANS_KEPT && queue->plans[place];
+    if (found) {
+        bring_forward(queue, place, queue->plans[place]);
+        *status = rungi_plan_run_seen(queue->plans[0], queue, problem);
+    }
+    rungi_context_give_queue(context, queue);
+    return found;
+}
+
+static rung_status run(rung_queue *queue, const rung_problem *problem, rungi_spans *spans)
 {
     rung_plan *plan;
-    rung_plan_options choice = {.workspace = rungi_workspace_max};
     rung_run_options options = {0};
-    rung_status status = rung_plan_create(device, problem, &choice, &plan);
+    rung_status status = take_plan(queue, problem, &plan);
     if (status != RUNG_OK)
         return status;
     if (plan->info.workspace > 0)
-        status = rung_buffer_create(device, plan->info.workspace, &options.workspace);
+        status = rung_buffer_create(queue->device, plan->info.workspace, &options.workspace);
     int64_t start = rungi_spans_now(spans);
     if (status == RUNG_OK)
-        status = rung_plan_run(plan, queue, problem, &options);
+        status = rungi_plan_run(plan, queue, problem, &options);
     status = finish(queue, status);
     if (status == RUNG_OK)
         status = rungi_spans_note_host(spans, plan->info.kernel, 0, start, 0);
     rung_buffer_destroy(options.workspace);
-    rung_plan_destroy(plan);
     return status;
 }
 
@@ -52,7 +96,7 @@ static rung_status run_here(rung_context *context, rung_device *device, const ru
     rung_status status = rungi_context_take_queue(context, device, &queue);
     if (status != RUNG_OK)
         return status;
-    status = run(device, queue, problem, &spans);
+    status = run(queue, problem, &spans);
     rungi_context_give_queue(context, queue);
     return rungi_spans_end(&spans, status);
 }
@@ -65,18 +109,22 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
         return RUNG_NO_MEMORY;
     if (!problem)
         return rungi_fail(RUNG_INVALID, "the problem is NULL");
+    rung_status status;
+    if (run_as_before(context, problem, &status))
+        return status;
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         if (rungi_problem_view(problem, i)->buffer)
             return rungi_fail(RUNG_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "
                               "buffers make a plan and run it on a queue");
-    rung_status status = rung_problem_check(problem);
+    status = rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
-    rung_problem settled = rungi_problem_settled(problem);
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
     if (settled.alpha == 0.0) { /* what is not read is not brought over either */
         settled.a.cols = 0;
         settled.b.rows = 0;
-        settled = rungi_problem_settled(&settled);
+        rungi_problem_settle(&settled);
     }
     status = rungi_context_device(context, &device);
     if (status == RUNG_OK) {

@@ -144,7 +144,7 @@ static rung_status step_kernel(rung_context *context, int backend_index, int64_t
     made->step = step;
     made->info.name = step->name;
     made->info.number = atoi(step->name);
-    set_abilities(made, step->is_vendor ? backend->vendor_products : step->products, step->abilities);
+    set_abilities(made, step->products ? step->products : backend->vendor_products, step->abilities);
     if (atomic_compare_exchange_strong(place, out, made))
         *out = made;
     else

@@ -8,13 +8,7 @@
 
 int64_t rung_type_size(rung_type type)
 {
-    switch (type) {
-#define X(name, bytes, word) case RUNG_##name: return bytes;
-        RUNG_TYPE_LIST(X)
-#undef X
-    case RUNG_TYPE_COUNT: break;
-    }
-    return 0;
+    return rungi_type_size(type);
 }
 
 const char *rung_type_name(rung_type type)
@@ -157,7 +151,7 @@ rung_matrix rung_matrix_repeat(rung_matrix matrix, int64_t rows, int64_t cols)
 
 bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
 {
-    int64_t size = rung_type_size(matrix->type), last = 0, end = matrix->offset, bytes;
+    int64_t size = rungi_type_size(matrix->type), last = 0, end = matrix->offset, bytes;
     *elements = 0;
     /* Strides count even where they are never taken, in a matrix of one row or of
      * none: nobody behind this check has to ask again. */
@@ -176,7 +170,7 @@ bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
 bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *elements)
 {
     int64_t last = 0, end = matrix->offset, bytes;
-    if (!rungi_multiply(matrix->batch_stride, rung_type_size(matrix->type), &bytes) ||
+    if (!rungi_multiply(matrix->batch_stride, rungi_type_size(matrix->type), &bytes) ||
         !rungi_matrix_span(matrix, elements))
         return false;
     if (*elements == 0 || batch == 0)
@@ -186,12 +180,12 @@ bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *
     if (!matrix->batch_offsets && !rungi_multiply(batch - 1, matrix->batch_stride, &last))
         return false;
     return rungi_add(*elements, last, elements) && rungi_add(end, *elements, &end) &&
-           rungi_multiply(end, rung_type_size(matrix->type), &bytes) && (uint64_t)bytes <= PTRDIFF_MAX;
+           rungi_multiply(end, rungi_type_size(matrix->type), &bytes) && (uint64_t)bytes <= PTRDIFF_MAX;
 }
 
 void *rungi_matrix_first(const rung_matrix *matrix)
 {
-    return (char *)matrix->data + matrix->offset * rung_type_size(matrix->type);
+    return (char *)matrix->data + matrix->offset * rungi_type_size(matrix->type);
 }
 
 /* How often an index of this stride must be kept: a repeated one once. */
@@ -216,7 +210,7 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
     dense->row_stride = rows == matrix->rows ? (rows_inside ? 1 : cols) : 0;
     dense->col_stride = cols == matrix->cols ? (rows_inside ? rows : 1) : 0;
     return rungi_multiply(rows, cols, elements) &&
-           rungi_multiply(*elements, rung_type_size(matrix->type), &bytes);
+           rungi_multiply(*elements, rungi_type_size(matrix->type), &bytes);
 }
 
 bool rungi_matrix_is_dense(const rung_matrix *matrix)
@@ -242,7 +236,7 @@ static void copy_run(const char *from, int64_t from_stride, char *to, int64_t to
 
 void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to)
 {
-    int64_t size = rung_type_size(from->type);
+    int64_t size = rungi_type_size(from->type);
     bool rows_repeat = from->row_stride == 0 && to->row_stride == 0;
     bool cols_repeat = from->col_stride == 0 && to->col_stride == 0;
     int64_t rows = rows_repeat ? kept(from->rows, 0) : from->rows;

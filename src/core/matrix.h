@@ -7,6 +7,18 @@
 
 #include "rung/rung.h"
 
+/* rung_type_size, for those who ask a dozen times a call. */
+static inline int64_t rungi_type_size(rung_type type)
+{
+    switch (type) {
+#define X(name, bytes, word) case RUNG_##name: return bytes;
+        RUNG_TYPE_LIST(X)
+#undef X
+    case RUNG_TYPE_COUNT: break;
+    }
+    return 0;
+}
+
 /* Elements from the first of the view to one past its last, gaps included; 0 for
  * a view of none. False if it, or its bytes with the offset, overflow. */
 bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements);

@@ -26,7 +26,8 @@ static rung_matrix form_of(rung_matrix matrix)
 /* The problem without its memory. */
 static rung_problem problem_form(const rung_problem *problem)
 {
-    rung_problem form = rungi_problem_settled(problem);
+    rung_problem form = *problem;
+    rungi_problem_settle(&form);
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         *rungi_problem_place(&form, i) = form_of(*rungi_problem_view(&form, i));
     return form;
@@ -50,6 +51,24 @@ void rungi_plan_begin(rung_plan *plan, const rung_problem *problem)
 {
     plan->problem = problem_form(problem);
     plan->aligned = alignment_of(problem);
+}
+
+bool rungi_plan_suits(const rung_plan *plan, const rung_problem *settled)
+{
+    return rungi_problem_same_form(&plan->problem, settled) && plan->aligned == alignment_of(settled);
+}
+
+/* For runs that are seen at a glance to be sound: see rungi_plan_sees_through. */
+static void note_plain(rung_plan *plan)
+{
+    const rung_problem *problem = &plan->problem;
+    plan->is_plain = plan->device->takes_data && problem->batch == 1 && !rungi_problem_has_epilogue(problem) &&
+                     !problem->c.batch_offsets && !problem->a.batch_offsets && !problem->b.batch_offsets &&
+                     plan->info.workspace == 0 && plan->needs_aligned == 0 && !plan->packs_b;
+    for (int i = RUNGI_A; i <= RUNGI_C && plan->is_plain; i++) {
+        const rung_matrix *view = rungi_problem_view(problem, i);
+        plan->is_plain = !rungi_matrix_is_empty(view) && rungi_matrix_span(view, &plan->spans[i]);
+    }
 }
 
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
@@ -78,7 +97,21 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     plan->info.parameters = plan->parameters;
     plan->info.origin = plan->origin;
     plan->info.refused = plan->refused;
+    note_plain(plan);
     return RUNG_OK;
+}
+
+static rung_status check_options(const rung_plan_options *options, const rung_problem *problem)
+{
+    if (options->carveout < 0 || options->carveout > 100)
+        return rungi_fail(RUNG_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
+                          "the driver's choice", (long long)options->carveout);
+    if (options->splits < 0 || options->workspace < 0)
+        return rungi_fail(RUNG_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
+                          "may be negative", (long long)options->splits, (long long)options->workspace);
+    if (options->packs_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
+        return rungi_fail(RUNG_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
+    return rungi_threads_check(options->threads);
 }
 
 rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
@@ -92,14 +125,10 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     rung_status status = rungi_problem_check_form(problem);
     if (status != RUNG_OK)
         return status;
-    if (options && (options->carveout < 0 || options->carveout > 100))
-        return rungi_fail(RUNG_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
-                          "the driver's choice", (long long)options->carveout);
-    if (options && (options->splits < 0 || options->workspace < 0))
-        return rungi_fail(RUNG_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
-                          "may be negative", (long long)options->splits, (long long)options->workspace);
-    if (options && rungi_threads_check(options->threads) != RUNG_OK)
-        return RUNG_INVALID;
+    if (options)
+        status = check_options(options, problem);
+    if (status != RUNG_OK)
+        return status;
     rung_plan *plan = rungi_new(device->context, sizeof *plan);
     if (!plan)
         return RUNG_NO_MEMORY;
@@ -109,6 +138,8 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     plan->workspace_offered = options ? options->workspace : 0;
     plan->carveout = options ? options->carveout : 0;
     plan->threads_asked = options ? options->threads : 0;
+    plan->packs_b = options && options->packs_b;
+    plan->info.library = plan->info.doubt = "";
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
         rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was refused: %s", device->info.name,
@@ -140,6 +171,8 @@ const rung_plan_info *rung_plan_describe(const rung_plan *plan)
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
+static const rung_run_options no_options;
+
 static rung_status check_view(const rung_device *device, const char *name, const rung_matrix *view)
 {
     if (rungi_matrix_is_empty(view))
@@ -150,6 +183,29 @@ static rung_status check_view(const rung_device *device, const char *name, const
         return rungi_fail(RUNG_INVALID, "%s lies in this process's memory, which %s cannot reach; copy "
                           "it to a buffer, or call rung_gemm", name, device->info.name);
     return RUNG_OK;
+}
+
+static rung_status check_packed_buffer(const rung_plan *plan, const rung_buffer *packed)
+{
+    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed)
+        return RUNG_OK;
+    return rungi_fail(RUNG_INVALID, "the plan needs a buffer of %lld bytes on its device for a packed B",
+                      (long long)plan->info.packed);
+}
+
+/* A problem whose B has a form alone. */
+static rung_status check_packed(const rung_plan *plan, const rung_problem *problem, const rung_run_options *options)
+{
+    rung_problem rest = *problem;
+    rung_status status = rungi_problem_check_form(problem);
+    if (status == RUNG_OK)
+        status = check_packed_buffer(plan, options->packed);
+    if (status != RUNG_OK)
+        return status;
+    rest.b.rows = rest.b.cols = 0;
+    if (rungi_problem_meets(&rest, options->packed, plan->info.packed))
+        return rungi_fail(RUNG_OVERLAP, "the packed B is memory of A, C or the epilogue; give it its own");
+    return rungi_problem_check_memory(&rest);
 }
 
 static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
@@ -163,9 +219,10 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
                           "epilogue than the one the plan was made for");
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
-        status = check_view(plan->device, rungi_operand_name(i), rungi_problem_view(problem, i));
+        if (i != RUNGI_B || !plan->packs_b)
+            status = check_view(plan->device, rungi_operand_name(i), rungi_problem_view(problem, i));
     if (status == RUNG_OK)
-        status = rung_problem_check(problem);
+        status = plan->packs_b ? check_packed(plan, problem, options) : rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
     if (plan->needs_aligned & ~alignment_of(problem))
@@ -182,21 +239,111 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     return RUNG_OK;
 }
 
+/* A view in this process's memory, of the plan's form; `first` and `end` are its bytes. */
+static bool is_at_hand(const rung_matrix *view, const rung_matrix *form, int64_t span, uintptr_t *first,
+                       uintptr_t *end)
+{
+    uintptr_t size = (uintptr_t)rung_type_size(form->type);
+    if (view->type != form->type || view->rows != form->rows || view->cols != form->cols ||
+        view->row_stride != form->row_stride || view->col_stride != form->col_stride || view->batch_offsets ||
+        view->buffer || !view->data || view->offset < 0 || view->offset > INT64_MAX / 16 - span)
+        return false;
+    *first = (uintptr_t)view->data + (uintptr_t)view->offset * size;
+    *end = *first + (uintptr_t)span * size;
+    return *first % size == 0 && *end > *first;
+}
+
+static bool is_held(const rung_plan *plan, double scalar)
+{
+    return (double)(float)scalar == scalar || plan->problem.a.type == RUNG_F64;
+}
+
+/* This is what most runs on the CPU are. Nothing that is asked the long way could be refused then,
+ * and asking would take as long as multiplying small matrices. */
+bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem)
+{
+    const rung_problem *form = &plan->problem;
+    const rung_epilogue *epilogue = &problem->epilogue;
+    uintptr_t first[3], end[3];
+    return plan->is_plain && plan->device->context->verbose == 0 && queue->device == plan->device &&
+           problem->batch == 1 && problem->compute == form->compute && epilogue->activation == RUNG_NONE &&
+           rungi_matrix_is_empty(&epilogue->bias) && rungi_matrix_is_empty(&epilogue->residual) &&
+           is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
+           is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &first[RUNGI_A], &end[RUNGI_A]) &&
+           is_at_hand(&problem->b, &form->b, plan->spans[RUNGI_B], &first[RUNGI_B], &end[RUNGI_B]) &&
+           is_at_hand(&problem->c, &form->c, plan->spans[RUNGI_C], &first[RUNGI_C], &end[RUNGI_C]) &&
+           (end[RUNGI_C] <= first[RUNGI_A] || end[RUNGI_A] <= first[RUNGI_C]) &&
+           (end[RUNGI_C] <= first[RUNGI_B] || end[RUNGI_B] <= first[RUNGI_C]);
+}
+
+static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
+{
+    return (rungi_sizes){problem->c.rows, problem->c.cols, alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
+}
+
+rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem)
+{
+    return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), &no_options);
+}
+
+/* The problem as it was given, for the log, and as it is run. */
+static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
+                       const rung_problem *settled, const rung_run_options *options)
+{
+    rungi_sizes sizes = sizes_of(given, settled->alpha);
+    const rungi_device_ops *ops = plan->device->ops;
+    if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
+        return rungi_trace_run(plan, queue, given, settled, sizes, options);
+    return ops->plan_run(plan, queue, settled, sizes, options);
+}
+
+rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *settled,
+                           const rung_run_options *options)
+{
+    return run(plan, queue, settled, settled, options);
+}
+
 rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                           const rung_run_options *options)
 {
     if (!plan || !queue || !problem)
         return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
-    rung_problem settled = rungi_problem_settled(problem);
+    if (!options && rungi_plan_sees_through(plan, queue, problem))
+        return rungi_plan_run_seen(plan, queue, problem);
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
     rung_status status = rungi_run_check(queue, &options);
     if (status == RUNG_OK)
         status = check_run(plan, queue, problem, &settled, options);
-    if (status != RUNG_OK)
-        return status;
-    rungi_sizes sizes = {problem->c.rows, problem->c.cols,
-                         settled.alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
-    const rungi_device_ops *ops = plan->device->ops;
-    if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
-        return rungi_trace_run(plan, queue, problem, &settled, sizes, options);
-    return ops->plan_run(plan, queue, &settled, sizes, options);
+    return status == RUNG_OK ? run(plan, queue, problem, &settled, options) : status;
+}
+
+/* ---- Weights --------------------------------------------------------------------------------- */
+
+rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                      const rung_run_options *options)
+{
+    if (!plan || !queue || !b || !packed)
+        return rungi_fail(RUNG_INVALID, "rung_pack needs a plan, a queue, a matrix and a buffer");
+    if (!plan->packs_b)
+        return rungi_fail(RUNG_INVALID, "the plan reads B as it stands; make one with packs_b");
+    if (queue->device != plan->device)
+        return rungi_fail(RUNG_INVALID, "the queue is of another device than the plan");
+    const rung_matrix *form = &plan->problem.b;
+    if (b->type != form->type || b->rows != form->rows || b->cols != form->cols || b->batch_offsets)
+        return rungi_fail(RUNG_INVALID, "B is %lld x %lld %s, and the plan was made for %lld x %lld %s",
+                          (long long)b->rows, (long long)b->cols, rung_type_name(b->type), (long long)form->rows,
+                          (long long)form->cols, rung_type_name(form->type));
+    rung_problem alone = rung_problem_of(rung_matrix_of(b->type, 0, b->rows, NULL), *b,
+                                         rung_matrix_of(plan->problem.c.type, 0, b->cols, NULL));
+    rung_status status = rungi_run_check(queue, &options);
+    if (status == RUNG_OK)
+        status = check_view(plan->device, "B", b);
+    if (status == RUNG_OK)
+        status = check_packed_buffer(plan, packed);
+    if (status == RUNG_OK)
+        status = rung_problem_check(&alone);
+    if (status == RUNG_OK && rungi_problem_meets(&alone, packed, plan->info.packed))
+        status = rungi_fail(RUNG_OVERLAP, "the buffer for the packed B is memory of B; give it its own");
+    return status == RUNG_OK ? plan->device->ops->plan_pack(plan, queue, b, packed, options) : status;
 }

@@ -24,13 +24,32 @@ struct rung_plan {
     int64_t            workspace_offered; /* ... within so many bytes */
     int64_t            carveout;          /* see rung_plan_options, as for ... */
     int64_t            threads_asked;     /* ... this one */
+    bool               packs_b;           /* B comes packed */
     unsigned           aligned; /* the problem it was made for: of rungi_alignment */
     unsigned           needs_aligned; /* the device's choice of those */
+    bool               is_plain;      /* one multiply with no epilogue, of something, on a device that
+                                       * reaches this process's memory, ... */
+    int64_t            spans[3];      /* ... whose A, B and C have so many elements, gaps counted */
     void              *state; /* the device's own */
 };
 
 /* Fills a plan, zeroed but for its device, with a problem's form. */
 void rungi_plan_begin(rung_plan *plan, const rung_problem *problem);
+
+/* Whether the plan is what would be made for this problem, a settled one, on its device: if a
+ * store has not changed, and options are the same. */
+bool rungi_plan_suits(const rung_plan *plan, const rung_problem *settled);
+
+/* rung_plan_run without a look at what was looked at: a settled problem that the plan suits, in
+ * memory that its device reaches, and options with the workspace that it needs. */
+rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *settled,
+                           const rung_run_options *options);
+
+/* Whether it is seen at a glance that the plan runs this problem, as it stands, and that nothing is
+ * wrong with it: one multiply of matrices in memory whose ranges lie apart. Then it may be run
+ * without another question. */
+bool        rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem);
+rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem);
 
 /* A rung_code and the memory behind it. The backend fills all but parameters and context. */
 struct rungi_code {

@@ -81,7 +81,7 @@ static uintptr_t place_of(const rung_matrix *matrix)
 /* The byte of its first element, and the space that is in. */
 static uintptr_t first_byte(const rung_matrix *matrix)
 {
-    return place_of(matrix) + (uintptr_t)(matrix->offset * rung_type_size(matrix->type));
+    return place_of(matrix) + (uintptr_t)(matrix->offset * rungi_type_size(matrix->type));
 }
 
 static const void *space_of(const rung_matrix *matrix)
@@ -91,10 +91,10 @@ static const void *space_of(const rung_matrix *matrix)
 
 bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch, int64_t elements)
 {
-    int64_t size = rung_type_size(matrix->type);
+    int64_t size = rungi_type_size(matrix->type);
     if (rungi_matrix_is_empty(matrix))
         return true;
-    if (first_byte(matrix) % (uintptr_t)(elements * size) != 0)
+    if (first_byte(matrix) & (uintptr_t)(elements * size - 1)) /* a power of two, as both are */
         return false;
     if (!matrix->batch_offsets)
         return batch < 2 || matrix->batch_stride % elements == 0;
@@ -106,7 +106,7 @@ bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch, int64_t e
 
 static rectangle rectangle_of(const rung_matrix *matrix)
 {
-    int64_t size = rung_type_size(matrix->type), span = 0;
+    int64_t size = rungi_type_size(matrix->type), span = 0;
     bool rows_outside = matrix->row_stride >= matrix->col_stride;
     rungi_matrix_span(matrix, &span);
     return (rectangle){
@@ -216,10 +216,12 @@ static int64_t first_behind(const rung_matrix *c, int64_t batch, int64_t span, i
 bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64_t batch)
 {
     int64_t c_all, other_all, c_span, other_span;
-    int64_t size = rung_type_size(c->type), other_size = rung_type_size(other->type);
+    int64_t size = rungi_type_size(c->type), other_size = rungi_type_size(other->type);
     if (rungi_matrix_is_empty(c) || rungi_matrix_is_empty(other) || batch == 0 ||
         space_of(c) != space_of(other))
         return false;
+    if (batch == 1 && !c->batch_offsets && !other->batch_offsets)
+        return rungi_matrices_overlap(c, other);
     int64_t distance = (int64_t)(first_byte(other) - first_byte(c));
     rungi_matrix_batch_span(c, batch, &c_all);
     rungi_matrix_batch_span(other, batch, &other_all);
@@ -283,7 +285,7 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
         strided.batch_offsets = NULL;
         strided.batch_stride = 0;
     }
-    if (rung_type_size(matrix->type) == 0)
+    if (rungi_type_size(matrix->type) == 0)
         return rungi_fail(RUNG_INVALID, "%s has no valid element type (%d); use RUNG_F32 or another "
                           "of RUNG_TYPE_LIST", name, (int)matrix->type);
     if (matrix->rows < 0 || matrix->cols < 0)
@@ -412,33 +414,31 @@ static double settled_scalar(const rung_problem *problem, double scalar)
 }
 
 /* What a view of nothing says of its memory was not checked. */
-static rung_matrix settled_view(rung_matrix view)
+static void settle_view(rung_matrix *view)
 {
-    if (rungi_matrix_is_empty(&view))
-        return (rung_matrix){.type = view.type, .rows = view.rows, .cols = view.cols,
-                             .row_stride = view.row_stride, .col_stride = view.col_stride};
-    if (view.batch_offsets)
-        view.batch_stride = 0;
-    return view;
+    if (rungi_matrix_is_empty(view))
+        *view = (rung_matrix){.type = view->type, .rows = view->rows, .cols = view->cols,
+                              .row_stride = view->row_stride, .col_stride = view->col_stride};
+    else if (view->batch_offsets)
+        view->batch_stride = 0;
 }
 
 /* All that are none look alike. */
-static rung_matrix settled_added(const rung_matrix *added, rung_type type)
+static void settle_added(rung_matrix *added, rung_type type)
 {
-    return rungi_matrix_is_empty(added) ? (rung_matrix){.type = type} : *added;
+    if (rungi_matrix_is_empty(added))
+        *added = (rung_matrix){.type = type};
 }
 
-rung_problem rungi_problem_settled(const rung_problem *problem)
+void rungi_problem_settle(rung_problem *problem)
 {
-    rung_problem settled = *problem;
-    settled.alpha = settled_scalar(problem, problem->alpha);
-    settled.beta = settled_scalar(problem, problem->beta);
-    settled.a = settled_view(problem->a);
-    settled.b = settled_view(problem->b);
-    settled.c = settled_view(problem->c);
-    settled.epilogue.bias = settled_added(&problem->epilogue.bias, problem->c.type);
-    settled.epilogue.residual = settled_added(&problem->epilogue.residual, problem->c.type);
-    return settled;
+    problem->alpha = settled_scalar(problem, problem->alpha);
+    problem->beta = settled_scalar(problem, problem->beta);
+    settle_view(&problem->a);
+    settle_view(&problem->b);
+    settle_view(&problem->c);
+    settle_added(&problem->epilogue.bias, problem->c.type);
+    settle_added(&problem->epilogue.residual, problem->c.type);
 }
 
 bool rungi_problem_has_epilogue(const rung_problem *problem)
@@ -485,7 +485,7 @@ static rung_status check_offsets(const char *name, const rung_matrix *matrix, in
 
 static rung_status check_place(const char *name, const rung_matrix *matrix, int64_t batch, bool is_c)
 {
-    int64_t span, size = rung_type_size(matrix->type);
+    int64_t span, size = rungi_type_size(matrix->type);
     if (rungi_matrix_is_empty(matrix) || batch == 0)
         return RUNG_OK;
     rung_status status = check_offsets(name, matrix, batch, is_c);
@@ -533,7 +533,7 @@ bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer,
         if (rungi_matrix_is_empty(view) || !view->buffer || view->buffer->space != buffer->space ||
             !rungi_matrix_batch_span(view, problem->batch, &span))
             continue;
-        uintptr_t first = first_byte(view), end = first + (uintptr_t)(span * rung_type_size(view->type));
+        uintptr_t first = first_byte(view), end = first + (uintptr_t)(span * rungi_type_size(view->type));
         if (first < buffer->place + (uintptr_t)bytes && buffer->place < end)
             return true;
     }

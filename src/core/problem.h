@@ -28,10 +28,10 @@ rung_status rungi_problem_check_memory(const rung_problem *problem);
 /* The type of sums; that of C where no product is known. */
 rung_type rungi_problem_sum_type(const rung_problem *problem);
 
-/* A sound problem as devices get it: scalars as the sum's type holds them, so that what is
- * compared with 0 is what is used, and views of nothing without memory, places or a type
+/* Makes of a sound problem what devices get: scalars as the sum's type holds them, so that what
+ * is compared with 0 is what is used, and views of nothing without memory, places or a type
  * of their own. */
-rung_problem rungi_problem_settled(const rung_problem *problem);
+void rungi_problem_settle(rung_problem *problem);
 
 /* Whether something follows the sum and its scalars. */
 bool rungi_problem_has_epilogue(const rung_problem *problem);

@@ -44,6 +44,14 @@ rung_status rung_queue_finish(rung_queue *queue)
     return status;
 }
 
+void rungi_queue_forget_plans(rung_queue *queue)
+{
+    for (int i = 0; i < RUNGI_PLANS_KEPT; i++) {
+        rung_plan_destroy(queue->plans[i]);
+        queue->plans[i] = NULL;
+    }
+}
+
 void rung_queue_destroy(rung_queue *queue)
 {
     if (!queue)
@@ -51,6 +59,7 @@ void rung_queue_destroy(rung_queue *queue)
     rung_device *device = queue->device;
     device->ops->queue_finish(queue);
     rungi_trace_tell(queue);
+    rungi_queue_forget_plans(queue);
     device->ops->queue_destroy(queue);
     rung_device_close(device);
 }

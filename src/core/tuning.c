@@ -141,6 +141,7 @@ static rung_status remember(rung_context *context, const char *path, const char 
     rungi_records *before = take_saved(context, records);
     records->next = context->tuning;
     context->tuning = records;
+    context->tuning_changes++;
     pthread_mutex_unlock(&context->lock);
     rungi_records_free(context, before);
     return RUNG_OK;
@@ -158,7 +159,8 @@ static rung_status key_of(const rung_device *device, const rung_problem *problem
         return rungi_fail(RUNG_UNSUPPORTED, "no kernel multiplies %s by %s into %s, so there is nothing to tune",
                           rung_type_name(problem->a.type), rung_type_name(problem->b.type),
                           rung_type_name(problem->c.type));
-    rung_problem settled = rungi_problem_settled(problem);
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
     rungi_tuning_key_of(device, &settled, key);
     return RUNG_OK;
 }

@@ -30,10 +30,14 @@ typedef struct rungi_cpu_output {
 /* What a plan settles once for all its runs, from the whole problem and never from a part
  * of it: however C is cut between threads, each element is summed in the same way. */
 typedef struct rungi_cpu_form {
+    int64_t whole_m, whole_n; /* of the problem, of which a job may be a part */
     int     path;             /* the kernel's own: which of its ways through */
     int64_t grain_m, grain_n; /* C is cut between threads at multiples of these */
+    int64_t kc, nc;           /* blocks along k and n, where the kernel has such */
     int64_t scratch;          /* bytes that a thread needs */
     bool    is_turned;        /* C^T = B^T A^T is computed, since C stands by columns */
+    bool    takes_packed;     /* B comes packed, ... */
+    int64_t packed;           /* ... in so many bytes */
 } rungi_cpu_form;
 
 /* C = alpha * A * B + beta * C with m, n > 0, and what follows it: one item of a batch, or
@@ -51,6 +55,8 @@ typedef struct rungi_cpu_job {
     const rungi_cpu_features *features;
     const int64_t            *parameters; /* as the kernel's file lists them */
     char                     *scratch;    /* form->scratch bytes, at a multiple of 4096 */
+    const char               *packed;     /* all of B, where the form says so, of which b is a place */
+    int64_t                   first_col;  /* of the block in the whole problem */
 } rungi_cpu_job;
 
 /* A step of the ladder. Threads, batches and turning are plan.c's. */
@@ -61,6 +67,8 @@ typedef struct rungi_cpu_kernel {
      * is the whole problem's, m, n or k perhaps 0, without memory and scratch; alpha and beta
      * may be others at a run. */
     rung_status (*settle)(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form);
+    /* Optional: brings the job's B, the whole of it, into form->packed bytes. */
+    void (*pack)(const rungi_cpu_job *job, char *packed);
     bool is_threaded; /* else one thread runs the whole */
 } rungi_cpu_kernel;
 
@@ -78,13 +86,18 @@ rungi_cpu_grid rungi_cpu_cut(int64_t m, int64_t n, const rungi_cpu_form *form, i
 rung_status rungi_cpu_plan_create(rung_plan *plan);
 rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                rungi_sizes sizes, const rung_run_options *options);
+rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                                const rung_run_options *options);
 void        rungi_cpu_plan_destroy(rung_plan *plan);
 
 /* device.c: the time now, and the event that a run signals. */
 int64_t rungi_cpu_now(void);
 void    rungi_cpu_signal(const rung_run_options *options, int64_t started);
 
-/* Where element (0, 0) of a view stands, whether it has data or a buffer. */
-void *rungi_cpu_first(const rung_matrix *matrix);
+/* A buffer's first byte. */
+char *rungi_cpu_buffer(const rung_buffer *buffer);
+
+/* Where element (0, 0) of an item stands, whether the view has data or a buffer. */
+void *rungi_cpu_item(const rung_matrix *matrix, int64_t item);
 
 #endif /* RUNGI_CPU_H */

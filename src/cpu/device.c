@@ -10,6 +10,7 @@
 #include "core/plan.h"
 #include "cpu/cpu.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/peer.h"
 #include "cpu/processors.h"
 #include "sources.h"
 
@@ -215,11 +216,16 @@ static rung_status buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t o
     return RUNG_OK;
 }
 
-void *rungi_cpu_first(const rung_matrix *matrix)
+char *rungi_cpu_buffer(const rung_buffer *buffer)
 {
-    if (!matrix->buffer)
-        return matrix->data ? rungi_matrix_first(matrix) : NULL;
-    return buffer_start(matrix->buffer) + matrix->offset * rung_type_size(matrix->type);
+    return buffer_start(buffer);
+}
+
+void *rungi_cpu_item(const rung_matrix *matrix, int64_t item)
+{
+    char *start = matrix->buffer ? buffer_start(matrix->buffer) : matrix->data;
+    int64_t offset = matrix->offset + (item > 0 || matrix->batch_offsets ? rungi_matrix_item_offset(matrix, item) : 0);
+    return start ? start + offset * rung_type_size(matrix->type) : NULL;
 }
 
 /* ---- The tables --------------------------------------------------------------------------------------- */
@@ -249,6 +255,7 @@ static const rungi_device_ops ops = {
     .buffer_read = buffer_read,
     .plan_create = rungi_cpu_plan_create,
     .plan_run = rungi_cpu_plan_run,
+    .plan_pack = rungi_cpu_plan_pack,
     .plan_destroy = rungi_cpu_plan_destroy,
 };
 
@@ -298,7 +305,26 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     return RUNG_OK;
 }
 
-#define VENDOR(number, step)
+/* 00_vendor, and each library that it may be by a name of its own. */
+static const rungi_peer_kind any_peer = RUNGI_PEER_ANY;
+static const rungi_peer_kind peer_kinds[] = {
+#define X(id, word, title, products, install) RUNGI_PEER_##id,
+    RUNGI_PEER_LIST(X)
+#undef X
+};
+
+#define VENDOR_STEP(call, idea, takes, kind)                    \
+    {.name = call,                                              \
+     .file = call,                                              \
+     .source = "/* " call " - " idea ". */\n",                  \
+     .products = takes,                                         \
+     .is_vendor = true,                                         \
+     .function = kind},
+#define X(id, word, title, takes, install)                      \
+    VENDOR_STEP("00_vendor:" word, title ", one to beat", takes, &peer_kinds[RUNGI_PEER_##id])
+#define VENDOR(number, step)                                                                        \
+    VENDOR_STEP(#number "_" #step, "the first of these libraries that is found", RUNGI_PEER_PRODUCTS, &any_peer) \
+    RUNGI_PEER_LIST(X)
 #define CPU(number, step)                                       \
     {.name = #number "_" #step,                                 \
      .file = #number "_" #step ".c",                            \
@@ -313,9 +339,18 @@ static const rungi_ladder_step ladder[] = {
 #undef CPU
 #undef SIMT
 #undef VENDOR
+#undef VENDOR_STEP
+#undef X
 _Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "a context has place for them");
 
+static unsigned abilities(const rung_kernel *kernel)
+{
+    const rungi_cpu_kernel *table = kernel->step ? kernel->step->function : NULL;
+    return table && table->pack ? RUNG_PACKED : 0;
+}
+
 const rungi_backend rungi_cpu_backend = {
+    .abilities = abilities,
     .name = "cpu",
     .ladder = ladder,
     .ladder_count = sizeof ladder / sizeof *ladder,
@@ -324,4 +359,5 @@ const rungi_backend rungi_cpu_backend = {
     .forked = forked,
     .list = list_devices,
     .open = open_device,
+    .parts = rungi_peer_list_parts,
 };

@@ -10,6 +10,7 @@
 #include "core/plan.h"
 #include "core/problem.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/vendor.h"
 
 typedef struct cpu_plan {
     rungi_cpu_form form;
@@ -25,6 +26,7 @@ typedef struct cpu_run {
     const int64_t            *parameters;
     const rungi_cpu_features *features;
     rungi_sizes               sizes;
+    const char               *packed; /* B, or NULL */
 } cpu_run;
 
 /* ---- Jobs -------------------------------------------------------------------------------------- */
@@ -38,22 +40,20 @@ static const char *at(const rungi_cpu_input *view, rung_type type, int64_t i, in
 
 static rungi_cpu_input input_of(const rung_matrix *matrix, int64_t item)
 {
-    rung_matrix view = rungi_matrix_item(matrix, item);
     if (rungi_matrix_is_empty(matrix))
         return (rungi_cpu_input){NULL, 0, 0};
-    return (rungi_cpu_input){rungi_cpu_first(&view), view.row_stride, view.col_stride};
+    return (rungi_cpu_input){rungi_cpu_item(matrix, item), matrix->row_stride, matrix->col_stride};
 }
 
 static rungi_cpu_job job_of(const rung_problem *problem, rungi_sizes sizes, int64_t item)
 {
-    rung_matrix c = rungi_matrix_item(&problem->c, item);
     return (rungi_cpu_job){
-        .in = problem->a.type, .out = c.type,
+        .in = problem->a.type, .out = problem->c.type,
         .m = sizes.m, .n = sizes.n, .k = sizes.k,
         .alpha = problem->alpha, .beta = problem->beta,
         .a = input_of(&problem->a, item),
         .b = input_of(&problem->b, item),
-        .c = {rungi_cpu_first(&c), c.row_stride, c.col_stride},
+        .c = {rungi_cpu_item(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
         .bias = input_of(&problem->epilogue.bias, item),
         .residual = input_of(&problem->epilogue.residual, item),
         .activation = problem->epilogue.activation,
@@ -144,10 +144,13 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     const rung_problem *problem = &plan->problem;
     rungi_sizes sizes = {problem->c.rows, problem->c.cols, problem->a.cols, problem->batch};
     rungi_cpu_job job = job_of(problem, sizes, 0);
-    made->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1};
-    made->form.is_turned = job.c.row_stride == 1 && job.c.col_stride != 1;
+    made->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1, .takes_packed = plan->packs_b};
+    /* A packed B stays B. */
+    made->form.is_turned = job.c.row_stride == 1 && job.c.col_stride != 1 && !plan->packs_b;
     if (made->form.is_turned)
         turn(&job);
+    made->form.whole_m = job.m;
+    made->form.whole_n = job.n;
     job.features = &device->features;
     job.parameters = plan->values.value;
     rung_status status = kernel->settle ? kernel->settle(&job, problem->compute, &made->form) : RUNG_OK;
@@ -163,11 +166,14 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     if (parts > 0 && parts < made->threads)
         made->threads = parts;
     plan->info.threads = made->threads;
+    plan->info.packed = made->form.packed;
     return rungi_pool_reserve(device->pool, made->threads, made->form.scratch);
 }
 
 rung_status rungi_cpu_plan_create(rung_plan *plan)
 {
+    if (plan->kernel->step->is_vendor)
+        return rungi_cpu_vendor_create(plan);
     cpu_plan *made = rungi_new(plan->device->context, sizeof *made);
     if (!made)
         return RUNG_NO_MEMORY;
@@ -181,7 +187,10 @@ rung_status rungi_cpu_plan_create(rung_plan *plan)
 
 void rungi_cpu_plan_destroy(rung_plan *plan)
 {
-    rungi_release(plan->device->context, plan->state);
+    if (plan->kernel->step->is_vendor)
+        rungi_cpu_vendor_destroy(plan);
+    else
+        rungi_release(plan->device->context, plan->state);
 }
 
 /* ---- Running ------------------------------------------------------------------------------------- */
@@ -191,31 +200,55 @@ static void run_part(void *user, int64_t part, char *scratch)
     const cpu_run *run = user;
     const cpu_plan *plan = run->plan;
     const rungi_cpu_grid *grid = &plan->grid;
-    int64_t item = part / (grid->rows * grid->cols), block = part % (grid->rows * grid->cols);
-    int64_t i = block / grid->cols * grid->m_step, j = block % grid->cols * grid->n_step;
+    int64_t blocks = grid->rows * grid->cols, item = blocks > 1 ? part / blocks : part;
+    int64_t block = part - item * blocks, row = blocks > 1 ? block / grid->cols : 0;
+    int64_t i = row * grid->m_step, j = (block - row * grid->cols) * grid->n_step;
     rungi_cpu_job job = job_of(run->problem, run->sizes, item);
     if (plan->form.is_turned)
         turn(&job);
-    cut(&job, i, j, job.m - i < grid->m_step ? job.m - i : grid->m_step,
-        job.n - j < grid->n_step ? job.n - j : grid->n_step);
+    if (blocks > 1)
+        cut(&job, i, j, job.m - i < grid->m_step ? job.m - i : grid->m_step,
+            job.n - j < grid->n_step ? job.n - j : grid->n_step);
     job.form = &plan->form;
     job.features = run->features;
     job.parameters = run->parameters;
     job.scratch = scratch;
+    job.packed = run->packed;
+    job.first_col = blocks > 1 ? j : 0;
     run->kernel->run(&job);
 }
 
 rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                rungi_sizes sizes, const rung_run_options *options)
 {
+    if (plan->kernel->step->is_vendor)
+        return rungi_cpu_vendor_run(plan, problem, sizes, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan *made = plan->state;
-    cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes};
-    int64_t started = rungi_cpu_now();
+    cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes,
+                   plan->packs_b ? rungi_cpu_buffer(options->packed) : NULL};
+    int64_t started = options->signal ? rungi_cpu_now() : 0;
     (void)queue;
     if (sizes.m > 0 && sizes.n > 0 && sizes.batch > 0)
         rungi_pool_run(device->pool, made->threads, made->form.scratch,
                        sizes.batch * made->grid.rows * made->grid.cols, run_part, &run);
+    rungi_cpu_signal(options, started);
+    return RUNG_OK;
+}
+
+rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                                const rung_run_options *options)
+{
+    rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
+    const rungi_cpu_kernel *kernel = plan->kernel->step->function;
+    const cpu_plan *made = plan->state;
+    int64_t started = rungi_cpu_now();
+    rungi_cpu_job job = {.in = b->type, .out = plan->problem.c.type, .n = b->cols, .k = b->rows,
+                         .b = input_of(b, 0), .form = &made->form, .features = &device->features,
+                         .parameters = plan->values.value};
+    (void)queue;
+    if (!rungi_matrix_is_empty(b))
+        kernel->pack(&job, rungi_cpu_buffer(packed));
     rungi_cpu_signal(options, started);
     return RUNG_OK;
 }

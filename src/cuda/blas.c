@@ -40,7 +40,7 @@ void rungi_blas_load(rungi_blas *blas, int driver_version)
                             ? rungi_cuda_open_library(libraries[i].name) : NULL;
         bool all = library != NULL;
 #define X(name, symbol, arguments) \
-        all = all && rungi_cuda_find_function(library, symbol, &blas->name, sizeof blas->name);
+        all = all && rungi_library_find(library, symbol, &blas->name, sizeof blas->name);
         RUNGI_BLAS_FUNCTION_LIST(X)
 #undef X
         blas->library = all ? library : NULL;

@@ -363,7 +363,7 @@ static void list_parts(rungi_part_list *list)
                         "build the library with libnvrtc.so.12 (-DRUNG_NVRTC=...)", found);
     *found = '\0';
     if (rungi_nvrtc_load(&nvrtc, version, INT32_MAX)) {
-        rungi_cuda_where(&nvrtc.version, path, sizeof path);
+        rungi_library_where(&nvrtc.version, path, sizeof path);
         snprintf(found, sizeof found, "%d.%d, %s", nvrtc.major, nvrtc.minor, path);
     }
     rungi_part_list_add(list, "NVRTC", "any parameters, every fast path, kernels of your own",
@@ -371,7 +371,7 @@ static void list_parts(rungi_part_list *list)
     *found = '\0';
     rungi_blas_load(&blas, version);
     if (blas.library)
-        rungi_cuda_where(&blas.create, found, sizeof found);
+        rungi_library_where(&blas.create, found, sizeof found);
     rungi_part_list_add(list, "cuBLAS", "the library to compare with, 00_vendor",
                         "pip install nvidia-cublas-cu12", found);
 }

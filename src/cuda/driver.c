@@ -11,7 +11,7 @@
 
 static rung_status find_function(rungi_cu *cu, const char *name, int since, void *slot, size_t size)
 {
-    if (!rungi_cuda_find_function(cu->library, name, slot, size) && since == 0)
+    if (!rungi_library_find(cu->library, name, slot, size) && since == 0)
         return rungi_fail(RUNG_NO_DEVICE, "libcuda.so.1 has no %s: it is no NVIDIA driver, or one older "
                           "than " RUNGI_CU_OLDEST_DRIVER "; install a newer one", name);
     return RUNG_OK;

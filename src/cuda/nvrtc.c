@@ -20,7 +20,7 @@ bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library)
 {
     bool all = library != NULL;
 #define X(name, symbol, arguments) \
-    all = all && rungi_cuda_find_function(library, symbol, &nvrtc->name, sizeof nvrtc->name);
+    all = all && rungi_library_find(library, symbol, &nvrtc->name, sizeof nvrtc->name);
     RUNGI_NVRTC_FUNCTION_LIST(X)
 #undef X
     all = all && nvrtc->version(&nvrtc->major, &nvrtc->minor) == 0;

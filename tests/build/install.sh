@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs to a folder of its own and builds a program against it in each way that
-# the README promises: pkg-config, the CMake package, and C++ for the header.
+# the README promises: pkg-config, the CMake package, and C++ for the header; and one that calls
+# a BLAS, with the drop-in linked before it, preloaded, and in its place.
 set -eu
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 cmake --install "$RUNG_BUILD" --prefix "$work/usr" > "$work/log"
@@ -43,6 +44,56 @@ PROJECT
 cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/usr" > "$work/log"
 cmake --build "$work/project/build" > "$work/log"
 [ "$("$work/project/build/hello")" = "$expected" ]
+
+# sdot_ stays the BLAS's.
+blas=$(find /usr/lib/*-linux-gnu/blas -name libblas.so.3 2> /dev/null | head -n 1)
+if [ -e "$library/librung-blas.so" ] && [ -n "$blas" ]; then
+    cat > "$work/dot.c" <<'PROGRAM'
+#include <stddef.h>
+#include <stdio.h>
+
+void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
+#ifdef WHOLE
+float sdot_(const int *, const float *, const int *, const float *, const int *);
+#endif
+
+int main(void)
+{
+    float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 0, 1, 1, 1}, c[4];
+    cblas_sgemm(101, 111, 111, 2, 2, 3, 1, a, 3, b, 2, 0, c, 2);
+    printf("%g %g %g %g\n", c[0], c[1], c[2], c[3]);
+#ifdef WHOLE
+    int six = 6, one = 1;
+    printf("%g\n", sdot_(&six, a, &one, b, &one));
+#endif
+    return 0;
+}
+PROGRAM
+    # served COMMAND ...: its results are right, and rung told of one multiply
+    served() {
+        env RUNG_VERBOSE=1 "$@" > "$work/out" 2> "$work/err"
+        [ "$(head -n 1 "$work/out")" = "4 5 10 11" ] && [ "$(grep -c '^rung: cpu .* 2x2x3 f32' "$work/err")" -eq 1 ]
+    }
+    cc -DWHOLE "$work/dot.c" -o "$work/before" $(pkg-config --libs rung-blas) "$blas"
+    served "$work/before"
+    cc "$work/dot.c" -o "$work/instead" $(pkg-config --libs rung-blas)
+    served "$work/instead"
+    cc -DWHOLE "$work/dot.c" -o "$work/without" "$blas"
+    export LD_LIBRARY_PATH=$(dirname "$blas") # and not ours: the drop-in finds librung beside itself
+    served env LD_PRELOAD="$library/librung-blas.so" "$work/without"
+    [ "$(sed -n 2p "$work/out")" = 16 ]
+    export LD_LIBRARY_PATH=$library
+    cat > "$work/project/CMakeLists.txt" <<'PROJECT'
+cmake_minimum_required(VERSION 3.21)
+project(instead C)
+find_package(rung 0.1 REQUIRED)
+add_executable(instead ../dot.c)
+target_link_libraries(instead PRIVATE rung::blas)
+PROJECT
+    cmake -S "$work/project" -B "$work/project/blas" -DCMAKE_PREFIX_PATH="$work/usr" > "$work/log"
+    cmake --build "$work/project/blas" > "$work/log"
+    served "$work/project/blas/instead"
+fi
 
 unset LD_LIBRARY_PATH # the command finds its library by itself
 [ "$("$work/usr/bin/rung" --version)" = "rung $(pkg-config --modversion rung)" ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: core knows no device, a device knows no other, the lab
-# uses the public header alone.
+# and the drop-in use the public header alone.
 set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0
@@ -18,6 +18,8 @@ check src/cpu 'simt/|opencl/|cuda/|CL/'
 check src/simt 'cpu/|opencl/|cuda/|CL/'
 check src/opencl 'cpu/|cuda/'
 check src/cuda 'cpu/|opencl/|CL/|cuda\.h|nvrtc\.h|cublas'
+check src/blas 'core/|cpu/|simt/|opencl/|cuda/|CL/'
+for room in core cpu simt opencl cuda; do check src/$room 'blas/'; done
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 

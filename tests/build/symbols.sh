@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The library links libc, libm, pthreads and the loader alone, shows the names of
 # rung.h and no others, carries its SONAME, stays when it is closed, and with all compiled kernels is
-# below 15 MB.
+# below 15 MB. The drop-in links the library besides, shows the names of its list and no others, and those without a
+# version, so that a program takes them whatever version it was linked with.
 set -u
 library=$RUNG_BUILD/librung.so
 ldd "$library"
@@ -24,3 +25,19 @@ readelf -d "$library" | grep -q 'SONAME.*librung\.so\.0\.1' || { echo "no SONAME
 readelf -d "$library" | grep -q 'FLAGS_1.*NODELETE' || { echo "it could be unloaded under its threads"; exit 1; }
 [ "$(stat -L -c %s "$library")" -lt 15000000 ] || { echo "it has 15 MB or more"; exit 1; }
 echo "$(wc -w <<< "$shown") names, $(stat -L -c %s "$library") bytes"
+
+library=$RUNG_BUILD/librung-blas.so
+[ -e "$library" ] || exit 0
+others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+         grep -vE '^(librung\.so\.0\.1|lib(c|pthread|dl)\.so\.[0-9]+|ld-linux.*)$')
+[ -z "$others" ] || { echo "the drop-in links $others"; exit 1; }
+shown=$(nm -D --defined-only "$library" | awk '{print $3}' | sort)
+listed=$(sed -nE 's/^(FORTRAN|CBLAS)\([a-z]+, +([a-z0-9_]+),.*/\2/p' "$RUNG_SOURCE/src/blas/names.def" | sort)
+[ "$(wc -w <<< "$listed")" -ge 20 ] || { echo "where are the names?"; exit 1; }
+[ "$shown" = "$listed" ] || { diff <(echo "$listed") <(echo "$shown"); exit 1; } # a version would follow as @...
+readelf -V "$library" | grep -q 'Version definition section' && { echo "its names have versions"; exit 1; }
+readelf -d "$library" | grep -q 'SONAME.*librung-blas\.so\.0\.1' || { echo "no SONAME"; exit 1; }
+for name in sgemm_ dgemm_ cblas_sgemm cblas_dgemm sgemm_64_ cblas_sgemm64_ scipy_cblas_sgemm64_ scipy_sgemm_; do
+    grep -qx "$name" <<< "$shown" || { echo "$name is not there"; exit 1; }
+done
+echo "the drop-in: $(wc -w <<< "$shown") names"

@@ -72,12 +72,35 @@ static void test_sizes(void **state)
         assert_int_equal(lab_sweep_sizes(wrong[i], sizes), -1);
 }
 
+static void is_shape(lab_shape shape, int64_t m, int64_t n, int64_t k)
+{
+    assert_int_equal(shape.m, m);
+    assert_int_equal(shape.n, n);
+    assert_int_equal(shape.k, k);
+}
+
+static void test_shapes(void **state)
+{
+    lab_shape shapes[LAB_SWEEP_MAX];
+    (void)state;
+    assert_int_equal(lab_sweep_shapes("64,128:384:128,1x4096x512,7", shapes), 6);
+    is_shape(shapes[0], 64, 64, 64);
+    is_shape(shapes[3], 384, 384, 384);
+    is_shape(shapes[4], 1, 4096, 512);
+    is_shape(shapes[5], 7, 7, 7);
+    const char *const wrong[] = {"", "x", "12x", "1x2", "1x2x3x4", "x1x2", "1xx2", "1x2x", "0x1x1", "1x-2x3", "1x2x3:4",
+                                 "5:4", "1:100", "1:40,1:40"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(lab_sweep_shapes(wrong[i], shapes), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_what_a_kernel_refuses_or_lacks),
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_shapes),
     };
     return cmocka_run_group_tests(tests, open_kernel, close_kernel);
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench.h - what rung bench found out: a row a contender and problem, how they compare, and
+ * telling it. */
+#ifndef LAB_BENCH_H
+#define LAB_BENCH_H
+
+#include "call.h"
+#include "cases.h"
+#include "clock.h"
+#include "explain.h"
+#include "options.h"
+#include "peers.h"
+#include "probe.h"
+#include "samples.h"
+#include "sweep.h"
+
+/* A line of the result. */
+typedef struct lab_row {
+    char         kernel[64], params[256], origin[256];
+    bool         is_vendor;    /* a library of somebody else's, */
+    bool         is_peer;      /* by its own name */
+    bool         is_call;      /* rung_gemm, whose time is no kernel's */
+    bool         vendor_tuned; /* the vendor that percent_of_vendor is of */
+    rung_product product;
+    lab_shape    size;
+    bool         verified;
+    char         why_not[512];
+    int64_t      median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
+    rung_compute asked, compute; /* how it was to form products, and how it did, or better */
+    int64_t      batch_wall_ns, calls_wall_ns;
+    lab_call     call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
+    double       gflops;
+    /* On the CPU. */
+    lab_clock    clock;
+    int64_t      threads, repeats;
+    lab_probe    probe;
+    double       probe_gflops;
+    lab_mode     mode; /* that the median is of */
+    lab_spread   fast, slow;
+    char         library[512], doubt[256]; /* see rung_plan_info */
+    /* How it compares; 0 where there is nothing to compare with. */
+    double       percent_of_vendor, percent_of_peer, percent_of_probe, over_before, over_first;
+    char         best_peer[64]; /* that percent_of_peer is of */
+    char         asked_as[256]; /* the kernel's name or file, "" for what is not explained */
+    lab_explanation *explanation; /* NULL where it is not asked for or cannot be given */
+} lab_row;
+
+/* Fills in how the rows of one problem compare. A library that is in doubt, by its own word or
+ * because it is far below the machine's peak where none is that is at its best, is told of in
+ * its row and compared with nowhere. Times are compared within a mode, and a per cent of the
+ * vendor is told only where both form products alike; the best peer is that of whatever was
+ * asked for. (compare.c) */
+void lab_rows_compare(lab_row *rows, int count);
+
+/* slow over fast, 0 if one of them is. */
+double lab_ratio(int64_t slow, int64_t fast);
+
+typedef struct lab_bench {
+    const lab_options      *options;
+    const rung_device_info *device;
+    int64_t                 batch;
+    lab_epilogue            epilogue;
+    lab_settings            settings; /* what was set for the vendors' sake */
+    lab_row                *rows;
+    int                     row_count;
+} lab_bench;
+
+/* bench_show.c: all of it on standard output, as the options say. */
+void lab_bench_print(const lab_bench *bench);
+
+#endif /* LAB_BENCH_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* samples.c - see samples.h. */
+#include "samples.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+const char *lab_mode_name(lab_mode mode)
+{
+    static const char *const names[] = {
+#define X(name, word) word,
+        LAB_MODE_LIST(X)
+#undef X
+    };
+    return mode < LAB_MODE_COUNT ? names[mode] : "?";
+}
+
+static int by_value(const void *x, const void *y)
+{
+    int64_t left = *(const int64_t *)x, right = *(const int64_t *)y;
+    return (left > right) - (left < right);
+}
+
+static int by_number(const void *x, const void *y)
+{
+    double left = *(const double *)x, right = *(const double *)y;
+    return (left > right) - (left < right);
+}
+
+int64_t lab_median(int64_t *times, int64_t count)
+{
+    if (count == 0)
+        return 0;
+    qsort(times, (size_t)count, sizeof *times, by_value);
+    return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+}
+
+void lab_samples_add(lab_samples *samples, int64_t time, double before, double after)
+{
+    if (samples->count == LAB_SAMPLES_MAX)
+        return;
+    samples->times[samples->count] = time;
+    samples->before[samples->count] = before;
+    samples->after[samples->count] = after;
+    samples->count++;
+}
+
+lab_mode lab_mode_of(double before, double after, double best)
+{
+    if (!(before > 0 && after > 0 && best > 0))
+        return LAB_MODE_ANY;
+    if (before >= 0.8 * best && after >= 0.8 * best)
+        return LAB_MODE_FAST;
+    return before < 0.6 * best && after < 0.6 * best ? LAB_MODE_SLOW : LAB_MODE_ANY;
+}
+
+static bool is_of(const lab_samples *samples, int64_t i, lab_mode mode, double best)
+{
+    return mode == LAB_MODE_ANY || lab_mode_of(samples->before[i], samples->after[i], best) == mode;
+}
+
+/* The median's interval goes by ranks, which ask nothing of the distribution. */
+lab_spread lab_samples_spread(const lab_samples *samples, lab_mode mode, double best)
+{
+    int64_t sorted[LAB_SAMPLES_MAX], n = 0;
+    for (int64_t i = 0; i < samples->count; i++)
+        if (is_of(samples, i, mode, best))
+            sorted[n++] = samples->times[i];
+    if (n == 0)
+        return (lab_spread){0};
+    int64_t median = lab_median(sorted, n);
+    double half = 0.98 * sqrt((double)n); /* 1.96 / 2 */
+    int64_t low = (int64_t)floor((double)n / 2 - half), high = (int64_t)ceil((double)n / 2 + half);
+    low = low < 0 ? 0 : low;
+    high = high > n - 1 ? n - 1 : high;
+    return (lab_spread){.median_ns = median, .min_ns = sorted[0], .ci95_ns = (sorted[high] - sorted[low]) / 2,
+                        .samples = n};
+}
+
+double lab_samples_probe(const lab_samples *samples, lab_mode mode, double best)
+{
+    double sorted[2 * LAB_SAMPLES_MAX];
+    int64_t n = 0;
+    for (int64_t i = 0; i < samples->count; i++)
+        if (samples->before[i] > 0 && samples->after[i] > 0 && is_of(samples, i, mode, best)) {
+            sorted[n++] = samples->before[i];
+            sorted[n++] = samples->after[i];
+        }
+    qsort(sorted, (size_t)n, sizeof *sorted, by_number);
+    return n > 0 ? (sorted[n / 2 - 1] + sorted[n / 2]) / 2 : 0;
+}

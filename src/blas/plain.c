@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain.c - three loops, for a call that rung cannot serve in a process that has no other BLAS.
+ * Memory need not be aligned, which is one reason to come here. */
+#include "blas/blas.h"
+
+#include <string.h>
+
+static char *place_of(const rung_matrix *matrix, int64_t i, int64_t j)
+{
+    return (char *)matrix->data +
+           (i * matrix->row_stride + j * matrix->col_stride) * rung_type_size(matrix->type);
+}
+
+static double load(const rung_matrix *matrix, int64_t i, int64_t j)
+{
+    double wide;
+    float narrow;
+    if (matrix->type == RUNG_F64) {
+        memcpy(&wide, place_of(matrix, i, j), sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, place_of(matrix, i, j), sizeof narrow);
+    return narrow;
+}
+
+static void store(const rung_matrix *matrix, int64_t i, int64_t j, double value)
+{
+    float narrow = (float)value;
+    if (matrix->type == RUNG_F64)
+        memcpy(place_of(matrix, i, j), &value, sizeof value);
+    else
+        memcpy(place_of(matrix, i, j), &narrow, sizeof narrow);
+}
+
+void rungi_blas_multiply_plainly(const rung_problem *problem)
+{
+    const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    for (int64_t i = 0; i < c->rows; i++) {
+        for (int64_t j = 0; j < c->cols; j++) {
+            double sum = 0;
+            for (int64_t p = 0; p < a->cols; p++)
+                sum += load(a, i, p) * load(b, p, j);
+            double value = problem->alpha * sum;
+            store(c, i, j, problem->beta == 0 ? value : value + problem->beta * load(c, i, j));
+        }
+    }
+}

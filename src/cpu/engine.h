@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine.h - what 12_matrix is made of besides its own file: operands packed for instructions that
+ * multiply several steps of k at once, such instructions without tiles, and the last word on a sum.
+ *
+ * In bytes all types are one. Such an instruction takes 4 bytes along k at a time, a group: two
+ * numbers of BF16, four of INT8. A step is 16 groups, 64 bytes; a panel is 32 rows of A or
+ * 32 columns of B, and its step 2 KiB:
+ *
+ *     rows      row r's 16 groups at 64 r
+ *     columns   two tiles of 1 KiB, of 16 columns each: group g of column c at 64 g + 4 c
+ *
+ * A number of F32 is packed as the sum of three of BF16, and its step is three steps in a row, of
+ * the largest parts first. What hangs over an edge is packed as zeros. */
+#ifndef RUNGI_CPU_ENGINE_H
+#define RUNGI_CPU_ENGINE_H
+
+#include "cpu/cpu.h"
+
+#if defined(__x86_64__)
+#define RUNGI_ON_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma")))
+#define RUNGI_ON_DOT __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma,avx512vnni,avx512bf16")))
+#define RUNGI_ON_AMX                                                                              \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma,avx512vnni,avx512bf16,"    \
+                          "amx-tile,amx-bf16,amx-int8")))
+
+enum {
+    RUNGI_PANEL = 32,      /* rows or columns */
+    RUNGI_GROUPS = 16,     /* a step */
+    RUNGI_STEP_BYTES = 64, /* along k */
+    RUNGI_TILE_BYTES = 1024,
+    RUNGI_PANEL_BYTES = 2048, /* a panel's step; three times that in parts */
+    RUNGI_PARTS = 3
+};
+
+/* How numbers are packed. */
+typedef enum rungi_packing { RUNGI_PACK_BF16, RUNGI_PACK_I8, RUNGI_PACK_PARTS } rungi_packing;
+
+/* A stretch of an operand: `items` rows of A or columns of B, `depth` along k, each in the middle of
+ * a matrix of which no more may be read. */
+typedef struct rungi_stretch {
+    const char *first;
+    int64_t     item_stride, depth_stride; /* in elements */
+    int64_t     items, depth;
+} rungi_stretch;
+
+/* Which numbers of F32 a panel has: the bits of the largest without its sign, and of the smallest
+ * that is not 0, less one. */
+typedef struct rungi_range {
+    uint32_t most, least;
+} rungi_range;
+
+/* Up to 32 rows as one panel, and any number of columns as panels one behind the other, each of as
+ * many steps as the depth needs; of INT8 an odd one may be followed by one of zeros. In parts, ranges has
+ * one of each panel; else it is NULL. */
+void rungi_pack_rows(rungi_packing packing, const rungi_stretch *from, char *to, rungi_range *range);
+void rungi_pack_columns(rungi_packing packing, const rungi_stretch *from, char *to, rungi_range *ranges);
+
+/* 32 x 32 sums of four bytes each, in rows of 128: adds a panel of rows by a panel of columns to
+ * them, or begins them. By dot products of vectors; rows of INT8 come with 128 added. */
+void rungi_dot_bf16(int64_t steps, const char *a, const char *b, bool is_first, float *sums);
+void rungi_dot_i8(int64_t steps, const char *a, const char *b, bool is_first, int32_t *sums);
+
+/* The same of F32 as it stands, by FMA; `room` is RUNGI_FMA_ROOM bytes for each step of depth. */
+enum { RUNGI_FMA_ROOM = 2 * RUNGI_PANEL * (int)sizeof(float) };
+void rungi_fma_block(const rungi_stretch *a, const rungi_stretch *b, bool is_first, float *sums, char *room);
+
+/* One row or column of C: the sums of `matrix` by a vector of BF16, item by item. The matrix has neighbours across
+ * k, or else along k like the vector. */
+void rungi_vector_bf16(const rungi_stretch *matrix, const uint16_t *vector, int64_t stride, float *sums);
+
+/* A block of C, 32 x 32 at most, whose sums stand in rows of 128 bytes. */
+typedef struct rungi_block {
+    int64_t i, j, rows, cols;
+} rungi_block;
+
+/* Stores it, after all that becomes of its sums. */
+void rungi_engine_finish(const rungi_cpu_job *job, const rungi_block *block, const char *sums);
+
+/* Stores sums as they are, where C is of their type and its rows have no gaps. A whole block whose rows begin at
+ * multiples of 64 bytes may go past the caches; such stores are ordered by an sfence at last. */
+void rungi_engine_store(const rungi_cpu_job *job, const rungi_block *block, const char *sums, bool is_streamed);
+#endif
+
+#endif /* RUNGI_CPU_ENGINE_H */

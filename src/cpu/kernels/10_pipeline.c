@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 10_pipeline - packed panels again, with everything on its way before it is needed, and all threads.
+ *
+ * Removes  the time in which nothing is multiplied. B is packed by the first panel of rows that
+ *          is multiplied with it, between its multiply-adds; the next rows of A and the next
+ *          steps of B are asked for while the ones before are used; A is copied only where its
+ *          rows would fall on each other in the cache. C is cut between threads (plan.c).
+ * Leaves   the multiply-adds themselves: inputs narrower than the sums are widened first, and
+ *          are no faster for it. 12_matrix multiplies them as they are.
+ * Watch    rung bench --device cpu --kernels 09,10 --threads 1
+ *
+ * A block of B, KC x NC, stays in the second cache while all rows of A pass by it, a panel of
+ * 14 or so at a time. Where A has too few rows to pay for packing, B is read where it stands.
+ * The bits of an element depend on k, KC and the path alone.
+ */
+#include <string.h>
+
+#include "cpu/finish_block.h"
+#include "cpu/kernels/kernels.h"
+#include "cpu/pack.h"
+#include "cpu/tile.h"
+
+// preset f64: KC=512,NC=256
+#ifndef KC
+#define KC 512 // 256 384 512
+#endif
+#ifndef NC
+#define NC 512 // 256 512 1024
+#endif
+#if KC < 16 || KC > 8192
+#error "KC is 16 to 8192"
+#endif
+#if NC < 32 || NC > 16384
+#error "NC is 32 to 16384"
+#endif
+
+enum { PARAMETER_KC, PARAMETER_NC };
+enum { PACKED, IN_PLACE }; /* paths: how B is read */
+enum {
+    SUM_ROWS = 336,   /* of sums that are kept beside C */
+    WIDE = 4096,      /* columns that a short A is multiplied with before the next of k */
+    SHALLOW = 32,     /* steps of k that it is multiplied with at a time */
+    NEAR = 8,         /* tiles whose B is still in the first cache */
+    GAP = 64,         /* bytes between copied rows of A, so that they do not meet in the cache */
+    PAGE = 4096
+};
+
+typedef struct work {
+    const rungi_cpu_job *job;
+    const rungi_tiles   *tiles;
+    int64_t              size, in_size; /* of a sum, and of an element of A or B */
+    int64_t              kc, nc;
+    bool                 a_fits, b_fits; /* they may be read where they stand */
+    bool                 copies_a;
+    bool                 keeps_sums; /* beside C */
+    bool                 streams_c, brings_c;
+    char                *a_rows, *b_panels, *sums; /* scratch */
+    int64_t              i, j, rows, cols; /* the block of C at hand, */
+    int64_t              p, depth;         /* and the stretch of k */
+} work;
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t round_up(int64_t value, int64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+/* ---- What is settled for the whole problem -------------------------------------------------------------- */
+
+static rung_type sum_type(const rungi_cpu_job *job)
+{
+    return job->out == RUNG_I32 ? RUNG_I32 : job->in == RUNG_F64 ? RUNG_F64 : RUNG_F32;
+}
+
+/* k in stretches of about KC, all of the same length but the last. */
+static int64_t depth_of(const rungi_cpu_job *job)
+{
+    int64_t most = job->parameters[PARAMETER_KC], stretches = (job->k + most - 1) / most;
+    return stretches > 1 ? round_up((job->k + stretches - 1) / stretches, 4) : job->k;
+}
+
+static int64_t width_of(const rungi_cpu_job *job, int64_t tile)
+{
+    int64_t most = round_up(job->parameters[PARAMETER_NC], tile), blocks = (job->n + most - 1) / most;
+    return blocks > 1 ? round_up((job->n + blocks - 1) / blocks, tile) : round_up(job->n, tile);
+}
+
+/* Bytes from one copied row of A to the next, which is at another place of the cache. */
+static int64_t a_row_bytes(const work *work, int64_t depth)
+{
+    return round_up(depth * work->size, GAP) + GAP;
+}
+
+static int64_t a_bytes(const work *work)
+{
+    return round_up(work->tiles->rows * a_row_bytes(work, work->kc), PAGE);
+}
+
+static void begin(work *work, const rungi_cpu_job *job, const rungi_cpu_form *form)
+{
+    rung_type sum = sum_type(job);
+    memset(work, 0, sizeof *work);
+    work->job = job;
+    work->tiles = rungi_tiles_of(job->features->isa, sum);
+    work->size = sum == RUNG_F64 ? 8 : 4;
+    work->in_size = job->in == sum ? work->size : rung_type_size(job->in);
+    work->a_fits = job->in == sum && job->a.col_stride == 1;
+    work->b_fits = job->in == sum && job->b.col_stride == 1 && !form->takes_packed;
+    /* Rows a multiple of a page apart fall on the same few places of the first cache. */
+    work->copies_a = !work->a_fits || (job->a.row_stride * work->size % 1024 == 0 && job->k > 256);
+    work->keeps_sums = job->out != sum || job->c.col_stride != 1;
+}
+
+/* Bytes of sums beside C. */
+static int64_t sum_bytes(const work *work, bool in_place)
+{
+    if (!work->keeps_sums)
+        return 0;
+    return in_place ? 2 * work->tiles->rows * round_up(smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
+                    : SUM_ROWS * work->nc * work->size;
+}
+
+static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
+{
+    work work;
+    (void)compute;
+    begin(&work, job, form);
+    work.kc = depth_of(job);
+    work.nc = width_of(job, 2 * work.tiles->lanes);
+    bool in_place = work.b_fits && job->m <= 2 * work.tiles->rows;
+    form->path = in_place ? IN_PLACE : PACKED;
+    form->grain_m = work.tiles->rows;
+    form->grain_n = 2 * work.tiles->lanes;
+    form->kc = work.kc;
+    form->nc = work.nc;
+    if (form->takes_packed)
+        form->packed = round_up(job->n, 2 * work.tiles->lanes) * job->k * work.size;
+    form->scratch = (work.copies_a || in_place ? a_bytes(&work) : 0) + sum_bytes(&work, in_place) +
+                    (in_place || form->takes_packed ? 0 : work.kc * work.nc * work.size);
+    return RUNG_OK;
+}
+
+/* ---- Packing --------------------------------------------------------------------------------------------- */
+
+static const char *a_at(const work *work, int64_t i, int64_t p)
+{
+    const rungi_cpu_input *a = &work->job->a;
+    return (const char *)a->first + (i * a->row_stride + p * a->col_stride) * work->in_size;
+}
+
+static const char *b_at(const work *work, int64_t p, int64_t j)
+{
+    const rungi_cpu_input *b = &work->job->b;
+    return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * work->in_size;
+}
+
+/* The block of B, tile after tile. Behind its last column stand zeros, since what is left of other
+ * matrices might be slow to multiply, or raise a flag of the floating-point unit. */
+static void pack_b(const work *work)
+{
+    const rungi_cpu_input *b = &work->job->b;
+    int64_t tile = 2 * work->tiles->lanes;
+    for (int64_t j = 0; j < work->cols; j += tile) {
+        int64_t cols = smaller(tile, work->cols - j);
+        char *to = work->b_panels + j * work->depth * work->size;
+        if (cols < tile)
+            memset(to, 0, (size_t)(work->depth * tile * work->size));
+        rungi_cpu_pack(work->job->features->isa,
+                       &(rungi_pack){work->job->in, b_at(work, work->p, work->j + j), b->row_stride, b->col_stride,
+                                     work->depth, cols, to, tile});
+    }
+}
+
+/* All of B, one stretch of k after the other, each as the blocks of it stand beside each other: where
+ * the block at hand is. */
+static int64_t packed_place(const work *work, int64_t col)
+{
+    int64_t cols = round_up(work->job->form->whole_n, 2 * work->tiles->lanes);
+    return (work->p * cols + col * work->depth) * work->size;
+}
+
+static const char *packed_at(const work *work)
+{
+    return work->job->packed + packed_place(work, work->job->first_col + work->j);
+}
+
+static void pack(const rungi_cpu_job *job, char *packed)
+{
+    work work;
+    begin(&work, job, job->form);
+    work.cols = job->n;
+    for (work.p = 0; work.p < job->k; work.p += job->form->kc) {
+        work.depth = smaller(job->form->kc, job->k - work.p);
+        work.b_panels = packed + packed_place(&work, 0);
+        pack_b(&work);
+    }
+}
+
+/* Some rows of A, where they stand or as a copy. */
+static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *tile)
+{
+    const rungi_cpu_input *a = &work->job->a;
+    tile->a = a_at(work, i, work->p);
+    tile->a_row = a->row_stride;
+    if (!work->copies_a)
+        return;
+    int64_t row = a_row_bytes(work, work->depth) / work->size;
+    rungi_cpu_pack(work->job->features->isa, &(rungi_pack){work->job->in, tile->a, a->row_stride, a->col_stride, rows,
+                                                           work->depth, work->a_rows, row});
+    tile->a = work->a_rows;
+    tile->a_row = row;
+}
+
+/* ---- Tiles ------------------------------------------------------------------------------------------------ */
+
+/* Where a panel's sums go, and how they are taken: k's first stretch replaces, the others add. */
+static void take_c(const work *work, int64_t i, int64_t j, rungi_tile_job *tile)
+{
+    const rungi_cpu_job *job = work->job;
+    bool is_first = work->p == 0;
+    if (work->keeps_sums) {
+        tile->c_row = round_up(work->cols, 2 * work->tiles->lanes);
+        tile->c = work->sums + ((i - work->i) * tile->c_row + j - work->j) * work->size;
+        tile->alpha = 1;
+        tile->beta = is_first ? 0 : 1;
+    } else {
+        tile->c_row = job->c.row_stride;
+        tile->c = (char *)job->c.first + (i * job->c.row_stride + j) * work->size;
+        tile->alpha = job->alpha;
+        tile->beta = is_first ? job->beta : 1;
+    }
+}
+
+typedef rungi_tile *tile_table[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS];
+
+static const tile_table *table_of(const work *work, bool packing)
+{
+    return packing ? &work->tiles->packing : work->job->form->path == IN_PLACE ? &work->tiles->in_place
+                                                                               : &work->tiles->packed;
+}
+
+/* A panel of rows by `cols` columns of B, from column j of C on. */
+static void multiply(const work *work, const tile_table *table, int64_t rows, int64_t cols, rungi_tile_job *tile)
+{
+    int64_t lanes = work->tiles->lanes, width = 2 * lanes, whole = (int64_t)((uint64_t)cols / (uint64_t)width);
+    int64_t rest = cols - whole * width;
+    bool streams = work->streams_c && table == &work->tiles->packed && work->tiles->streaming[rows - 1];
+    tile->k = work->depth;
+    tile->tiles = whole;
+    tile->cols = width;
+    if (whole > 0)
+        (streams ? work->tiles->streaming[rows - 1] : (*table)[rows - 1][1])(tile);
+    if (rest == 0)
+        return;
+    int64_t b_step = table == &work->tiles->packed ? work->depth * width : width;
+    tile->b = (const char *)tile->b + whole * b_step * work->size;
+    tile->c = (char *)tile->c + whole * width * work->size;
+    if (tile->pack)
+        tile->pack = (char *)tile->pack + whole * work->depth * width * work->size;
+    tile->tiles = 1;
+    tile->cols = rest;
+    (*table)[rows - 1][rest > lanes](tile);
+}
+
+/* What follows the last stretch of k. */
+static void finish(const work *work, int64_t i, int64_t rows)
+{
+    int64_t sums_row = round_up(work->cols, 2 * work->tiles->lanes);
+    if (work->p + work->depth < work->job->k)
+        return;
+    if (work->keeps_sums)
+        rungi_cpu_finish(work->job, i, work->j, rows, work->cols, work->sums + (i - work->i) * sums_row * work->size,
+                         sums_row);
+    else if (rungi_cpu_has_epilogue(work->job))
+        rungi_cpu_finish(work->job, i, work->j, rows, work->cols, NULL, 0);
+}
+
+/* ---- Where B is packed ------------------------------------------------------------------------------------ */
+
+/* Rows in panels of nearly the same height: the first `taller` have one row more. */
+typedef struct panels {
+    int64_t count, height, taller;
+} panels;
+
+static panels panels_of(const work *work)
+{
+    int64_t most = work->tiles->rows, count = work->rows <= most ? 1 : (work->rows + most - 1) / most;
+    int64_t height = work->rows / count;
+    return (panels){count, height, work->rows - height * count};
+}
+
+/* One block of C by one stretch of k. */
+static void multiply_block(const work *work)
+{
+    panels panels = panels_of(work);
+    bool is_packed = work->job->form->takes_packed;
+    const char *b_panels = is_packed ? packed_at(work) : work->b_panels;
+    bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
+    /* Panels of the same height at once, unless something is to be done with each. */
+    bool together = !work->copies_a && !work->keeps_sums && !rungi_cpu_has_epilogue(work->job);
+    if (!packing && !is_packed)
+        pack_b(work);
+    int64_t i = work->i, count;
+    for (int64_t panel = 0; panel < panels.count; panel += count, packing = false) {
+        bool is_tall = panel < panels.taller;
+        int64_t rows = panels.height + is_tall;
+        count = !together ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
+        rungi_tile_job tile = {.panels = count, .ahead = packing ? 16 : 20, .brings_c = work->brings_c};
+        take_a(work, i, rows, &tile);
+        take_c(work, i, work->j, &tile);
+        tile.b = packing ? b_at(work, work->p, work->j) : b_panels;
+        tile.b_step = work->job->b.row_stride;
+        tile.pack = packing ? work->b_panels : NULL;
+        bool has_next = work->a_fits && panel + 1 < panels.count;
+        tile.next = has_next ? a_at(work, i + rows, work->p) : tile.a;
+        tile.next_row = has_next ? work->job->a.row_stride : 0;
+        multiply(work, table_of(work, packing), rows, work->cols, &tile);
+        finish(work, i, rows);
+        i += count * rows;
+    }
+}
+
+static void run_packed(work *work)
+{
+    const rungi_cpu_job *job = work->job;
+    int64_t high = work->keeps_sums ? SUM_ROWS : job->m;
+    for (work->j = 0; work->j < job->n; work->j += work->nc) {
+        work->cols = smaller(work->nc, job->n - work->j);
+        for (work->i = 0; work->i < job->m; work->i += high) {
+            work->rows = smaller(high, job->m - work->i);
+            for (work->p = 0; work->p < job->k; work->p += work->kc) {
+                work->depth = smaller(work->kc, job->k - work->p);
+                multiply_block(work);
+            }
+        }
+    }
+}
+
+/* ---- Where it is not ---------------------------------------------------------------------------------------- */
+
+/* All rows by some columns near each other, so that the second panel finds B in the first cache. */
+static void multiply_near(const work *work)
+{
+    panels panels = panels_of(work);
+    int64_t near = panels.count > 1 ? NEAR * 2 * work->tiles->lanes : work->cols;
+    for (int64_t j = 0; j < work->cols; j += near) {
+        int64_t rows, i = work->i;
+        for (int64_t panel = 0; panel < panels.count; panel++, i += rows) {
+            rungi_tile_job tile = {.panels = 1, .ahead = 8, .brings_c = false};
+            rows = panels.height + (panel < panels.taller);
+            take_a(work, i, rows, &tile);
+            take_c(work, i, work->j + j, &tile);
+            tile.b = b_at(work, work->p, work->j + j);
+            tile.b_step = work->job->b.row_stride;
+            tile.next = tile.a;
+            multiply(work, table_of(work, false), rows, smaller(near, work->cols - j), &tile);
+        }
+    }
+}
+
+/* B is large and goes by once: a few of its rows at a time, as they stand in memory. */
+static void run_in_place(work *work)
+{
+    const rungi_cpu_job *job = work->job;
+    bool is_large = (double)job->n * (double)job->k * (double)work->size > 512 * 1024;
+    work->rows = job->m;
+    for (work->j = 0; work->j < job->n; work->j += WIDE) {
+        work->cols = smaller(WIDE, job->n - work->j);
+        for (work->p = 0; work->p < job->k; work->p += work->depth) {
+            work->depth = smaller(is_large ? SHALLOW : work->kc, job->k - work->p);
+            multiply_near(work);
+        }
+        work->p = job->k - work->depth;
+        finish(work, 0, job->m);
+    }
+}
+
+/* ---- The kernel ---------------------------------------------------------------------------------------------- */
+
+/* Nothing to multiply. */
+static void run_empty(work *work)
+{
+    static const double nothing[SUM_ROWS];
+    for (int64_t i = 0; i < work->job->m; i++)
+        for (int64_t j = 0; j < work->job->n; j += SUM_ROWS)
+            rungi_cpu_finish(work->job, i, j, 1, smaller(SUM_ROWS, work->job->n - j), nothing, 0);
+}
+
+static void run(const rungi_cpu_job *job)
+{
+    work work;
+    begin(&work, job, job->form);
+    if (job->k == 0) {
+        run_empty(&work);
+        return;
+    }
+    bool in_place = job->form->path == IN_PLACE;
+    work.kc = job->form->kc;
+    work.nc = job->form->nc;
+    int64_t c_bytes = job->m * job->n * work.size;
+    work.brings_c = c_bytes > (int64_t)1 << 20;
+    work.streams_c = !work.keeps_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= work.kc &&
+                     c_bytes > (int64_t)16 << 20 && (uintptr_t)job->c.first % 64 == 0 &&
+                     job->c.row_stride * work.size % 64 == 0;
+    work.a_rows = job->scratch;
+    work.sums = work.a_rows + (work.copies_a || in_place ? a_bytes(&work) : 0);
+    work.b_panels = work.sums + sum_bytes(&work, in_place);
+    if (in_place)
+        run_in_place(&work);
+    else
+        run_packed(&work);
+}
+
+const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run, .settle = settle, .pack = pack, .is_threaded = true};

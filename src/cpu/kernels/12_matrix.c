@@ -1,0 +1,736 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 12_matrix - the processor's matrix engine: AMX tiles, or dot products of vectors.
+ *
+ * Removes  the multiply as a vector's work: one instruction multiplies 16 x 16 numbers of C by 64 bytes
+ *          of k, and 32 x 32 of C stay in tiles along a slice of k.
+ * Leaves   what stands between the memory and the tiles: the second cache gives 64 bytes a cycle at
+ *          best, and the engine takes 48 of them.
+ * Watch    rung bench --device cpu --dtype bf16 --kernels 10,12
+ *
+ * C is cut into blocks of MC x NC, k into slices of KC bytes. Slices of B are packed, KD bytes of k at a
+ * time, and wait in the second cache; of A only the 32 rows that are next are packed, a strip, and stay in
+ * the first cache while panels of B come by. Sums that wait for another slice are kept in the second.
+ * A small problem, all of which is in the second cache, goes the other way: a panel of B stays in the first
+ * cache, and A comes by.
+ *
+ * F32 (compute bf16x3) is multiplied as three numbers of BF16 each; where that would be wrong, by FMA:
+ * see docs/decisions/0025. Whichever way, an element is summed in an order that k alone decides.
+ */
+// takes: bf16,bf16:f32,i8,f32,f32:bf16,f32:f16
+// computes: bf16x3
+#include "cpu/engine_tiles.h"
+#include "cpu/kernels/kernels.h"
+
+/* Bytes of k, as packed, that the first cache holds of a panel, and the second of a block's panels of B. */
+#ifndef KC
+#define KC 512 // 256 512 1024
+#endif
+#ifndef KD
+#define KD 2048 // 1024 2048 4096
+#endif
+#ifndef MC
+#define MC 512 // 256 512 1024
+#endif
+#ifndef NC
+#define NC 512 // 256 512 1024
+#endif
+// preset tiny: KC=192,KD=384,MC=64,NC=64
+
+#define BM 32
+#define BN 32
+#define BK 32
+
+#if KC < 192 || KC % 64 != 0 || KC > 65536
+#error "KC must be a multiple of 64, from 192 to 65536"
+#endif
+#if KD < KC || KD % KC != 0 || KD > 65536
+#error "KD must be a multiple of KC, up to 65536"
+#endif
+#if MC < 32 || MC % 32 != 0 || NC < 32 || NC % 32 != 0
+#error "MC and NC must be multiples of 32"
+#endif
+#if MC > 65536 || NC > 65536 || MC * NC > 16777216
+#error "MC * NC must not be more than 16777216"
+#endif
+
+#if defined(__x86_64__)
+#include <string.h>
+
+/* The order in which the file lists them. */
+enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN };
+
+typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8, ONE_ROW, ONE_COLUMN } path;
+
+/* How a problem goes through the caches: all of it is in the second; C has so few rows that all depends on how B
+ * comes from the memory; or neither. */
+typedef enum regime { SMALL, THIN, LARGE, REGIMES } regime;
+
+enum {
+    PANEL = RUNGI_PANEL,
+    SUMS_BYTES = RUNGI_SUMS_BYTES,
+    KEPT_MOST = 32,         /* slices of B that are kept for the next block of rows */
+    IN_PLACE_WIDTH = 256,   /* columns of C up to which rows of A are not copied */
+    THIN_HEIGHT = 128,      /* rows of C */
+    VECTOR_ITEMS = 4096,    /* sums at a time, of C of one row or column */
+    SMALL_BYTES = 1 << 19,  /* of each operand of a small problem */
+    STREAM_BYTES = 32 << 20 /* of C, from which on it goes past the caches */
+};
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t rounded(int64_t value, int64_t step)
+{
+    return (value + step - 1) & -step; /* step is a power of two */
+}
+
+/* ---- Sizes ------------------------------------------------------------------------------------------ */
+
+/* How a job is cut, and where in its scratch things stand. */
+typedef struct layout {
+    rungi_packing packing;
+    int64_t size;    /* bytes of an element */
+    int64_t step;    /* elements along k */
+    int64_t unit;    /* bytes of a panel's step */
+    int64_t depth;   /* elements of k in a slice */
+    int64_t slices;  /* of k */
+    int64_t stretch; /* how many of them are packed at a time */
+    int64_t kept;    /* how many stay packed: all of them, for the next block of rows, if they fit */
+    int64_t mc, nc;
+    int64_t panels;  /* of nc */
+    int64_t panel_bytes, slice_bytes; /* of a slice of a panel, of all panels */
+    regime  regime;
+    int64_t a, b, sums, block, ranges, worn, room, bytes;
+} layout;
+
+/* The next place, at a multiple of 4096. */
+static int64_t take(int64_t *bytes, int64_t more)
+{
+    int64_t place = *bytes;
+    *bytes += rounded(more, 4096);
+    return place;
+}
+
+/* Bytes of k in a slice, and in a stretch of slices; and columns of a block. */
+typedef struct cuts {
+    int64_t kc, kd, nc;
+} cuts;
+
+/* Where C is thin, short stretches of long rows of B. In parts all are alike, since slices decide what is summed
+ * how. */
+static cuts cuts_of(const rungi_cpu_job *job, path path, regime regime)
+{
+    cuts given = {job->parameters[KC_GIVEN], job->parameters[KD_GIVEN], job->parameters[NC_GIVEN]};
+    if (path == TILES_PARTS || regime == LARGE)
+        return given;
+    if (regime == SMALL)
+        return (cuts){given.kc, given.kd, path == TILES_I8 ? 2 * PANEL : PANEL};
+    return (cuts){rounded(given.kc / 2, 64), rounded(given.kc / 2, 64), 4 * given.nc};
+}
+
+static layout lay_out(const rungi_cpu_job *job, path path, regime regime)
+{
+    bool in_parts = path == TILES_PARTS, is_i8 = path == TILES_I8 || path == DOT_I8;
+    cuts cuts = cuts_of(job, path, regime);
+    int64_t parts = in_parts ? RUNGI_PARTS : 1, steps_given = cuts.kc / RUNGI_STEP_BYTES / parts;
+    layout l = {.packing = in_parts ? RUNGI_PACK_PARTS : is_i8 ? RUNGI_PACK_I8 : RUNGI_PACK_BF16, .regime = regime,
+                .size = in_parts ? 4 : is_i8 ? 1 : 2, .step = is_i8 ? 64 : 32, .unit = RUNGI_PANEL_BYTES * parts};
+    int64_t steps = job->k / (is_i8 ? 64 : 32) + (job->k % (is_i8 ? 64 : 32) != 0);
+    l.slices = steps <= steps_given ? steps > 0 : (steps - 1) / steps_given + 1;
+    l.depth = smaller(steps, steps_given) * l.step;
+    l.panel_bytes = smaller(steps, steps_given) * l.unit;
+    l.mc = smaller(job->parameters[MC_GIVEN], rounded(job->m, PANEL));
+    l.nc = smaller(cuts.nc, rounded(job->n, PANEL));
+    l.panels = l.nc / PANEL;
+    l.stretch = smaller(cuts.kd / cuts.kc, l.slices);
+    l.kept = job->m > l.mc && l.slices <= KEPT_MOST ? l.slices : l.stretch;
+    l.slice_bytes = rounded(l.panels, 2) * l.panel_bytes;
+    int64_t strips = (regime == SMALL ? rounded(job->m, PANEL) : l.mc) / PANEL;
+    l.a = take(&l.bytes, (regime == SMALL ? strips * l.slices : 1) * l.panel_bytes);
+    l.b = take(&l.bytes, l.kept * l.slice_bytes);
+    l.sums = take(&l.bytes, l.slices > 1 ? strips * l.panels * SUMS_BYTES : 0);
+    l.block = take(&l.bytes, 2 * SUMS_BYTES);
+    if (in_parts) {
+        l.ranges = take(&l.bytes, l.kept * l.panels * (int64_t)sizeof(rungi_range));
+        l.worn = take(&l.bytes, strips * l.panels);
+        l.room = take(&l.bytes, l.depth * RUNGI_FMA_ROOM);
+    }
+    return l;
+}
+
+/* ---- What is under way --------------------------------------------------------------------------------- */
+
+/* One run of a thread. */
+typedef struct engine {
+    const rungi_cpu_job *job;
+    layout      l;
+    path        path;
+    bool        is_plain;    /* sums are stored as they are, */
+    bool        is_streamed; /* past the caches */
+    rungi_place held;        /* where the sums in the tiles belong, */
+    bool        is_settled;  /* and whether nothing more becomes of them there */
+    rungi_block block[2];    /* else the blocks of C that they are */
+    rungi_ahead ahead;
+} engine;
+
+/* A slice of k. */
+typedef struct k_slice {
+    int64_t number, p, depth, steps;
+    bool    is_first, is_last;
+} k_slice;
+
+/* 32 rows of a block of C, or the last few of them. */
+typedef struct strip {
+    int64_t i, j, height, width;
+    int64_t number; /* where its sums are kept */
+} strip;
+
+static k_slice slice_of(const engine *e, int64_t number)
+{
+    int64_t p = number * e->l.depth, depth = smaller(e->l.depth, e->job->k - p);
+    return (k_slice){number, p, depth, (depth + e->l.step - 1) / (e->l.packing == RUNGI_PACK_I8 ? 64 : 32), number == 0,
+                   number + 1 == e->l.slices};
+}
+
+static rungi_block block_of(const strip *s, int64_t panel)
+{
+    return (rungi_block){s->i, s->j + panel * PANEL, s->height, smaller(PANEL, s->width - panel * PANEL)};
+}
+
+static char *sums_at(const engine *e, const strip *s, int64_t panel)
+{
+    if (e->l.slices > 1)
+        return e->job->scratch + e->l.sums + (s->number * e->l.panels + panel) * SUMS_BYTES;
+    return e->job->scratch + e->l.block + panel % 2 * SUMS_BYTES;
+}
+
+static rungi_stretch rows_of(const engine *e, int64_t i, int64_t rows, const k_slice *slice)
+{
+    const rungi_cpu_input *a = &e->job->a;
+    return (rungi_stretch){(const char *)a->first + (i * a->row_stride + slice->p * a->col_stride) * e->l.size,
+                           a->row_stride, a->col_stride, rows, slice->depth};
+}
+
+static rungi_stretch columns_of(const engine *e, int64_t j, int64_t cols, const k_slice *slice)
+{
+    const rungi_cpu_input *b = &e->job->b;
+    return (rungi_stretch){(const char *)b->first + (slice->p * b->row_stride + j * b->col_stride) * e->l.size,
+                           b->col_stride, b->row_stride, cols, slice->depth};
+}
+
+static char *slice_at(const engine *e, const k_slice *slice)
+{
+    return e->job->scratch + e->l.b + slice->number % e->l.kept * e->l.slice_bytes;
+}
+
+static rungi_range *ranges_at(const engine *e, const k_slice *slice)
+{
+    return (rungi_range *)(void *)(e->job->scratch + e->l.ranges) + slice->number % e->l.kept * e->l.panels;
+}
+
+/* ---- From block to block --------------------------------------------------------------------------------- */
+
+/* The last word on a block, whose sums are in memory. */
+static void finish(const engine *e, const rungi_block *block, const char *sums)
+{
+    bool is_whole = block->rows == PANEL && block->cols == PANEL;
+    if (e->is_plain)
+        rungi_engine_store(e->job, block, sums, e->is_streamed && is_whole);
+    else
+        rungi_engine_finish(e->job, block, sums);
+}
+
+/* The tiles were stored. */
+static void finish_held(engine *e)
+{
+    if (e->is_settled)
+        return;
+    finish(e, &e->block[0], e->held.top);
+    if (e->block[1].cols > 0)
+        finish(e, &e->block[1], e->held.bottom);
+}
+
+static rungi_place no_place(const engine *e)
+{
+    char *nowhere = e->job->scratch + e->l.block;
+    return (rungi_place){nowhere, nowhere, RUNGI_SUMS_ROW};
+}
+
+/* What is in the tiles belongs here: to where its sums are kept, or to C itself if nothing becomes of them.
+ * The second block is of 16 x 64 alone. */
+static void hold(engine *e, bool is_last, rungi_block first, rungi_block second, const rungi_place *sums)
+{
+    const rungi_cpu_job *job = e->job;
+    bool is_flat = second.cols > 0;
+    e->held = *sums;
+    e->is_settled = !is_last;
+    e->block[0] = first;
+    e->block[1] = second;
+    if (!is_last || !e->is_plain || e->is_streamed || first.cols < PANEL || (is_flat && second.cols < PANEL) ||
+        (is_flat ? first.rows != smaller(job->m, 16) : first.rows < PANEL))
+        return;
+    char *c = (char *)job->c.first + (first.i * job->c.row_stride + first.j) * 4;
+    e->held = (rungi_place){c, is_flat ? c + RUNGI_SUMS_ROW : c + 16 * job->c.row_stride * 4, job->c.row_stride * 4};
+    e->is_settled = true;
+}
+
+RUNGI_TILE_INLINE void let_go(engine *e)
+{
+    rungi_tiles_store(&e->held);
+    finish_held(e);
+    e->held = no_place(e);
+    e->is_settled = true;
+}
+
+/* 32 x 32 of C by a slice. */
+RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *slice, const rungi_rows *a, const char *b,
+                                       char *sums, rungi_block block)
+{
+    rungi_place next = {sums, sums + 16 * RUNGI_SUMS_ROW, RUNGI_SUMS_ROW}, held = e->held;
+    if (slice->is_first)
+        rungi_square_begin(is_i8, true, a, b, &held, &next);
+    else
+        rungi_square_begin(is_i8, false, a, b, &held, &next);
+    finish_held(e);
+    rungi_square_go_on(is_i8, slice->steps, a, b, &e->ahead);
+    hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
+}
+
+/* 16 x 64. An odd panel is multiplied twice, for want of another; one of the two is kept. */
+RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice, const strip *s, int64_t panel,
+                                     const rungi_rows *a, const char *b)
+{
+    bool is_alone = (panel + 1) * PANEL >= s->width;
+    const char *b2 = is_alone ? b : b + slice->steps * RUNGI_PANEL_BYTES;
+    char *unused = e->job->scratch + e->l.block + SUMS_BYTES;
+    rungi_place next = {sums_at(e, s, panel), is_alone ? unused : sums_at(e, s, panel + 1), RUNGI_SUMS_ROW};
+    rungi_place held = e->held;
+    if (slice->is_first)
+        rungi_flat_begin(is_i8, true, a, b, b2, &held, &next);
+    else
+        rungi_flat_begin(is_i8, false, a, b, b2, &held, &next);
+    finish_held(e);
+    rungi_flat_go_on(is_i8, slice->steps, a, b, b2, &e->ahead);
+    hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), &next);
+}
+
+/* ---- Strips ------------------------------------------------------------------------------------------------ */
+
+RUNGI_TILE_INLINE void strip_of_tiles(engine *e, bool is_i8, const k_slice *slice, const strip *s, const rungi_rows *a)
+{
+    const char *b = slice_at(e, slice);
+    int64_t panel_bytes = slice->steps * RUNGI_PANEL_BYTES, together = s->height <= 16 ? 2 : 1;
+    for (int64_t panel = 0; panel * PANEL < s->width; panel += together, b += together * panel_bytes)
+        if (together == 2)
+            multiply_flat(e, is_i8, slice, s, panel, a, b);
+        else
+            multiply_square(e, is_i8, slice, a, b, sums_at(e, s, panel), block_of(s, panel));
+}
+
+RUNGI_ON_AMX static void strip_of_bf16(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a)
+{
+    strip_of_tiles(e, false, slice, s, a);
+}
+
+RUNGI_ON_AMX static void strip_of_i8(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a)
+{
+    strip_of_tiles(e, true, slice, s, a);
+}
+
+/* Without tiles. */
+static void strip_of_dots(engine *e, bool is_i8, const k_slice *slice, const strip *s, const rungi_rows *a)
+{
+    for (int64_t panel = 0; panel * PANEL < s->width; panel++) {
+        const char *b = slice_at(e, slice) + panel * slice->steps * RUNGI_PANEL_BYTES;
+        char *sums = sums_at(e, s, panel);
+        rungi_block block = block_of(s, panel);
+        if (is_i8)
+            rungi_dot_i8(slice->steps, a->first, b, slice->is_first, (int32_t *)(void *)sums);
+        else
+            rungi_dot_bf16(slice->steps, a->first, b, slice->is_first, (float *)(void *)sums);
+        if (slice->is_last)
+            finish(e, &block, sums);
+    }
+}
+
+/* Whether no product of parts can vanish or overflow: docs/decisions/0025 says why these numbers. */
+static bool suits_parts(rungi_range a, rungi_range b, int64_t k)
+{
+    enum { BIAS = 127, MOST = 126, LEAST = -103, LEAST_OF_BOTH = -80, MOST_OF_BOTH = 120 };
+    int32_t a_most = (int32_t)(a.most >> 23) - BIAS, b_most = (int32_t)(b.most >> 23) - BIAS;
+    int32_t a_least = (int32_t)((a.least + 1) >> 23) - BIAS, b_least = (int32_t)((b.least + 1) >> 23) - BIAS;
+    int32_t of_k = 64 - __builtin_clzll((unsigned long long)k);
+    if (a.most == 0 || b.most == 0) /* nothing but zeros on one side */
+        return a_most <= MOST && b_most <= MOST;
+    return a_most <= MOST && b_most <= MOST && a_most + b_most + of_k <= MOST_OF_BOTH && a_least >= LEAST &&
+           b_least >= LEAST && a_least + b_least >= LEAST_OF_BOTH;
+}
+
+static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block, char *sums)
+{
+    rungi_stretch a = rows_of(e, block->i, block->rows, slice), b = columns_of(e, block->j, block->cols, slice);
+    rungi_fma_block(&a, &b, slice->is_first, (float *)(void *)sums, e->job->scratch + e->l.room);
+    if (slice->is_last)
+        finish(e, block, sums);
+}
+
+/* A block that was once summed by FMA goes on so, since its sums may be smaller than a tile takes. */
+RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a,
+                                        rungi_range range)
+{
+    char *worn = e->job->scratch + e->l.worn + s->number * e->l.panels;
+    const char *b = slice_at(e, slice);
+    for (int64_t panel = 0; panel * PANEL < s->width; panel++, b += slice->steps * e->l.unit) {
+        char *sums = sums_at(e, s, panel);
+        rungi_block block = block_of(s, panel);
+        rungi_place next = {sums, sums + 16 * RUNGI_SUMS_ROW, RUNGI_SUMS_ROW}, held = e->held;
+        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice)[panel], e->job->k);
+        if (worn[panel]) {
+            if (held.top == sums) /* the tiles still have what is to be added to */
+                let_go(e);
+            sum_by_fma(e, slice, &block, sums);
+            continue;
+        }
+        if (slice->is_first)
+            rungi_parts_begin(true, a->first, b, &held, &next);
+        else
+            rungi_parts_begin(false, a->first, b, &held, &next);
+        finish_held(e);
+        rungi_parts_go_on(slice->steps, a->first, b);
+        hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
+    }
+}
+
+/* ---- Rows of A ----------------------------------------------------------------------------------------------- */
+
+/* Rows that a tile may be loaded from as they stand: whole lines of the cache, at a distance that does not put
+ * all of them into the same few places of it; and not often enough to pay for a copy. */
+static bool is_in_place(const engine *e, const strip *s, const k_slice *slice)
+{
+    int64_t row = e->job->a.row_stride * e->l.size;
+    return e->path <= TILES_I8 && e->job->a.col_stride == 1 && s->height == PANEL && slice->depth % e->l.step == 0 &&
+           (uintptr_t)e->job->a.first % 64 == 0 && row % 64 == 0 && row % 2048 != 0 && s->width <= IN_PLACE_WIDTH;
+}
+
+static rungi_rows as_they_stand(const engine *e, const strip *s, const k_slice *slice)
+{
+    int64_t row = e->job->a.row_stride * e->l.size;
+    return (rungi_rows){rows_of(e, s->i, s->height, slice).first, row, 16 * row, RUNGI_STEP_BYTES};
+}
+
+static rungi_rows packed(const char *first)
+{
+    return (rungi_rows){first, RUNGI_STEP_BYTES, RUNGI_TILE_BYTES, RUNGI_PANEL_BYTES};
+}
+
+static rungi_rows take_rows(const engine *e, const strip *s, const k_slice *slice, rungi_range *range)
+{
+    char *to = e->job->scratch + e->l.a;
+    rungi_stretch from = rows_of(e, s->i, s->height, slice);
+    if (is_in_place(e, s, slice))
+        return as_they_stand(e, s, slice);
+    rungi_pack_rows(e->l.packing, &from, to, e->path == TILES_PARTS ? range : NULL);
+    for (int64_t byte = 0; e->path == DOT_I8 && byte < slice->steps * RUNGI_PANEL_BYTES; byte++)
+        to[byte] = (char)(to[byte] ^ 0x80);
+    return packed(to);
+}
+
+/* ---- Small problems -------------------------------------------------------------------------------------------- */
+
+/* All of A, packed or as it stands, comes by 64 columns of B. */
+static rungi_rows rows_at(const engine *e, const strip *s, const k_slice *slice)
+{
+    if (is_in_place(e, s, slice))
+        return as_they_stand(e, s, slice);
+    return packed(e->job->scratch + e->l.a + (s->i / PANEL * e->l.slices + slice->number) * e->l.panel_bytes);
+}
+
+static strip strip_at(const engine *e, int64_t i, int64_t j)
+{
+    return (strip){i, j, smaller(PANEL, e->job->m - i), smaller(e->l.nc, e->job->n - j), i / PANEL};
+}
+
+static void pack_all_rows(const engine *e)
+{
+    for (int64_t i = 0; i < e->job->m; i += PANEL)
+        for (int64_t number = 0; number < e->l.slices; number++) {
+            strip s = strip_at(e, i, 0);
+            k_slice slice = slice_of(e, number);
+            rungi_stretch from = rows_of(e, i, s.height, &slice);
+            rungi_rows to = rows_at(e, &s, &slice);
+            if (to.step == RUNGI_PANEL_BYTES)
+                rungi_pack_rows(e->l.packing, &from, (char *)(uintptr_t)to.first, NULL);
+        }
+}
+
+RUNGI_TILE_INLINE void multiply_small(engine *e, bool is_i8)
+{
+    char *b = e->job->scratch + e->l.b;
+    pack_all_rows(e);
+    for (int64_t j = 0; j < e->job->n; j += e->l.nc)
+        for (int64_t number = 0; number < e->l.slices; number++) {
+            k_slice slice = slice_of(e, number);
+            rungi_stretch from = columns_of(e, j, smaller(e->l.nc, e->job->n - j), &slice);
+            rungi_pack_columns(e->l.packing, &from, b, NULL);
+            for (int64_t panel = 0; panel * PANEL < from.items; panel++)
+                for (int64_t i = 0; i < e->job->m; i += PANEL) {
+                    strip s = strip_at(e, i, j);
+                    rungi_rows a = rows_at(e, &s, &slice);
+                    multiply_square(e, is_i8, &slice, &a, b + panel * slice.steps * RUNGI_PANEL_BYTES,
+                                    sums_at(e, &s, panel), block_of(&s, panel));
+                }
+        }
+}
+
+RUNGI_ON_AMX static void multiply_small_bf16(engine *e)
+{
+    multiply_small(e, false);
+}
+
+RUNGI_ON_AMX static void multiply_small_i8(engine *e)
+{
+    multiply_small(e, true);
+}
+
+/* ---- Large ones -------------------------------------------------------------------------------------------------- */
+
+static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
+{
+    rungi_range range = {0, 0};
+    rungi_rows a = take_rows(e, s, slice, &range);
+    switch (e->path) {
+    case TILES_BF16: strip_of_bf16(e, slice, s, &a); break;
+    case TILES_I8: strip_of_i8(e, slice, s, &a); break;
+    case TILES_PARTS: strip_of_parts(e, slice, s, &a, range); break;
+    case DOT_BF16: strip_of_dots(e, false, slice, s, &a); break;
+    case DOT_I8: strip_of_dots(e, true, slice, s, &a); break;
+    case ONE_ROW:
+    case ONE_COLUMN: break; /* have no strips */
+    }
+}
+
+/* While a strip is multiplied by a slice, what comes next is fetched from the memory: the rows of A and the
+ * next strip's part of C; where C is thin, so many of the rows of B that all of the next slice is there in time. */
+static void look_ahead(engine *e, const k_slice *slice, const strip *s, const k_slice *next_slice, const strip *next)
+{
+    const rungi_cpu_job *job = e->job;
+    int64_t steps = slice->steps * ((s->width + PANEL - 1) / PANEL);
+    rungi_stretch from = rows_of(e, next->i, next->height, next_slice);
+    e->ahead.operand.rows = e->ahead.c.rows = 0;
+    if (e->path > TILES_I8)
+        return;
+    if (job->a.col_stride == 1 && e->l.regime != THIN)
+        e->ahead.operand = (rungi_lines){from.first, 0, (next_slice->depth * e->l.size + 63) / 64 + 1,
+                                         from.item_stride * e->l.size, next->height, 0};
+    e->ahead.operand.rate = e->ahead.operand.rows * e->ahead.operand.lines / steps + 1;
+    if (next_slice->is_last && e->is_plain && !e->is_streamed)
+        e->ahead.c = (rungi_lines){(const char *)job->c.first + (next->i * job->c.row_stride + next->j) * 4, 0,
+                                   (next->width * 4 + 63) / 64, job->c.row_stride * 4, next->height, 0};
+    e->ahead.c.rate = e->ahead.c.rows * e->ahead.c.lines / steps + 1;
+    if (e->l.regime == THIN && job->b.col_stride == 1 && !slice->is_last) {
+        int64_t strips = (job->m + PANEL - 1) / PANEL, number = s->i / PANEL;
+        k_slice after = slice_of(e, slice->number + 1);
+        int64_t first = after.depth * number / strips, end = after.depth * (number + 1) / strips;
+        rungi_stretch columns = columns_of(e, s->j, s->width, &after);
+        e->ahead.operand = (rungi_lines){columns.first + first * job->b.row_stride * e->l.size, 0,
+                                         (s->width * e->l.size + 63) / 64, job->b.row_stride * e->l.size, end - first, 0};
+        e->ahead.operand.rate = e->ahead.operand.rows * e->ahead.operand.lines / (steps - steps / slice->steps + 1) + 1;
+    }
+}
+
+/* A block of C by the slices from `first` to `end`, which are packed. */
+static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int64_t end)
+{
+    int64_t height = smaller(e->l.mc, e->job->m - i), width = smaller(e->l.nc, e->job->n - j);
+    for (int64_t x = 0; x < height; x += PANEL)
+        for (int64_t number = first; number < end; number++) {
+            bool is_at_end = number + 1 == end;
+            int64_t next_x = is_at_end && x + PANEL < height ? x + PANEL : x;
+            k_slice slice = slice_of(e, number), next_slice = slice_of(e, is_at_end ? first : number + 1);
+            strip s = {i + x, j, smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
+            strip next = {i + next_x, j, smaller(PANEL, height - next_x), width, 0};
+            look_ahead(e, &slice, &s, &next_slice, &next);
+            multiply_strip(e, &slice, &s);
+        }
+}
+
+/* The mc x nc block of C at (i, j), by all of k. */
+static void multiply_block(engine *e, int64_t i, int64_t j)
+{
+    for (int64_t first = 0; first < e->l.slices; first += e->l.stretch) {
+        int64_t end = smaller(first + e->l.stretch, e->l.slices);
+        for (int64_t number = first; number < end && (i == 0 || e->l.kept < e->l.slices); number++) {
+            k_slice slice = slice_of(e, number);
+            rungi_stretch from = columns_of(e, j, smaller(e->l.nc, e->job->n - j), &slice);
+            rungi_pack_columns(e->l.packing, &from, slice_at(e, &slice),
+                               e->path == TILES_PARTS ? ranges_at(e, &slice) : NULL);
+        }
+        multiply_stretch(e, i, j, first, end);
+    }
+}
+
+static void multiply_large(engine *e)
+{
+    for (int64_t j = 0; j < e->job->n; j += e->l.nc)
+        for (int64_t i = 0; i < e->job->m; i += e->l.mc)
+            multiply_block(e, i, j);
+}
+
+/* ---- The kernel -------------------------------------------------------------------------------------------------- */
+
+/* C without A B: k is 0. */
+static void finish_zeros(const rungi_cpu_job *job)
+{
+    memset(job->scratch, 0, SUMS_BYTES);
+    for (int64_t i = 0; i < job->m; i += PANEL)
+        for (int64_t j = 0; j < job->n; j += PANEL) {
+            rungi_block block = {i, j, smaller(PANEL, job->m - i), smaller(PANEL, job->n - j)};
+            rungi_engine_finish(job, &block, job->scratch);
+        }
+}
+
+static bool is_plain(const rungi_cpu_job *job)
+{
+    return (job->out == RUNG_F32 || job->out == RUNG_I32) && job->alpha == 1 && job->beta == 0 && !job->bias.first &&
+           !job->residual.first && job->activation == RUNG_NONE && job->c.col_stride == 1;
+}
+
+static bool is_streamed(const rungi_cpu_job *job)
+{
+    return is_plain(job) && (uintptr_t)job->c.first % 64 == 0 && job->c.row_stride % 16 == 0 &&
+           job->m * job->n >= STREAM_BYTES / 4;
+}
+
+RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
+{
+    /* By the whole problem, whose regime a low block at its end has too. */
+    rungi_tiles_configure(e->path == TILES_PARTS ? 16 : e->job->form->whole_m);
+    if (e->l.regime != SMALL)
+        multiply_large(e);
+    else if (e->path == TILES_I8)
+        multiply_small_i8(e);
+    else
+        multiply_small_bf16(e);
+    let_go(e);
+    _tile_release();
+}
+
+/* C of one row, or of one column. */
+static void multiply_vector(const rungi_cpu_job *job, bool is_row)
+{
+    float *sums = (float *)(void *)job->scratch, *column = sums + VECTOR_ITEMS;
+    const rungi_cpu_input matrix = is_row ? (rungi_cpu_input){job->b.first, job->b.col_stride, job->b.row_stride} : job->a;
+    const uint16_t *vector = is_row ? job->a.first : job->b.first;
+    for (int64_t first = 0, all = is_row ? job->n : job->m; first < all; first += VECTOR_ITEMS) {
+        int64_t items = smaller(VECTOR_ITEMS, all - first);
+        rungi_stretch from = {(const char *)((const uint16_t *)matrix.first + first * matrix.row_stride),
+                              matrix.row_stride, matrix.col_stride, items, job->k};
+        rungi_vector_bf16(&from, vector, is_row ? job->a.col_stride : job->b.row_stride, sums);
+        for (int64_t x = 0; x < items; x += PANEL) {
+            int64_t count = smaller(PANEL, items - x);
+            rungi_block block = is_row ? (rungi_block){0, first + x, 1, count} : (rungi_block){first + x, 0, count, 1};
+            for (int64_t r = 0; r < count; r++)
+                column[r * (is_row ? 1 : PANEL)] = sums[x + r];
+            rungi_engine_finish(job, &block, (const char *)column);
+        }
+    }
+}
+
+RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
+{
+    path path = (enum path)(job->form->path / REGIMES);
+    engine e = {.job = job, .path = path, .is_plain = is_plain(job), .is_streamed = is_streamed(job),
+                .is_settled = true};
+    if (job->k == 0) {
+        finish_zeros(job);
+        return;
+    }
+    if (path >= ONE_ROW) {
+        multiply_vector(job, path == ONE_ROW);
+        return;
+    }
+    e.l = lay_out(job, path, (regime)(job->form->path % REGIMES));
+    e.held = no_place(&e);
+    if (path <= TILES_PARTS)
+        multiply_on_tiles(&e);
+    else
+        multiply_large(&e);
+    if (e.is_streamed)
+        _mm_sfence();
+}
+
+/* ---- What it takes --------------------------------------------------------------------------------------------- */
+
+static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *path)
+{
+    bool may_use_tiles = has->isa >= RUNGI_ISA_AMX;
+    if (may_use_tiles && !rungi_cpu_ask_for_tiles())
+        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix: the system does not let this process use AMX; if it has signal "
+                          "handlers on stacks of their own (sigaltstack), give those 16 KiB or more");
+    if (in == RUNG_F32 && !may_use_tiles)
+        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies f32 by AMX, which is not here");
+    if (in == RUNG_BF16 && !has->has_bf16)
+        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies bf16 by AMX or AVX512_BF16, which are not here");
+    if (in == RUNG_I8 && !has->has_vnni)
+        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies i8 by AMX or AVX512_VNNI, which are not here");
+    *path = in == RUNG_F32    ? TILES_PARTS
+            : in == RUNG_BF16 ? may_use_tiles ? TILES_BF16 : DOT_BF16
+                              : may_use_tiles ? TILES_I8 : DOT_I8;
+    return RUNG_OK;
+}
+
+static regime regime_of(const rungi_cpu_job *job)
+{
+    int64_t size = job->in == RUNG_BF16 ? 2 : 1;
+    if (job->m > 16 && job->m <= SMALL_BYTES && job->n <= SMALL_BYTES && job->k <= SMALL_BYTES &&
+        job->m * job->k * size <= SMALL_BYTES && job->k * job->n * size <= SMALL_BYTES &&
+        job->m * job->n * 4 <= 2 * SMALL_BYTES)
+        return SMALL;
+    return job->m <= THIN_HEIGHT ? THIN : LARGE;
+}
+
+/* Whether C is one row or column, and the matrix stands so that its neighbours are multiplied at once. */
+static bool is_vector(const rungi_cpu_job *job)
+{
+    if (job->in != RUNG_BF16 || (job->m != 1 && job->n != 1))
+        return false;
+    return job->m == 1 ? job->b.col_stride == 1 || (job->b.row_stride == 1 && job->a.col_stride == 1)
+                       : job->a.row_stride == 1 || (job->a.col_stride == 1 && job->b.row_stride == 1);
+}
+
+static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
+{
+    path path = TILES_BF16;
+    regime regime = LARGE;
+    (void)compute;
+    rung_status status = take_path(job->in, job->features, &path);
+    if (status != RUNG_OK)
+        return status;
+    if (is_vector(job))
+        path = job->m == 1 ? ONE_ROW : ONE_COLUMN;
+    else if (path <= TILES_I8)
+        regime = regime_of(job);
+    form->path = (int)path * REGIMES + (int)regime;
+    form->grain_m = PANEL;
+    form->grain_n = PANEL;
+    form->scratch = path >= ONE_ROW ? VECTOR_ITEMS * 4 + SUMS_BYTES : lay_out(job, path, regime).bytes;
+    return RUNG_OK;
+}
+#else
+static void run(const rungi_cpu_job *job)
+{
+    (void)job;
+}
+
+static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
+{
+    (void)job;
+    (void)compute;
+    (void)form;
+    return rungi_fail(RUNG_UNSUPPORTED, "12_matrix is for x86-64 processors");
+}
+#endif
+
+const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .is_threaded = true};

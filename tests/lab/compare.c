@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c - which rows of a benchmark may be compared, and what comes of it. A comparison
+ * that should not have been made is the bug here. */
+#include "bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { VENDOR, MKL, OPENBLAS, OURS, ROWS };
+
+/* FP32 of 1024 cubed by FMA, at a peak of 160 GFLOPS. */
+static lab_row row_of(const char *kernel, int64_t ms)
+{
+    lab_row row = {.product = RUNG_F32_TO_F32, .size = {1024, 1024, 1024}, .verified = true, .probe = LAB_PROBE_FMA_F32,
+                   .median_ns = ms * 1000000, .min_ns = ms * 1000000, .samples = 9, .probe_gflops = 160};
+    row.is_vendor = strncmp(kernel, "00_vendor", 9) == 0;
+    row.is_peer = row.is_vendor && strchr(kernel, ':');
+    row.gflops = 2.0 * 1024 * 1024 * 1024 / (double)row.median_ns;
+    snprintf(row.kernel, sizeof row.kernel, "%s", kernel);
+    snprintf(row.origin, sizeof row.origin, "defaults");
+    return row;
+}
+
+static void fill(lab_row rows[ROWS])
+{
+    rows[VENDOR] = row_of("00_vendor", 15);
+    rows[MKL] = row_of("00_vendor:mkl", 15);
+    rows[OPENBLAS] = row_of("00_vendor:openblas", 18);
+    rows[OURS] = row_of("10_pipeline", 20);
+}
+
+static void is_about(double value, double expected)
+{
+    assert_true(value > 0.999 * expected && value < 1.001 * expected);
+}
+
+static void plain_times(void **state)
+{
+    lab_row rows[ROWS];
+    (void)state;
+    fill(rows);
+    lab_rows_compare(rows, ROWS);
+    is_about(rows[OURS].percent_of_vendor, 75);
+    is_about(rows[OURS].percent_of_peer, 75);
+    assert_string_equal(rows[OURS].best_peer, "00_vendor:mkl");
+    is_about(rows[OPENBLAS].percent_of_peer, 100.0 * 15 / 18);
+    is_about(rows[MKL].percent_of_peer, 100);
+    is_about(rows[OURS].percent_of_probe, 100 * rows[OURS].gflops / 160);
+    for (int i = 0; i < ROWS; i++) {
+        assert_string_equal(rows[i].doubt, "");
+        assert_false(rows[i].vendor_tuned);
+    }
+    assert_true(rows[OURS].over_before == 0); /* it is the first of ours */
+}
+
+/* What a library says against itself, and what its speed says. */
+static void doubted_peers(void **state)
+{
+    lab_row rows[ROWS];
+    (void)state;
+    fill(rows);
+    snprintf(rows[MKL].doubt, sizeof rows[MKL].doubt, "it takes this processor for another");
+    lab_rows_compare(rows, ROWS);
+    assert_string_equal(rows[OURS].best_peer, "00_vendor:openblas");
+    is_about(rows[OURS].percent_of_peer, 90);
+    assert_true(rows[MKL].percent_of_peer == 0 && rows[MKL].percent_of_vendor == 0);
+
+    fill(rows);
+    snprintf(rows[VENDOR].doubt, sizeof rows[VENDOR].doubt, "it takes this processor for another");
+    lab_rows_compare(rows, ROWS);
+    for (int i = 0; i < ROWS; i++)
+        assert_true(rows[i].percent_of_vendor == 0);
+
+    /* A sixth of the peak where the others have nearly all. */
+    fill(rows);
+    rows[OPENBLAS] = row_of("00_vendor:openblas", 80);
+    rows[MKL].verified = false;
+    rows[VENDOR].verified = false;
+    lab_rows_compare(rows, ROWS);
+    assert_non_null(strstr(rows[OPENBLAS].doubt, "17 % of this machine's peak"));
+    assert_true(rows[OURS].percent_of_peer == 0);
+    assert_string_equal(rows[OURS].best_peer, "");
+
+    /* But not for one slow sample among fast ones, nor where matrices are small. */
+    fill(rows);
+    rows[OPENBLAS] = row_of("00_vendor:openblas", 80);
+    rows[OPENBLAS].min_ns = 15000000;
+    lab_rows_compare(rows, ROWS);
+    assert_string_equal(rows[OPENBLAS].doubt, "");
+    fill(rows);
+    for (int i = 0; i < ROWS; i++)
+        rows[i].size = (lab_shape){1, 1024, 1024};
+    rows[OPENBLAS].percent_of_probe = rows[OPENBLAS].gflops = 1;
+    lab_rows_compare(rows, ROWS);
+    assert_string_equal(rows[OPENBLAS].doubt, "");
+
+    /* Ours is as slow as it is. */
+    fill(rows);
+    rows[OURS] = row_of("01_naive", 2000);
+    lab_rows_compare(rows, ROWS);
+    assert_string_equal(rows[OURS].doubt, "");
+}
+
+static void set_modes(lab_row *row, int64_t fast, int64_t slow)
+{
+    row->fast = (lab_spread){fast * 1000000, fast * 1000000, 0, fast > 0 ? 9 : 0};
+    row->slow = (lab_spread){slow * 1000000, slow * 1000000, 0, slow > 0 ? 9 : 0};
+    row->mode = fast > 0 ? LAB_MODE_FAST : slow > 0 ? LAB_MODE_SLOW : LAB_MODE_ANY;
+    row->median_ns = 1000000 * (fast > 0 ? fast : slow);
+    row->probe = LAB_PROBE_AMX_BF16;
+    row->product = RUNG_BF16_TO_F32;
+}
+
+/* A time of the fast mode is never held against one of the slow. */
+static void within_a_mode(void **state)
+{
+    lab_row rows[ROWS];
+    (void)state;
+    fill(rows);
+    set_modes(&rows[VENDOR], 2, 4);
+    set_modes(&rows[MKL], 2, 4);
+    set_modes(&rows[OPENBLAS], 0, 3);
+    set_modes(&rows[OURS], 4, 6);
+    lab_rows_compare(rows, ROWS);
+    is_about(rows[OURS].percent_of_vendor, 50);
+    is_about(rows[OURS].percent_of_peer, 50);
+    assert_string_equal(rows[OURS].best_peer, "00_vendor:mkl");
+
+    set_modes(&rows[OURS], 0, 6);
+    lab_rows_compare(rows, ROWS);
+    assert_string_equal(rows[OURS].best_peer, "00_vendor:openblas");
+    is_about(rows[OURS].percent_of_peer, 50);
+    is_about(rows[OURS].percent_of_vendor, 100.0 * 4 / 6);
+
+    fill(rows);
+    set_modes(&rows[VENDOR], 0, 4);
+    set_modes(&rows[MKL], 0, 4);
+    set_modes(&rows[OPENBLAS], 0, 3);
+    set_modes(&rows[OURS], 4, 0);
+    lab_rows_compare(rows, ROWS);
+    assert_true(rows[OURS].percent_of_vendor == 0 && rows[OURS].percent_of_peer == 0);
+
+    /* Where nothing is clear, all samples count, and only against others of the kind. */
+    fill(rows);
+    set_modes(&rows[MKL], 2, 4);
+    rows[VENDOR].mode = rows[OPENBLAS].mode = rows[OURS].mode = LAB_MODE_ANY;
+    lab_rows_compare(rows, ROWS);
+    assert_string_equal(rows[OURS].best_peer, "00_vendor:openblas");
+}
+
+/* FP32 by parts: its peers are those that compute strictly, its peak that of six products. */
+static void across_compute_modes(void **state)
+{
+    lab_row rows[ROWS];
+    (void)state;
+    fill(rows);
+    for (int i = 0; i < ROWS; i++) {
+        rows[i].asked = RUNG_BF16X3;
+        rows[i].probe = LAB_PROBE_AMX_BF16;
+        rows[i].probe_gflops = 2400;
+    }
+    rows[OURS].compute = RUNG_BF16X3;
+    lab_rows_compare(rows, ROWS);
+    assert_true(rows[OURS].percent_of_vendor == 0);
+    is_about(rows[OURS].percent_of_peer, 75);
+    is_about(rows[OURS].percent_of_probe, 100 * 6 * rows[OURS].gflops / 2400);
+    assert_true(rows[MKL].percent_of_probe == 0); /* it does not use that engine */
+    assert_string_equal(rows[MKL].doubt, "");
+}
+
+static void steps_and_calls(void **state)
+{
+    lab_row rows[ROWS];
+    (void)state;
+    fill(rows);
+    rows[MKL] = row_of("01_naive", 80);
+    rows[OPENBLAS] = row_of("04_shared", 40);
+    snprintf(rows[VENDOR].origin, sizeof rows[VENDOR].origin, "a tuner's file");
+    lab_rows_compare(rows, ROWS);
+    is_about(rows[OPENBLAS].over_before, 2);
+    is_about(rows[OURS].over_before, 2);
+    is_about(rows[OURS].over_first, 4);
+    assert_true(rows[VENDOR].over_first == 0);
+    assert_true(rows[OURS].vendor_tuned);
+
+    fill(rows);
+    rows[OURS].is_call = true;
+    lab_rows_compare(rows, ROWS);
+    assert_true(rows[OURS].percent_of_vendor == 0 && rows[OURS].percent_of_peer == 0);
+    assert_true(lab_ratio(0, 5) == 0 && lab_ratio(5, 0) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_times),          cmocka_unit_test(doubted_peers),
+        cmocka_unit_test(within_a_mode),        cmocka_unit_test(across_compute_modes),
+        cmocka_unit_test(steps_and_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

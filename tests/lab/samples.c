@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* samples.c - what samples come to, all together and by the machine's mode; and that the probe
+ * that tells the modes measures something on this machine. */
+#include "samples.h"
+#include "clock.h"
+#include "probe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static lab_samples *samples;
+
+static int make_samples(void **state)
+{
+    (void)state;
+    samples = calloc(1, sizeof *samples);
+    return samples ? 0 : -1;
+}
+
+static int free_samples(void **state)
+{
+    (void)state;
+    free(samples);
+    return 0;
+}
+
+static void medians(void **state)
+{
+    int64_t odd[] = {9, 1, 5}, even[] = {4, 10, 2, 6};
+    (void)state;
+    assert_int_equal(lab_median(odd, 3), 5);
+    assert_int_equal(lab_median(even, 4), 5);
+    assert_int_equal(lab_median(odd, 0), 0);
+    lab_spread none = lab_samples_spread(samples, LAB_MODE_ANY, 0);
+    assert_int_equal(none.samples, 0);
+    assert_int_equal(none.median_ns, 0);
+    /* 100 times of 1 to 100: the ranks 40.2 and 59.8, to the outside, are 41 and 61. */
+    for (int64_t i = 0; i < 100; i++)
+        lab_samples_add(samples, 100 - i, 0, 0);
+    lab_spread all = lab_samples_spread(samples, LAB_MODE_ANY, 0);
+    assert_int_equal(all.samples, 100);
+    assert_int_equal(all.median_ns, 50);
+    assert_int_equal(all.min_ns, 1);
+    assert_int_equal(all.ci95_ns, 10);
+    assert_true(lab_samples_probe(samples, LAB_MODE_ANY, 0) == 0); /* there was none */
+    assert_int_equal(lab_samples_spread(samples, LAB_MODE_FAST, 100).samples, 0);
+}
+
+static void no_more_than_fit(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < LAB_SAMPLES_MAX + 10; i++)
+        lab_samples_add(samples, 7, 0, 0);
+    assert_int_equal(samples->count, LAB_SAMPLES_MAX);
+}
+
+/* Both probes count, and the best ever seen is the measure. */
+static void modes(void **state)
+{
+    (void)state;
+    assert_int_equal(lab_mode_of(90, 95, 100), LAB_MODE_FAST);
+    assert_int_equal(lab_mode_of(80, 80, 100), LAB_MODE_FAST);
+    assert_int_equal(lab_mode_of(90, 79, 100), LAB_MODE_ANY);
+    assert_int_equal(lab_mode_of(40, 90, 100), LAB_MODE_ANY);
+    assert_int_equal(lab_mode_of(90, 40, 100), LAB_MODE_ANY);
+    assert_int_equal(lab_mode_of(59, 40, 100), LAB_MODE_SLOW);
+    assert_int_equal(lab_mode_of(60, 40, 100), LAB_MODE_ANY);
+    assert_int_equal(lab_mode_of(90, 95, 200), LAB_MODE_SLOW);
+    assert_int_equal(lab_mode_of(0, 0, 100), LAB_MODE_ANY); /* nothing was probed */
+    assert_int_equal(lab_mode_of(90, 95, 0), LAB_MODE_ANY);
+    assert_string_equal(lab_mode_name(LAB_MODE_ANY), "-");
+    assert_string_equal(lab_mode_name(LAB_MODE_FAST), "fast");
+    assert_string_equal(lab_mode_name(LAB_MODE_SLOW), "slow");
+}
+
+static void modes_are_told_apart(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < 6; i++) {
+        lab_samples_add(samples, 100 + i, 2000, 2100);  /* fast */
+        lab_samples_add(samples, 300 + i, 900, 910);    /* slow */
+        lab_samples_add(samples, 5, 900, 2000);         /* it changed meanwhile */
+    }
+    lab_spread fast = lab_samples_spread(samples, LAB_MODE_FAST, 2200);
+    lab_spread slow = lab_samples_spread(samples, LAB_MODE_SLOW, 2200);
+    assert_int_equal(fast.samples, 6);
+    assert_int_equal(fast.median_ns, 102);
+    assert_int_equal(fast.min_ns, 100);
+    assert_int_equal(slow.samples, 6);
+    assert_int_equal(slow.median_ns, 302);
+    assert_int_equal(lab_samples_spread(samples, LAB_MODE_ANY, 2200).samples, 18);
+    assert_true(lab_samples_probe(samples, LAB_MODE_FAST, 2200) == 2050);
+    assert_true(lab_samples_probe(samples, LAB_MODE_SLOW, 2200) == 905);
+}
+
+/* Whatever this machine has, something comes of it, and more of two threads than nothing. */
+static void probes_measure(void **state)
+{
+    static const struct {
+        rung_product product;
+        rung_compute compute;
+    } all[] = {{RUNG_F32_TO_F32, RUNG_STRICT}, {RUNG_F64_TO_F64, RUNG_STRICT}, {RUNG_F64_TO_F32, RUNG_STRICT},
+               {RUNG_BF16_TO_F32, RUNG_STRICT}, {RUNG_I8_TO_I32, RUNG_STRICT}, {RUNG_F32_TO_F32, RUNG_BF16X3},
+               {RUNG_I32_TO_I32, RUNG_STRICT}};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        lab_probe probe = lab_probe_of(all[i].product, all[i].compute);
+        assert_true(probe > LAB_PROBE_NONE && probe < LAB_PROBE_COUNT);
+        assert_true(lab_probe_run(probe, 1) > 0);
+        assert_true(lab_probe_run(probe, 2) > 0);
+    }
+    assert_int_equal(lab_probe_of(RUNG_F32_TO_F32, RUNG_STRICT), LAB_PROBE_FMA_F32);
+    assert_int_equal(lab_probe_of(RUNG_F64_TO_F32, RUNG_STRICT), LAB_PROBE_FMA_F64);
+    assert_int_equal(lab_probe_of(RUNG_F32_TO_F32, RUNG_BF16X3), lab_probe_of(RUNG_BF16_TO_F32, RUNG_STRICT));
+    assert_true(lab_probe_run(LAB_PROBE_NONE, 1) == 0);
+    assert_false(lab_probe_has_modes(LAB_PROBE_FMA_F32));
+    assert_true(lab_probe_has_modes(LAB_PROBE_AMX_I8));
+    assert_string_equal(lab_probe_name(LAB_PROBE_AMX_BF16), "amx bf16");
+}
+
+/* Sleeping is wall time and no CPU time. */
+static void clocks(void **state)
+{
+    (void)state;
+    int64_t wall = lab_clock_now(LAB_CLOCK_WALL), cpu = lab_clock_now(LAB_CLOCK_CPU);
+    lab_rest(20000000);
+    wall = lab_clock_now(LAB_CLOCK_WALL) - wall;
+    cpu = lab_clock_now(LAB_CLOCK_CPU) - cpu;
+    assert_true(wall >= 20000000);
+    assert_true(cpu < wall / 2);
+    assert_string_equal(lab_clock_name(LAB_CLOCK_CPU), "cpu");
+    assert_string_equal(lab_clock_name(LAB_CLOCK_WALL), "wall");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(medians, make_samples, free_samples),
+        cmocka_unit_test_setup_teardown(no_more_than_fit, make_samples, free_samples),
+        cmocka_unit_test(modes),
+        cmocka_unit_test_setup_teardown(modes_are_told_apart, make_samples, free_samples),
+        cmocka_unit_test(probes_measure),
+        cmocka_unit_test(clocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

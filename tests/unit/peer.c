@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peer.c - the CPU's vendors, with stand-ins whose calls can be looked at: what is passed on, how
+ * many threads they are told, what they are refused, and that a library computes with itself.
+ * Results of real ones are held to the oracle by tests/conform/peers.sh. */
+#define _GNU_SOURCE /* RTLD_NOLOAD */
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "cpu/features.h"
+#include "standin_blas.h"
+
+static rung_context *context;
+static rung_device  *device;
+static rung_queue   *queue;
+
+static int open_all(void **state)
+{
+    rung_context_options options = {.device = "cpu", .verbose = -1};
+    (void)state;
+    unit_clean_environment();
+    return rung_context_create(&options, &context) == RUNG_OK && rung_device_open(context, "cpu", &device) == RUNG_OK &&
+                   rung_queue_create(device, &queue) == RUNG_OK
+               ? 0 : -1;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    unsetenv("RUNG_CPU_VENDOR");
+    rung_queue_destroy(queue);
+    rung_device_close(device);
+    rung_context_destroy(context);
+    return 0;
+}
+
+static standin_record *record_of(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    standin_record *record = library ? dlsym(library, "standin") : NULL;
+    assert_non_null(record);
+    return record;
+}
+
+static rung_status make_plan(const char *kernel_name, const rung_problem *problem, int64_t threads, rung_plan **plan)
+{
+    rung_kernel *kernel;
+    assert_int_equal(rung_kernel_find(context, "cpu", kernel_name, &kernel), RUNG_OK);
+    return rung_plan_create(device, problem, &(rung_plan_options){.kernel = kernel, .threads = threads}, plan);
+}
+
+static void assert_refused(const char *kernel, const rung_problem *problem, const char *words)
+{
+    rung_plan *plan;
+    assert_int_equal(make_plan(kernel, problem, 0, &plan), RUNG_UNSUPPORTED);
+    assert_null(plan);
+    if (!strstr(rung_error_text(), words))
+        fail_msg("not \"%s\" in \"%s\"", words, rung_error_text());
+}
+
+enum { M = 3, N = 5, K = 4 };
+
+/* C = 2 A B + 3 C of F32 in these orders, on a library at that path. */
+static void multiply_f32(const char *kernel, bool a_by_rows, bool b_by_rows, bool c_by_rows)
+{
+    float a[M * K], b[K * N], c[M * N], before[M * N];
+    uint64_t seed = 5;
+    unit_fill(&seed, a, M * K);
+    unit_fill(&seed, b, K * N);
+    unit_fill(&seed, c, M * N);
+    memcpy(before, c, sizeof c);
+    rung_matrix ma = a_by_rows ? rung_matrix_of(RUNG_F32, M, K, a) : rung_matrix_transpose(rung_matrix_of(RUNG_F32, K, M, a));
+    rung_matrix mb = b_by_rows ? rung_matrix_of(RUNG_F32, K, N, b) : rung_matrix_transpose(rung_matrix_of(RUNG_F32, N, K, b));
+    rung_matrix mc = c_by_rows ? rung_matrix_of(RUNG_F32, M, N, c) : rung_matrix_transpose(rung_matrix_of(RUNG_F32, N, M, c));
+    rung_problem problem = rung_problem_of(ma, mb, mc);
+    rung_plan *plan;
+    problem.alpha = 2;
+    problem.beta = 3;
+    assert_int_equal(make_plan(kernel, &problem, 2, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
+    rung_plan_destroy(plan);
+    for (int64_t i = 0; i < M; i++)
+        for (int64_t j = 0; j < N; j++) {
+            float sum = 0;
+            for (int64_t p = 0; p < K; p++)
+                sum += *unit_at(&ma, i, p) * *unit_at(&mb, p, j);
+            int64_t place = i * mc.row_stride + j * mc.col_stride;
+            assert_true(c[place] == 2 * sum + 3 * before[place]);
+        }
+}
+
+static void every_order(void **state)
+{
+    (void)state;
+    setenv("RUNG_CPU_VENDOR", STANDIN_PLAIN, 1);
+    for (int orders = 0; orders < 8; orders++)
+        multiply_f32("00_vendor", orders & 1, orders & 2, orders & 4);
+    assert_int_equal(record_of(STANDIN_PLAIN)->calls, 8);
+}
+
+/* Told the plan's before each call, and what they were after it. */
+static void threads_are_told(void **state)
+{
+    (void)state;
+    setenv("RUNG_CPU_VENDOR", STANDIN_OPENBLAS, 1);
+    multiply_f32("00_vendor", true, true, true);
+    assert_int_equal(record_of(STANDIN_OPENBLAS)->threads, 2);
+    int (*get)(void);
+    *(void **)&get = dlsym(dlopen(STANDIN_OPENBLAS, RTLD_NOW | RTLD_NOLOAD), "openblas_get_num_threads");
+    assert_int_equal(get(), 7);
+
+    setenv("RUNG_CPU_VENDOR", STANDIN_MKL, 1);
+    multiply_f32("00_vendor", true, true, true);
+    assert_int_equal(record_of(STANDIN_MKL)->threads, 2);
+    int (*exchange)(int);
+    *(void **)&exchange = dlsym(dlopen(STANDIN_MKL, RTLD_NOW | RTLD_NOLOAD), "MKL_Set_Num_Threads_Local");
+    assert_int_equal(exchange(0), 0); /* nothing of this thread's own is left */
+}
+
+/* What a plan and rung_part_list tell of it. */
+static void what_is_told(void **state)
+{
+    rung_matrix matrix = rung_matrix_of(RUNG_F32, 4, 4, NULL);
+    rung_problem problem = rung_problem_of(matrix, matrix, matrix);
+    rungi_cpu_features features;
+    rung_part parts[32];
+    int64_t count = 0, seen = 0;
+    rung_plan *plan;
+    (void)state;
+    rungi_cpu_features_find(&features);
+    setenv("RUNG_CPU_VENDOR", STANDIN_OPENBLAS, 1);
+    assert_int_equal(make_plan("00_vendor:openblas", &problem, 0, &plan), RUNG_OK); /* the path's kind */
+    const rung_plan_info *info = rung_plan_describe(plan);
+    assert_string_equal(info->kernel, "00_vendor:openblas");
+    assert_non_null(strstr(info->library, "OpenBLAS 9.8.7 (Prescott), "));
+    assert_non_null(strstr(info->library, STANDIN_OPENBLAS));
+    assert_int_equal(info->compute, RUNG_STRICT);
+    if (features.isa >= RUNGI_ISA_AVX512)
+        assert_string_equal(info->doubt, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=SkylakeX");
+    else if (features.isa == RUNGI_ISA_AVX2)
+        assert_string_equal(info->doubt, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=Haswell");
+    else
+        assert_string_equal(info->doubt, "");
+    rung_plan_destroy(plan);
+
+    assert_int_equal(rung_part_list(context, parts, 32, &count), RUNG_OK);
+    for (int64_t i = 0; i < count; i++) {
+        seen += strcmp(parts[i].backend, "cpu") == 0;
+        if (strcmp(parts[i].name, "OpenBLAS") == 0)
+            assert_non_null(strstr(parts[i].found, "9.8.7 (Prescott), "));
+    }
+    assert_int_equal(seen, 4);
+
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    assert_string_equal(rung_plan_describe(plan)->library, "");
+    assert_string_equal(rung_plan_describe(plan)->doubt, "");
+    assert_null(strstr(rung_plan_describe(plan)->kernel, "vendor")); /* never unasked */
+    rung_plan_destroy(plan);
+}
+
+static void multiply_i8(const int8_t *a, const int8_t *b, int32_t *c, bool b_by_rows, double alpha, double beta)
+{
+    rung_matrix mb = b_by_rows ? rung_matrix_of(RUNG_I8, K, N, b) : rung_matrix_transpose(rung_matrix_of(RUNG_I8, N, K, b));
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I8, M, K, a), mb, rung_matrix_of(RUNG_I32, M, N, c));
+    int32_t before[M * N];
+    rung_plan *plan;
+    problem.alpha = alpha;
+    problem.beta = beta;
+    memcpy(before, c, sizeof before);
+    assert_int_equal(make_plan("00_vendor:mkl", &problem, 0, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
+    rung_plan_destroy(plan);
+    for (int64_t i = 0; i < M; i++)
+        for (int64_t j = 0; j < N; j++) {
+            uint32_t sum = 0;
+            for (int64_t p = 0; p < K; p++)
+                sum += (uint32_t)(a[i * K + p] * b[p * mb.row_stride + j * mb.col_stride]);
+            sum = (uint32_t)(int64_t)alpha * sum + (beta == 0 ? 0 : (uint32_t)(int64_t)beta * (uint32_t)before[i * N + j]);
+            assert_int_equal((uint32_t)c[i * N + j], sum);
+        }
+}
+
+/* A goes as it is where nothing in it is negative, else with 128 added; the last element too. */
+static void whole_numbers(void **state)
+{
+    int8_t a[M * K], b[K * N];
+    int32_t c[M * N];
+    rungi_cpu_features features;
+    (void)state;
+    rungi_cpu_features_find(&features);
+    setenv("RUNG_CPU_VENDOR", STANDIN_MKL, 1);
+    for (int i = 0; i < M * K; i++)
+        a[i] = (int8_t)(127 - i);
+    for (int i = 0; i < K * N; i++)
+        b[i] = (int8_t)(13 * i - 128);
+    if (!features.has_vnni) {
+        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I8, M, K, a), rung_matrix_of(RUNG_I8, K, N, b),
+                                               rung_matrix_of(RUNG_I32, M, N, c));
+        assert_refused("00_vendor:mkl", &problem, "VNNI");
+        return;
+    }
+    const standin_record *record;
+    for (int order = 0; order < 2; order++) {
+        a[0] = 127;
+        a[M * K - 1] = 0;
+        multiply_i8(a, b, c, order, 1, 0);
+        record = record_of(STANDIN_MKL);
+        assert_ptr_equal(record->a, a);
+        assert_int_equal(record->added, 0);
+        a[M * K - 1] = -1;
+        multiply_i8(a, b, c, order, 1, 0);
+        assert_ptr_not_equal(record->a, a);
+        assert_int_not_equal(record->added, 0);
+        a[0] = -128;
+        multiply_i8(a, b, c, order, -3, 0);
+        multiply_i8(a, b, c, order, 5, -7);
+        multiply_i8(a, b, c, order, 1, 1);
+    }
+}
+
+static void refusals(void **state)
+{
+    rung_matrix matrix = rung_matrix_of(RUNG_F32, 4, 4, NULL), bf16 = rung_matrix_of(RUNG_BF16, 4, 4, NULL);
+    rung_problem problem = rung_problem_of(matrix, matrix, matrix);
+    float data[16] = {0};
+    rung_plan *plan;
+    (void)state;
+    setenv("RUNG_CPU_VENDOR", "gotoblas", 1);
+    assert_refused("00_vendor", &problem, "RUNG_CPU_VENDOR is \"gotoblas\"; it may be mkl, openblas, blis, onednn");
+    setenv("RUNG_CPU_VENDOR", "/nowhere/libblas.so", 1);
+    assert_refused("00_vendor", &problem, "names a library that cannot be opened");
+    setenv("RUNG_CPU_VENDOR", STANDIN_NO_BLAS, 1);
+    assert_refused("00_vendor", &problem, "has no cblas_sgemm");
+
+    setenv("RUNG_CPU_VENDOR", STANDIN_PLAIN, 1);
+    rung_problem batch = problem;
+    batch.batch = 2;
+    batch.c.batch_stride = 16;
+    assert_refused("00_vendor", &batch, "a batch is not handed to a CBLAS");
+    rung_problem strided = problem;
+    strided.a.row_stride = 8;
+    strided.a.col_stride = 2;
+    assert_refused("00_vendor", &strided, "one stride of one and k above zero");
+    strided.a.row_stride = 0;
+    strided.a.col_stride = 1;
+    assert_refused("00_vendor", &strided, "one stride of one");
+    rung_matrix tall = rung_matrix_of(RUNG_F32, 4, 0, NULL), flat = rung_matrix_of(RUNG_F32, 0, 4, NULL);
+    rung_problem empty = rung_problem_of(tall, flat, matrix);
+    assert_refused("00_vendor", &empty, "k above zero");
+    rung_problem narrow = rung_problem_of(bf16, bf16, matrix);
+    assert_refused("00_vendor", &narrow, "a CBLAS does not multiply bf16");
+    rung_problem biased = problem;
+    biased.epilogue.activation = RUNG_RELU;
+    assert_refused("00_vendor", &biased, "is not made for epilogues");
+    rung_problem wide = problem;
+    wide.a.row_stride = INT64_C(1) << 31;
+    assert_refused("00_vendor", &wide, "sizes below 2^31");
+
+    /* A and B are to stay unread where alpha is 0; nothing in C is nothing to do. */
+    problem = rung_problem_of(rung_matrix_of(RUNG_F32, 4, 4, data), rung_matrix_of(RUNG_F32, 4, 4, data),
+                              rung_matrix_of(RUNG_F32, 4, 4, (float[16]){0}));
+    assert_int_equal(make_plan("00_vendor", &problem, 0, &plan), RUNG_OK);
+    problem.alpha = 0;
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "where alpha is 0"));
+    rung_plan_destroy(plan);
+    rung_problem nothing = rung_problem_of(rung_matrix_of(RUNG_F32, 0, 4, NULL), matrix, rung_matrix_of(RUNG_F32, 0, 4, NULL));
+    assert_int_equal(make_plan("00_vendor", &nothing, 0, &plan), RUNG_OK);
+    nothing.b.data = data;
+    assert_int_equal(rung_plan_run(plan, queue, &nothing, NULL), RUNG_OK);
+    rung_plan_destroy(plan);
+
+    assert_int_equal(make_plan("00_vendor", &problem, -1, &plan), RUNG_INVALID);
+}
+
+/* Somebody else's function of the same name is there for all to see, as MKL's are once it has
+ * run. */
+static void a_library_computes_with_itself(void **state)
+{
+    (void)state;
+#ifdef RUNGI_SANITIZED
+    skip(); /* a sanitizer's names must come first, and so do all others */
+#endif
+    assert_non_null(dlopen(STANDIN_INTRUDER, RTLD_NOW | RTLD_GLOBAL));
+    setenv("RUNG_CPU_VENDOR", STANDIN_APART, 1); /* not loaded before */
+    multiply_f32("00_vendor", true, true, true);
+    assert_int_equal(record_of(STANDIN_APART)->calls, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_order),   cmocka_unit_test(threads_are_told), cmocka_unit_test(what_is_told),
+        cmocka_unit_test(whole_numbers), cmocka_unit_test(refusals),
+        cmocka_unit_test(a_library_computes_with_itself),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
