@@ -96,10 +96,10 @@ static int64_t overlap_asked_for(void)
 
 rung_status rungi_threads_check(int64_t threads)
 {
-    return threads >= 0 && threads <= RUNGI_THREADS_MAX
-               ? RUNG_OK
-               : rungi_fail(RUNG_INVALID, "%lld threads cannot be; ask for 1 to %d, or for 0 to leave it to the library",
-                            (long long)threads, RUNGI_THREADS_MAX);
+    if (threads >= 0 && threads <= RUNGI_THREADS_MAX)
+        return RUNG_OK;
+    return rungi_fail(RUNG_INVALID, "%lld threads cannot be; ask for 1 to %d, or for 0 to leave it to the library",
+                      (long long)threads, RUNGI_THREADS_MAX);
 }
 
 /* What the environment says where the caller does not; a word that is no number of threads is

@@ -2,8 +2,8 @@
 /* pool.c - the CPU's threads. See docs/decisions/0020-threads.md.
  *
  * A caller who wants helpers opens a gate with so many seats, wakes as many workers and begins
- * with the parts itself. A worker that comes in time takes a seat and parts, one after the other from a
- * counter. When no part is left the caller shuts the gate and waits for those inside, never for
+ * with the parts itself. A worker that comes in time takes a seat, and parts one after the other
+ * from a counter. When no part is left the caller shuts the gate and waits for those inside, never for
  * one that was not there in time: a worker that the system wakes late finds the gate shut, or
  * helps the next caller. One caller at a time has the gate; the others do not wait for it and
  * do their parts alone. */

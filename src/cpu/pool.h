@@ -26,8 +26,9 @@ rung_status rungi_pool_reserve(rungi_pool *pool, int64_t threads, int64_t scratc
 /* Calls work(user, part, scratch) for each part from 0 to parts - 1, on at most so many threads
  * of which the caller's is one, and returns when all are done. Which thread has which part
  * is left to chance, and so is how many there are: if another caller has the pool's threads, this
- * one works alone. With scratch it may have to wait for other callers' to come free. Reserved before; allocates
- * nothing, but where threads are missing: in a fork's child, or after they could not be made. */
+ * one works alone. With scratch it may have to wait until another caller's comes free. Reserved
+ * before; allocates nothing, but where threads are missing: in a fork's child, or after they
+ * could not be made. */
 void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts,
                     rungi_pool_work *work, void *user);
 

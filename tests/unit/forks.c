@@ -98,7 +98,8 @@ static bool life_is_right(void)
     rung_plan *own_plan;
     threaded own_kernel;
     rung_context_options options = {.verbose = -1, .threads = 3};
-    if (rung_context_create(&options, &own) != RUNG_OK || make_plan(own, 3, &own_kernel, &own_device, &own_plan) != RUNG_OK)
+    if (rung_context_create(&options, &own) != RUNG_OK ||
+        make_plan(own, 3, &own_kernel, &own_device, &own_plan) != RUNG_OK)
         return false;
     bool right = run_is_right(own_device, own_plan) && gemm_is_right(own);
     rung_plan_destroy(own_plan);
@@ -275,8 +276,8 @@ static void fork_at_any_moment(void **state)
     atomic_store(&is_over, true);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    print_message("forks:    %d, %d threads at work: a plan on three threads (twice), a lock%s\n", forks_wanted, THREADS,
-                  THREADS > 3 ? ", rung_gemm, contexts from beginning to end" : "");
+    print_message("forks:    %d, %d threads at work: a plan on three threads (twice), a lock%s\n", forks_wanted,
+                  THREADS, THREADS > 3 ? ", rung_gemm, contexts from beginning to end" : "");
     print_message("children: %d right, %d not, %d of these hung (%d s)\n", forks_wanted - failed, failed, hung,
                   SECONDS_MAX);
     print_message("parent:   %ld multiplies right, %ld not\n", atomic_load(&done), atomic_load(&wrong));
