@@ -37,7 +37,7 @@ typedef struct session {
     lab_dtype          dtypes[LAB_DTYPES_MAX];
     int                dtype_count;
     rung_compute       compute; /* of those that say none */
-    int64_t            batch, splits, repeat, carveout; /* 0 where they are not given */
+    int64_t            batch, splits, repeat, carveout, threads; /* 0 where they are not given */
     lab_epilogue       epilogue;
     uint64_t           seed;
     int64_t            every;
@@ -142,6 +142,9 @@ static int read_extras(session *session)
         return usage("--batch and --splits are whole numbers");
     if (!read_count(options->carveout, &session->carveout) || session->carveout > 100)
         return usage("--carveout is a per cent, 1 to 100, or 0 for the driver's choice");
+    if (options->threads && (!read_count(options->threads, &session->threads) || session->threads < 1 ||
+                             session->threads > 8192))
+        return usage("--threads is a number from 1 to 8192");
     if (options->scattered && !options->batch)
         return usage("--scattered is for the items of a --batch");
     if (!read_count(options->repeat, &session->repeat) || (options->repeat && !options->m))
@@ -398,7 +401,7 @@ static int run_contender(session *session, contender *contender)
         .kernel = contender->kernel, .parameters = contender->parameters,
         .product = contender->dtype.product, .compute = contender->dtype.compute, .seed = session->seed,
         .rigour = lab_may_use_engine(&session->target, contender->kernel) ? LAB_ON_ENGINE : LAB_BOUNDED,
-        .carveout = session->carveout,
+        .carveout = session->carveout, .threads = session->threads,
     };
     lab_case_list list = problems_of(session, contender);
     if (list.out_of_memory) {

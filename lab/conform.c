@@ -315,7 +315,8 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
 {
     rung_plan *plan;
     rung_plan_options options = {.kernel = subject->kernel, .parameters = subject->parameters, .splits = splits,
-                                 .workspace = LAB_WORKSPACE_MAX, .carveout = subject->carveout};
+                                 .workspace = LAB_WORKSPACE_MAX, .carveout = subject->carveout,
+                                 .threads = subject->threads};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
     if (status != RUNG_OK)
         return status;

@@ -18,7 +18,7 @@ typedef struct lab_subject {
     rung_compute       compute;
     lab_rigour         rigour; /* of what is not exact: LAB_BOUNDED or LAB_ON_ENGINE */
     uint64_t           seed;
-    int64_t            carveout; /* see rung_plan_options */
+    int64_t            carveout, threads; /* see rung_plan_options */
 } lab_subject;
 
 typedef enum lab_outcome_kind { LAB_RIGHT, LAB_WRONG_RESULT, LAB_REFUSED, LAB_FAILED } lab_outcome_kind;

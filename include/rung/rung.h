@@ -16,7 +16,10 @@
  * Threads   A context, a device, a kernel and a plan may be shared between
  *           threads; a queue and an event are one thread's at a time; a buffer
  *           may be read by many or written by one.
- * Memory    Running a plan never allocates, unless it is to be logged. Every
+ * Fork      A process may fork at any moment, and multiply on the CPU in the child
+ *           with all that was made before. Other devices have their drivers' rules.
+ * Memory    Running a plan never allocates, unless it is to be logged, or is the
+ *           first on the CPU after a fork and starts its threads again. Every
  *           destroy accepts NULL. A queue and an event are destroyed after their
  *           work; anything else may go before, and the work goes on. Objects may
  *           be destroyed in any order, since each keeps alive what it stands on;
@@ -352,6 +355,10 @@ typedef struct rung_context_options {
 /* A context owns devices, compiled code and the log. NULL stands for the default
  * context wherever one is taken; it is made at its first use with default options
  * and lives as long as the process.
+ *
+ * On the CPU a large multiply is cut between threads, of the context's and the caller's
+ * own: C alone, never k, so that the result has the same bits for any number of them. Callers
+ * do not wait for threads that are helping another. (00_vendor is cut by its own rules.)
  *
  * Verbose 1 writes a line for each multiply: the time it took, the device, the
  * kernel, where its parameters came from, the `rung verify` command that runs the

@@ -12,6 +12,7 @@
 #include "cpu/kernels/kernels.h"
 #include "cpu/peer.h"
 #include "cpu/processors.h"
+#include "cpu/vendor.h"
 #include "sources.h"
 
 typedef struct cpu_event {
@@ -277,6 +278,7 @@ static void unload(rung_context *context, void *state)
 static void forked(void *state)
 {
     rungi_pool_forked(state);
+    rungi_cpu_vendor_forked();
 }
 
 static rung_status list_devices(rung_context *context, void *state, rungi_device_list *list)

@@ -221,3 +221,10 @@ rung_status rungi_cpu_vendor_run(rung_plan *plan, const rung_problem *problem, r
         rungi_cpu_signal(options, started);
     return status;
 }
+
+/* A fork does not wait for the lock, which is held for as long as a multiply takes. What the
+ * library itself makes of a fork is its own matter. */
+void rungi_cpu_vendor_forked(void)
+{
+    pthread_mutex_init(&one_at_a_time, NULL);
+}

@@ -12,4 +12,7 @@ rung_status rungi_cpu_vendor_run(rung_plan *plan, const rung_problem *problem, r
                                  const rung_run_options *options);
 void        rungi_cpu_vendor_destroy(rung_plan *plan);
 
+/* In a fork's child, which has one thread: whoever was in one of these libraries is gone. */
+void rungi_cpu_vendor_forked(void);
+
 #endif /* RUNGI_CPU_VENDOR_H */

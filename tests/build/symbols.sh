@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The library links libc, libm, pthreads and the loader alone, shows the names of
-# rung.h and no others, carries its SONAME, and with all compiled kernels is below 15 MB. The
-# drop-in links the library besides, shows the names of its list and no others, and those without a
+# rung.h and no others, carries its SONAME, stays when it is closed, and with all compiled kernels is
+# below 15 MB. The drop-in links the library besides, shows the names of its list and no others, and those without a
 # version, so that a program takes them whatever version it was linked with.
 set -u
 library=$RUNG_BUILD/librung.so
@@ -22,6 +22,7 @@ for name in $api; do
     grep -qx "$name" <<< "$shown" || { echo "$name is declared and not there"; exit 1; }
 done
 readelf -d "$library" | grep -q 'SONAME.*librung\.so\.0\.1' || { echo "no SONAME"; exit 1; }
+readelf -d "$library" | grep -q 'FLAGS_1.*NODELETE' || { echo "it could be unloaded under its threads"; exit 1; }
 [ "$(stat -L -c %s "$library")" -lt 15000000 ] || { echo "it has 15 MB or more"; exit 1; }
 echo "$(wc -w <<< "$shown") names, $(stat -L -c %s "$library") bytes"
 

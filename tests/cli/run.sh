@@ -11,7 +11,7 @@ update=no
 case=$1 expected=${1%.sh}.expect
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 export PATH="$(dirname "$RUNG"):$PATH" LC_ALL=C
-unset RUNG_DEVICE RUNG_VERBOSE RUNG_OVERLAP
+unset RUNG_DEVICE RUNG_VERBOSE RUNG_OVERLAP RUNG_THREADS
 export RUNG_TUNING=off
 
 try() {

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peer.c - the CPU's vendors, with stand-ins whose calls can be looked at: what is passed on, how
- * many threads they are told, what they are refused, and that a library computes with itself.
- * Results of real ones are held to the oracle by tests/conform/peers.sh. */
+ * many threads they are told, what they are refused, that a library computes with itself, and what a
+ * fork leaves of its lock. Results of real ones are held to the oracle by tests/conform/peers.sh. */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
 #include "unit.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cpu/features.h"
 #include "standin_blas.h"
@@ -288,12 +293,78 @@ static void a_library_computes_with_itself(void **state)
     assert_int_equal(record_of(STANDIN_APART)->calls, 1);
 }
 
+/* ---- fork ------------------------------------------------------------------------------ */
+
+typedef struct square {
+    float        a[24 * 24], c[24 * 24];
+    rung_plan   *plan;
+    rung_queue  *queue;
+    rung_problem problem;
+} square;
+
+static atomic_bool is_over;
+
+static void make_square(square *made)
+{
+    uint64_t seed = 3;
+    unit_fill(&seed, made->a, 24 * 24);
+    rung_matrix a = rung_matrix_of(RUNG_F32, 24, 24, made->a);
+    made->problem = rung_problem_of(a, a, rung_matrix_of(RUNG_F32, 24, 24, made->c));
+    assert_int_equal(make_plan("00_vendor", &made->problem, 1, &made->plan), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &made->queue), RUNG_OK);
+}
+
+static void free_square(square *made)
+{
+    rung_plan_destroy(made->plan);
+    rung_queue_destroy(made->queue);
+}
+
+static void *multiply_often(void *user)
+{
+    square *own = user;
+    while (!atomic_load(&is_over))
+        rung_plan_run(own->plan, own->queue, &own->problem, NULL);
+    return NULL;
+}
+
+/* A child does not wait for one who was in the library when the parent forked. */
+static void a_fork_meanwhile(void **state)
+{
+    static square busy, own;
+    pthread_t thread;
+    int failed = 0;
+    (void)state;
+    setenv("RUNG_CPU_VENDOR", STANDIN_PLAIN, 1);
+    make_square(&busy);
+    make_square(&own);
+    assert_int_equal(pthread_create(&thread, NULL, multiply_often, &busy), 0);
+    for (int i = 0; i < 20 && failed == 0; i++) {
+        int status = -1;
+        struct timespec time = {0, 100000};
+        nanosleep(&time, NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            _exit(rung_plan_run(own.plan, own.queue, &own.problem, NULL) == RUNG_OK &&
+                          unit_first_wrong(&own.problem.a, &own.problem.b, &own.problem.c) == -1 ? 0 : 1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        failed += status != 0;
+    }
+    atomic_store(&is_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    free_square(&busy);
+    free_square(&own);
+    assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order),   cmocka_unit_test(threads_are_told), cmocka_unit_test(what_is_told),
         cmocka_unit_test(whole_numbers), cmocka_unit_test(refusals),
-        cmocka_unit_test(a_library_computes_with_itself),
+        cmocka_unit_test(a_library_computes_with_itself), cmocka_unit_test(a_fork_meanwhile),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
