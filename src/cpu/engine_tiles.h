@@ -28,18 +28,6 @@ typedef struct rungi_place {
     int64_t stride;
 } rungi_place;
 
-/* Memory that will be wanted: rows of so many lines. */
-typedef struct rungi_lines {
-    const char *row;
-    int64_t     line, lines, stride, rows;
-    int64_t     rate; /* how many are fetched at a step */
-} rungi_lines;
-
-/* What is fetched beside the steps: of an operand and of C. */
-typedef struct rungi_ahead {
-    rungi_lines operand, c;
-} rungi_ahead;
-
 typedef struct rungi_tile_config {
     uint8_t  palette, start, reserved[14];
     uint16_t bytes[16];
@@ -60,22 +48,6 @@ RUNGI_ON_AMX static void rungi_tiles_configure(int64_t height)
         config.rows[i] = (uint8_t)height;
     __asm__ volatile("" : : "r"(&config) : "memory"); /* all of it is read, which GCC is not told */
     _tile_loadconfig(&config);
-}
-
-/* Past the end of a row too, which does no harm. */
-RUNGI_TILE_INLINE void rungi_lines_fetch(rungi_lines *ahead)
-{
-    const char *at = ahead->row + ahead->line * 64;
-    if (ahead->rows == 0)
-        return;
-    for (int64_t i = 0; i < ahead->rate; i++)
-        _mm_prefetch(at + i * 64, _MM_HINT_T1);
-    ahead->line += ahead->rate;
-    if (ahead->line >= ahead->lines) {
-        ahead->line = 0;
-        ahead->row += ahead->stride;
-        ahead->rows--;
-    }
 }
 
 #define RUNGI_MULTIPLY(sum, a, b)                                                                 \
@@ -116,8 +88,7 @@ RUNGI_TILE_INLINE void rungi_square_begin(bool is_i8, bool is_first, const rungi
 }
 
 /* The steps behind the first. */
-RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b,
-                                          rungi_ahead *ahead)
+RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b)
 {
     const char *row = a->first;
     for (int64_t step = 1; step < steps; step++) {
@@ -128,8 +99,6 @@ RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi
         RUNGI_MULTIPLY(0, 4, 6);
         _tile_loadd(7, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
         RUNGI_MULTIPLY(1, 4, 7);
-        rungi_lines_fetch(&ahead->operand);
-        rungi_lines_fetch(&ahead->c);
         _tile_loadd(5, row + a->tile, a->row);
         RUNGI_MULTIPLY(2, 5, 6);
         RUNGI_MULTIPLY(3, 5, 7);
@@ -156,8 +125,7 @@ RUNGI_TILE_INLINE void rungi_flat_begin(bool is_i8, bool is_first, const rungi_r
     RUNGI_MULTIPLY(3, 4, 5);
 }
 
-RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b, const char *b2,
-                                        rungi_ahead *ahead)
+RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b, const char *b2)
 {
     const char *row = a->first;
     for (int64_t step = 1; step < steps; step++) {
@@ -169,7 +137,6 @@ RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, int64_t steps, const rungi_r
         RUNGI_MULTIPLY(0, 4, 5);
         _tile_loadd(6, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
         RUNGI_MULTIPLY(1, 4, 6);
-        rungi_lines_fetch(&ahead->operand);
         _tile_loadd(7, b2, RUNGI_STEP_BYTES);
         RUNGI_MULTIPLY(2, 4, 7);
         _tile_loadd(5, b2 + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);

@@ -172,7 +172,6 @@ typedef struct engine {
     rungi_place held;        /* where the sums in the tiles belong, */
     bool        is_settled;  /* and whether nothing more becomes of them there */
     rungi_block block[2];    /* else the blocks of C that they are */
-    rungi_ahead ahead;
 } engine;
 
 /* A slice of k. */
@@ -294,7 +293,7 @@ RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *sli
     else
         rungi_square_begin(is_i8, false, a, b, &held, &next);
     finish_held(e);
-    rungi_square_go_on(is_i8, slice->steps, a, b, &e->ahead);
+    rungi_square_go_on(is_i8, slice->steps, a, b);
     hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
 }
 
@@ -312,7 +311,7 @@ RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice
     else
         rungi_flat_begin(is_i8, false, a, b, b2, &held, &next);
     finish_held(e);
-    rungi_flat_go_on(is_i8, slice->steps, a, b, b2, &e->ahead);
+    rungi_flat_go_on(is_i8, slice->steps, a, b, b2);
     hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), &next);
 }
 
@@ -511,49 +510,17 @@ static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
     }
 }
 
-/* While a strip is multiplied by a slice, what comes next is fetched from the memory: the rows of A and the
- * next strip's part of C; where C is thin, so many of the rows of B that all of the next slice is there in time. */
-static void look_ahead(engine *e, const k_slice *slice, const strip *s, const k_slice *next_slice, const strip *next)
-{
-    const rungi_cpu_job *job = e->job;
-    int64_t steps = slice->steps * ((s->width + PANEL - 1) / PANEL);
-    rungi_stretch from = rows_of(e, next->i, next->height, next_slice);
-    e->ahead.operand.rows = e->ahead.c.rows = 0;
-    if (e->path > TILES_I8)
-        return;
-    if (job->a.col_stride == 1 && e->l.regime != THIN)
-        e->ahead.operand = (rungi_lines){from.first, 0, (next_slice->depth * e->l.size + 63) / 64 + 1,
-                                         from.item_stride * e->l.size, next->height, 0};
-    e->ahead.operand.rate = e->ahead.operand.rows * e->ahead.operand.lines / steps + 1;
-    if (next_slice->is_last && e->is_plain && !e->is_streamed)
-        e->ahead.c = (rungi_lines){(const char *)job->c.first + (next->i * job->c.row_stride + next->j) * 4, 0,
-                                   (next->width * 4 + 63) / 64, job->c.row_stride * 4, next->height, 0};
-    e->ahead.c.rate = e->ahead.c.rows * e->ahead.c.lines / steps + 1;
-    if (e->l.regime == THIN && job->b.col_stride == 1 && !slice->is_last) {
-        int64_t strips = (job->m + PANEL - 1) / PANEL, number = s->i / PANEL;
-        k_slice after = slice_of(e, slice->number + 1);
-        int64_t first = after.depth * number / strips, end = after.depth * (number + 1) / strips;
-        rungi_stretch columns = columns_of(e, s->j, s->width, &after);
-        e->ahead.operand = (rungi_lines){columns.first + first * job->b.row_stride * e->l.size, 0,
-                                         (s->width * e->l.size + 63) / 64, job->b.row_stride * e->l.size, end - first, 0};
-        e->ahead.operand.rate = e->ahead.operand.rows * e->ahead.operand.lines / (steps - steps / slice->steps + 1) + 1;
-    }
-}
-
 /* A block of C by the slices from `first` to `end`, which are packed. */
 static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int64_t end)
 {
     int64_t height = smaller(e->l.mc, e->job->m - i), width = smaller(e->l.nc, e->job->n - j);
-    for (int64_t x = 0; x < height; x += PANEL)
+    for (int64_t x = 0; x < height; x += PANEL) {
+        strip s = {i + x, j, smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
         for (int64_t number = first; number < end; number++) {
-            bool is_at_end = number + 1 == end;
-            int64_t next_x = is_at_end && x + PANEL < height ? x + PANEL : x;
-            k_slice slice = slice_of(e, number), next_slice = slice_of(e, is_at_end ? first : number + 1);
-            strip s = {i + x, j, smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
-            strip next = {i + next_x, j, smaller(PANEL, height - next_x), width, 0};
-            look_ahead(e, &slice, &s, &next_slice, &next);
+            k_slice slice = slice_of(e, number);
             multiply_strip(e, &slice, &s);
         }
+    }
 }
 
 /* The mc x nc block of C at (i, j), by all of k. */
