@@ -71,24 +71,34 @@ RUNGI_ON_AMX static void rungi_tiles_configure(int64_t height)
 /* ---- 32 x 32 ---------------------------------------------------------------------------------------- */
 
 RUNGI_TILE_INLINE void rungi_square_begin(bool is_i8, bool is_first, const rungi_rows *a, const char *b,
-                                          const rungi_place *held, const rungi_place *next)
+                                          const rungi_place *held, const char *top, const char *bottom)
 {
     _tile_loadd(6, b, RUNGI_STEP_BYTES);
     _tile_loadd(4, a->first, a->row);
     _tile_loadd(7, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
     _tile_loadd(5, a->first + a->tile, a->row);
-    RUNGI_EXCHANGE(0, held->top, next->top);
+    RUNGI_EXCHANGE(0, held->top, top);
     RUNGI_MULTIPLY(0, 4, 6);
-    RUNGI_EXCHANGE(1, held->top + 64, next->top + 64);
+    RUNGI_EXCHANGE(1, held->top + 64, top + 64);
     RUNGI_MULTIPLY(1, 4, 7);
-    RUNGI_EXCHANGE(2, held->bottom, next->bottom);
+    RUNGI_EXCHANGE(2, held->bottom, bottom);
     RUNGI_MULTIPLY(2, 5, 6);
-    RUNGI_EXCHANGE(3, held->bottom + 64, next->bottom + 64);
+    RUNGI_EXCHANGE(3, held->bottom + 64, bottom + 64);
     RUNGI_MULTIPLY(3, 5, 7);
 }
 
+/* Four rows of the block of C that is next: their lines are wanted when its sums are stored. */
+RUNGI_TILE_INLINE void rungi_rows_fetch(const char *c, int64_t stride)
+{
+    for (int64_t r = 0; r < 4; r++) {
+        _mm_prefetch(c + r * stride, _MM_HINT_T1);
+        _mm_prefetch(c + r * stride + 64, _MM_HINT_T1);
+    }
+}
+
 /* The steps behind the first. */
-RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b)
+RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b,
+                                          const char *c, int64_t stride)
 {
     const char *row = a->first;
     for (int64_t step = 1; step < steps; step++) {
@@ -99,6 +109,10 @@ RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi
         RUNGI_MULTIPLY(0, 4, 6);
         _tile_loadd(7, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
         RUNGI_MULTIPLY(1, 4, 7);
+        if (c) {
+            rungi_rows_fetch(c, stride);
+            c += 4 * stride;
+        }
         _tile_loadd(5, row + a->tile, a->row);
         RUNGI_MULTIPLY(2, 5, 6);
         RUNGI_MULTIPLY(3, 5, 7);
@@ -108,20 +122,20 @@ RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi
 /* ---- 16 x 64: two panels of B ---------------------------------------------------------------------------- */
 
 RUNGI_TILE_INLINE void rungi_flat_begin(bool is_i8, bool is_first, const rungi_rows *a, const char *b, const char *b2,
-                                        const rungi_place *held, const rungi_place *next)
+                                        const rungi_place *held, const char *top, const char *bottom)
 {
     _tile_loadd(4, a->first, a->row);
     _tile_loadd(5, b, RUNGI_STEP_BYTES);
     _tile_loadd(6, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
     _tile_loadd(7, b2, RUNGI_STEP_BYTES);
-    RUNGI_EXCHANGE(0, held->top, next->top);
+    RUNGI_EXCHANGE(0, held->top, top);
     RUNGI_MULTIPLY(0, 4, 5);
-    RUNGI_EXCHANGE(1, held->top + 64, next->top + 64);
+    RUNGI_EXCHANGE(1, held->top + 64, top + 64);
     RUNGI_MULTIPLY(1, 4, 6);
     _tile_loadd(5, b2 + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
-    RUNGI_EXCHANGE(2, held->bottom, next->bottom);
+    RUNGI_EXCHANGE(2, held->bottom, bottom);
     RUNGI_MULTIPLY(2, 4, 7);
-    RUNGI_EXCHANGE(3, held->bottom + 64, next->bottom + 64);
+    RUNGI_EXCHANGE(3, held->bottom + 64, bottom + 64);
     RUNGI_MULTIPLY(3, 4, 5);
 }
 
@@ -165,17 +179,17 @@ RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, int64_t steps, const rungi_r
     } while (0)
 
 RUNGI_TILE_INLINE void rungi_parts_begin(bool is_first, const char *a, const char *b, const rungi_place *held,
-                                         const rungi_place *next)
+                                         const char *top, const char *bottom)
 {
     RUNGI_LOAD_A(0);
     RUNGI_LOAD_B(2);
-    RUNGI_EXCHANGE(0, held->top, next->top);
+    RUNGI_EXCHANGE(0, held->top, top);
     _tile_dpbf16ps(0, 4, 6);
-    RUNGI_EXCHANGE(1, held->top + 64, next->top + 64);
+    RUNGI_EXCHANGE(1, held->top + 64, top + 64);
     _tile_dpbf16ps(1, 4, 7);
-    RUNGI_EXCHANGE(2, held->bottom, next->bottom);
+    RUNGI_EXCHANGE(2, held->bottom, bottom);
     _tile_dpbf16ps(2, 5, 6);
-    RUNGI_EXCHANGE(3, held->bottom + 64, next->bottom + 64);
+    RUNGI_EXCHANGE(3, held->bottom + 64, bottom + 64);
     _tile_dpbf16ps(3, 5, 7);
 }
 

@@ -72,7 +72,7 @@ enum {
     IN_PLACE_WIDTH = 256,   /* columns of C up to which rows of A are not copied */
     THIN_HEIGHT = 128,      /* rows of C */
     VECTOR_ITEMS = 4096,    /* sums at a time, of C of one row or column */
-    SMALL_BYTES = 1 << 19,  /* of each operand of a small problem */
+    SMALL_BYTES = 1 << 18,  /* of each operand of a small problem */
     STREAM_BYTES = 32 << 20 /* of C, from which on it goes past the caches */
 };
 
@@ -138,9 +138,13 @@ static layout lay_out(const rungi_cpu_job *job, path path, regime regime)
     layout l = {.packing = in_parts ? RUNGI_PACK_PARTS : is_i8 ? RUNGI_PACK_I8 : RUNGI_PACK_BF16, .regime = regime,
                 .size = in_parts ? 4 : is_i8 ? 1 : 2, .step = is_i8 ? 64 : 32, .unit = RUNGI_PANEL_BYTES * parts};
     int64_t steps = job->k / (is_i8 ? 64 : 32) + (job->k % (is_i8 ? 64 : 32) != 0);
+    if (4 * steps <= 5 * steps_given) /* a little more than that is better than another slice */
+        steps_given = steps;
     l.slices = steps <= steps_given ? steps > 0 : (steps - 1) / steps_given + 1;
-    l.depth = smaller(steps, steps_given) * l.step;
-    l.panel_bytes = smaller(steps, steps_given) * l.unit;
+    if (l.slices > 0)
+        steps_given = (steps - 1) / l.slices + 1; /* all alike */
+    l.depth = steps_given * l.step;
+    l.panel_bytes = steps_given * l.unit;
     l.mc = smaller(job->parameters[MC_GIVEN], rounded(job->m, PANEL));
     l.nc = smaller(cuts.nc, rounded(job->n, PANEL));
     l.panels = l.nc / PANEL;
@@ -241,7 +245,7 @@ static void finish(const engine *e, const rungi_block *block, const char *sums)
         rungi_engine_finish(e->job, block, sums);
 }
 
-/* The tiles were stored. */
+/* The tiles were stored, some time ago: what a tile has stored is slow to be read again at once. */
 static void finish_held(engine *e)
 {
     if (e->is_settled)
@@ -257,21 +261,32 @@ static rungi_place no_place(const engine *e)
     return (rungi_place){nowhere, nowhere, RUNGI_SUMS_ROW};
 }
 
-/* What is in the tiles belongs here: to where its sums are kept, or to C itself if nothing becomes of them.
- * The second block is of 16 x 64 alone. */
-static void hold(engine *e, bool is_last, rungi_block first, rungi_block second, const rungi_place *sums)
+/* What is in the tiles belongs here: to where its sums are kept, or to C itself if nothing becomes of them. The
+ * second block is of 16 x 64 alone. Written field by field, to be read so: a struct that is copied as a whole just
+ * after its fields were written waits until they are in the cache, and before them all that tiles have stored. */
+RUNGI_TILE_INLINE void hold(engine *e, bool is_last, rungi_block first, rungi_block second, char *top, char *bottom)
 {
     const rungi_cpu_job *job = e->job;
     bool is_flat = second.cols > 0;
-    e->held = *sums;
+    int64_t row = job->c.row_stride * 4;
     e->is_settled = !is_last;
-    e->block[0] = first;
-    e->block[1] = second;
+    e->held.top = top;
+    e->held.bottom = bottom;
+    e->held.stride = RUNGI_SUMS_ROW;
+    e->block[0].i = first.i;
+    e->block[0].j = first.j;
+    e->block[0].rows = first.rows;
+    e->block[0].cols = first.cols;
+    e->block[1].i = second.i;
+    e->block[1].j = second.j;
+    e->block[1].rows = second.rows;
+    e->block[1].cols = second.cols;
     if (!is_last || !e->is_plain || e->is_streamed || first.cols < PANEL || (is_flat && second.cols < PANEL) ||
         (is_flat ? first.rows != smaller(job->m, 16) : first.rows < PANEL))
         return;
-    char *c = (char *)job->c.first + (first.i * job->c.row_stride + first.j) * 4;
-    e->held = (rungi_place){c, is_flat ? c + RUNGI_SUMS_ROW : c + 16 * job->c.row_stride * 4, job->c.row_stride * 4};
+    e->held.top = (char *)job->c.first + first.i * row + first.j * 4;
+    e->held.bottom = e->held.top + (is_flat ? RUNGI_SUMS_ROW : 16 * row);
+    e->held.stride = row;
     e->is_settled = true;
 }
 
@@ -287,14 +302,16 @@ RUNGI_TILE_INLINE void let_go(engine *e)
 RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *slice, const rungi_rows *a, const char *b,
                                        char *sums, rungi_block block)
 {
-    rungi_place next = {sums, sums + 16 * RUNGI_SUMS_ROW, RUNGI_SUMS_ROW}, held = e->held;
+    char *bottom = sums + 16 * RUNGI_SUMS_ROW;
     if (slice->is_first)
-        rungi_square_begin(is_i8, true, a, b, &held, &next);
+        rungi_square_begin(is_i8, true, a, b, &e->held, sums, bottom);
     else
-        rungi_square_begin(is_i8, false, a, b, &held, &next);
+        rungi_square_begin(is_i8, false, a, b, &e->held, sums, bottom);
+    bool is_wanted = slice->is_last && e->is_plain && !e->is_streamed && e->l.regime == LARGE;
+    const char *c = (const char *)e->job->c.first + (block.i * e->job->c.row_stride + block.j + PANEL) * 4;
+    rungi_square_go_on(is_i8, slice->steps, a, b, is_wanted ? c : NULL, e->job->c.row_stride * 4);
     finish_held(e);
-    rungi_square_go_on(is_i8, slice->steps, a, b);
-    hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
+    hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, sums, bottom);
 }
 
 /* 16 x 64. An odd panel is multiplied twice, for want of another; one of the two is kept. */
@@ -304,15 +321,14 @@ RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice
     bool is_alone = (panel + 1) * PANEL >= s->width;
     const char *b2 = is_alone ? b : b + slice->steps * RUNGI_PANEL_BYTES;
     char *unused = e->job->scratch + e->l.block + SUMS_BYTES;
-    rungi_place next = {sums_at(e, s, panel), is_alone ? unused : sums_at(e, s, panel + 1), RUNGI_SUMS_ROW};
-    rungi_place held = e->held;
+    char *top = sums_at(e, s, panel), *bottom = is_alone ? unused : sums_at(e, s, panel + 1);
     if (slice->is_first)
-        rungi_flat_begin(is_i8, true, a, b, b2, &held, &next);
+        rungi_flat_begin(is_i8, true, a, b, b2, &e->held, top, bottom);
     else
-        rungi_flat_begin(is_i8, false, a, b, b2, &held, &next);
-    finish_held(e);
+        rungi_flat_begin(is_i8, false, a, b, b2, &e->held, top, bottom);
     rungi_flat_go_on(is_i8, slice->steps, a, b, b2);
-    hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), &next);
+    finish_held(e);
+    hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), top, bottom);
 }
 
 /* ---- Strips ------------------------------------------------------------------------------------------------ */
@@ -382,23 +398,22 @@ RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const s
     char *worn = e->job->scratch + e->l.worn + s->number * e->l.panels;
     const char *b = slice_at(e, slice);
     for (int64_t panel = 0; panel * PANEL < s->width; panel++, b += slice->steps * e->l.unit) {
-        char *sums = sums_at(e, s, panel);
+        char *sums = sums_at(e, s, panel), *bottom = sums + 16 * RUNGI_SUMS_ROW;
         rungi_block block = block_of(s, panel);
-        rungi_place next = {sums, sums + 16 * RUNGI_SUMS_ROW, RUNGI_SUMS_ROW}, held = e->held;
         worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice)[panel], e->job->k);
         if (worn[panel]) {
-            if (held.top == sums) /* the tiles still have what is to be added to */
+            if (e->held.top == sums) /* the tiles still have what is to be added to */
                 let_go(e);
             sum_by_fma(e, slice, &block, sums);
             continue;
         }
         if (slice->is_first)
-            rungi_parts_begin(true, a->first, b, &held, &next);
+            rungi_parts_begin(true, a->first, b, &e->held, sums, bottom);
         else
-            rungi_parts_begin(false, a->first, b, &held, &next);
-        finish_held(e);
+            rungi_parts_begin(false, a->first, b, &e->held, sums, bottom);
         rungi_parts_go_on(slice->steps, a->first, b);
-        hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
+        finish_held(e);
+        hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, sums, bottom);
     }
 }
 
