@@ -68,7 +68,7 @@ typedef enum regime { SMALL, THIN, LARGE, REGIMES } regime;
 enum {
     PANEL = RUNGI_PANEL,
     SUMS_BYTES = RUNGI_SUMS_BYTES,
-    KEPT_MOST = 32,         /* slices of B that are kept for the next block of rows */
+    KEPT_BYTES = 16 << 20,  /* of B that are kept packed for the next block of rows */
     IN_PLACE_WIDTH = 256,   /* columns of C up to which rows of A are not copied */
     THIN_HEIGHT = 128,      /* rows of C */
     VECTOR_ITEMS = 4096,    /* sums at a time, of C of one row or column */
@@ -149,8 +149,8 @@ static layout lay_out(const rungi_cpu_job *job, path path, regime regime)
     l.nc = smaller(cuts.nc, rounded(job->n, PANEL));
     l.panels = l.nc / PANEL;
     l.stretch = smaller(cuts.kd / cuts.kc, l.slices);
-    l.kept = job->m > l.mc && l.slices <= KEPT_MOST ? l.slices : l.stretch;
     l.slice_bytes = rounded(l.panels, 2) * l.panel_bytes;
+    l.kept = job->m > l.mc && l.slices <= KEPT_BYTES / (l.slice_bytes + 1) ? l.slices : l.stretch;
     int64_t strips = (regime == SMALL ? rounded(job->m, PANEL) : l.mc) / PANEL;
     l.a = take(&l.bytes, (regime == SMALL ? strips * l.slices : 1) * l.panel_bytes);
     l.b = take(&l.bytes, l.kept * l.slice_bytes);
