@@ -9,8 +9,9 @@
  *     rows      row r's 16 groups at 64 r
  *     columns   two tiles of 1 KiB, of 16 columns each: group g of column c at 64 g + 4 c
  *
- * A number of F32 is packed as the sum of three of BF16, and its step is three steps in a row, of
- * the largest parts first. What hangs over an edge is packed as zeros. */
+ * A number of F32 is packed as the sum of three of BF16, and its step is three steps in a row, of the
+ * largest parts first; group g is of the numbers g and g + 16 of the step. What hangs over an edge is
+ * packed as zeros. */
 #ifndef RUNGI_CPU_ENGINE_H
 #define RUNGI_CPU_ENGINE_H
 
