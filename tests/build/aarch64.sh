@@ -14,7 +14,8 @@ cmake -S "$RUNG_SOURCE" -B "$build" --toolchain "$RUNG_SOURCE/cmake/aarch64.cmak
 readelf -h "$build/librung.so" | grep -q AArch64 || { echo "the library is not for ARM"; exit 1; }
 
 # The command as verify.sh calls it.
-printf '#!/bin/sh\nexec qemu-aarch64-static -L /usr/aarch64-linux-gnu "%s/rung" "$@"\n' "$build" > "$build/rung-on-qemu"
+printf '#!/bin/sh\nexec qemu-aarch64-static -L /usr/aarch64-linux-gnu "%s/rung" "$@"\n' "$build" \
+    > "$build/rung-on-qemu"
 chmod +x "$build/rung-on-qemu"
 verify() { RUNG=$build/rung-on-qemu bash "$RUNG_SOURCE/tests/conform/verify.sh" cpu "$@" --dtype "$types" || exit 1; }
 types=f32,f64,f16,bf16,i8,i32,f32:f16,f32:bf16,f64:f32,f16:f32,bf16:f32
