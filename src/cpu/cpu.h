@@ -62,6 +62,7 @@ typedef struct rungi_cpu_kernel {
      * may be others at a run. */
     rung_status (*settle)(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form);
     bool is_threaded; /* else one thread runs the whole */
+    bool is_engine;   /* multiplies by a matrix engine's instructions, or refuses */
 } rungi_cpu_kernel;
 
 /* plan.c: what the device's table has of plans. */

@@ -306,6 +306,11 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     return RUNG_OK;
 }
 
+static bool needs_engine(const rung_kernel *kernel)
+{
+    return ((const rungi_cpu_kernel *)kernel->step->function)->is_engine;
+}
+
 #define VENDOR(number, step)
 #define CPU(number, step)                                       \
     {.name = #number "_" #step,                                 \
@@ -326,6 +331,8 @@ const rungi_backend rungi_cpu_backend = {
     .name = "cpu",
     .ladder = ladder,
     .ladder_count = sizeof ladder / sizeof *ladder,
+    .needs_engine = needs_engine,
+    .has_engine = true,
     .load = load,
     .unload = unload,
     .list = list_devices,

@@ -716,4 +716,4 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 }
 #endif
 
-const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .is_threaded = true};
+const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .is_threaded = true, .is_engine = true};
