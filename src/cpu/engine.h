@@ -44,10 +44,11 @@ typedef struct rungi_stretch {
     int64_t     items, depth;
 } rungi_stretch;
 
-/* Which numbers of F32 a panel has: the bits of the largest without its sign, and of the smallest
- * that is not 0, less one. */
+/* Which numbers of F32 a panel has, told by their first parts, as bits of BF16 without the sign: the largest, and
+ * the smallest that is not 0, less one. And what the third parts have too much: bits that no BF16 has room for, of a
+ * number below 2^-126 or of a NaN. */
 typedef struct rungi_range {
-    uint32_t most, least;
+    uint32_t most, least, rest;
 } rungi_range;
 
 /* Up to 32 rows as one panel, and any number of columns as panels one behind the other, each of as

@@ -75,35 +75,38 @@ RUNGI_ON_AVX512 static inline void split(__m512 x, __m512i *part)
     part[2] = _mm512_castps_si512(_mm512_sub_ps(x, _mm512_castsi512_ps(part[1])));
 }
 
+/* What a rungi_range tells, while it is being found. */
+typedef struct range_of {
+    __m512i most, least, rest;
+} range_of;
+
+RUNGI_ON_AVX512 static inline range_of no_range(void)
+{
+    return (range_of){_mm512_setzero_si512(), _mm512_set1_epi32(-1), _mm512_setzero_si512()};
+}
+
+/* Both halves of each lane. */
+RUNGI_ON_AVX512 static inline rungi_range range_told(range_of range)
+{
+    const __m512i lower = _mm512_set1_epi32(0xffff);
+    __m512i most = _mm512_max_epu32(_mm512_srli_epi32(range.most, 16), _mm512_and_si512(range.most, lower));
+    __m512i least = _mm512_min_epu32(_mm512_srli_epi32(range.least, 16), _mm512_and_si512(range.least, lower));
+    return (rungi_range){_mm512_reduce_max_epu32(most), _mm512_reduce_min_epu32(least),
+                         (uint32_t)_mm512_reduce_or_epi32(range.rest) & 0xffff};
+}
+
 /* Groups of x and y, one of each, in parts. */
-RUNGI_ON_AVX512 static inline void pair(__m512 x, __m512 y, __m512i *groups)
+RUNGI_ON_AVX512 static inline void pair(__m512 x, __m512 y, __m512i *groups, range_of *range)
 {
     __m512i low[RUNGI_PARTS], high[RUNGI_PARTS];
     split(x, low);
     split(y, high);
     for (int i = 0; i < RUNGI_PARTS; i++)
         groups[i] = _mm512_or_si512(_mm512_srli_epi32(low[i], 16), high[i]);
-}
-
-typedef struct range_of {
-    __m512i most, least;
-} range_of;
-
-RUNGI_ON_AVX512 static inline void widen(range_of *range, __m512 x)
-{
-    __m512i size = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
-    range->most = _mm512_max_epu32(range->most, size);
-    range->least = _mm512_min_epu32(range->least, _mm512_sub_epi32(size, _mm512_set1_epi32(1)));
-}
-
-RUNGI_ON_AVX512 static inline range_of no_range(void)
-{
-    return (range_of){_mm512_setzero_si512(), _mm512_set1_epi32(-1)};
-}
-
-RUNGI_ON_AVX512 static inline rungi_range range_told(range_of range)
-{
-    return (rungi_range){_mm512_reduce_max_epu32(range.most), _mm512_reduce_min_epu32(range.least)};
+    __m512i size = _mm512_and_si512(groups[0], _mm512_set1_epi32(0x7fff7fff));
+    range->most = _mm512_max_epu16(range->most, size);
+    range->least = _mm512_min_epu16(range->least, _mm512_sub_epi16(size, _mm512_set1_epi16(1)));
+    range->rest = _mm512_ternarylogic_epi32(range->rest, low[2], high[2], 0xfe); /* all that any of them has */
 }
 
 /* ---- One tile, from however its elements stand --------------------------------------------------- */
@@ -128,9 +131,7 @@ RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch
         __m512i groups[RUNGI_PARTS];
         __m512 x = _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth, 16)), row);
         __m512 y = _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - 16, 16)), row + 64);
-        widen(range, x);
-        widen(range, y);
-        pair(x, y, groups);
+        pair(x, y, groups, range);
         for (int i = 0; i < RUNGI_PARTS; i++)
             parts[i][r] = groups[i];
     }
@@ -150,9 +151,7 @@ RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch
             at = from->first + g * line;
             __m512 x = g < from->depth ? _mm512_maskz_loadu_ps(mask, at) : _mm512_setzero_ps();
             __m512 y = g + 16 < from->depth ? _mm512_maskz_loadu_ps(mask, at + 16 * line) : _mm512_setzero_ps();
-            widen(range, x);
-            widen(range, y);
-            pair(x, y, groups);
+            pair(x, y, groups, range);
             for (int i = 0; i < RUNGI_PARTS; i++)
                 parts[i][g] = groups[i];
             continue;
@@ -302,47 +301,56 @@ RUNGI_ON_AVX512 static void weave_columns_i8(const rungi_stretch *from, char *to
         }
 }
 
+RUNGI_ON_AVX512 static inline void pack_pair(__m512 x, __m512 y, char *to, range_of *range)
+{
+    __m512i groups[RUNGI_PARTS];
+    pair(x, y, groups, range);
+    for (int i = 0; i < RUNGI_PARTS; i++)
+        _mm512_store_si512(to + i * RUNGI_PANEL_BYTES, groups[i]);
+}
+
 /* Rows of F32 that are neighbours along k. */
 RUNGI_ON_AVX512 static void split_rows(const rungi_stretch *from, char *to, rungi_range *range)
 {
     range_of found = no_range();
-    for (int64_t r = 0; r < RUNGI_PANEL; r++)
-        for (int64_t p = 0; p < from->depth; p += 32) {
-            const char *row = from->first + (r * from->item_stride + p) * 4;
-            char *at = to + p / 32 * RUNGI_PARTS * RUNGI_PANEL_BYTES + r * RUNGI_STEP_BYTES;
-            int64_t left = r < from->items ? from->depth - p : 0;
-            __m512 x = _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(left, 16)), row);
-            __m512 y = _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(left - 16, 16)), row + 64);
-            __m512i groups[RUNGI_PARTS];
-            widen(&found, x);
-            widen(&found, y);
-            pair(x, y, groups);
-            for (int i = 0; i < RUNGI_PARTS; i++)
-                _mm512_store_si512(at + i * RUNGI_PANEL_BYTES, groups[i]);
-        }
+    for (int64_t r = 0; r < RUNGI_PANEL; r++) {
+        const char *row = from->first + r * from->item_stride * 4;
+        int64_t depth = r < from->items ? from->depth : 0, p = 0;
+        char *at = to + r * RUNGI_STEP_BYTES;
+        for (; p + 32 <= depth; p += 32, at += RUNGI_PARTS * RUNGI_PANEL_BYTES)
+            pack_pair(_mm512_loadu_ps(row + p * 4), _mm512_loadu_ps(row + p * 4 + 64), at, &found);
+        for (; p < from->depth; p += 32, at += RUNGI_PARTS * RUNGI_PANEL_BYTES)
+            pack_pair(_mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - p, 16)), row + p * 4),
+                      _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - p - 16, 16)), row + p * 4 + 64), at,
+                      &found);
+    }
     *range = range_told(found);
 }
 
-/* A panel of columns of F32 that are neighbours across k. */
+/* Half a panel's step of columns of F32 that are neighbours across k. */
+RUNGI_ON_AVX512 static inline void split_half(const char *first, int64_t line, int64_t depth, __mmask16 mask, char *to,
+                                              range_of *range)
+{
+    for (int64_t g = 0; g < RUNGI_GROUPS; g++, first += line, to += RUNGI_STEP_BYTES)
+        pack_pair(g < depth ? _mm512_maskz_loadu_ps(mask, first) : _mm512_setzero_ps(),
+                  g + 16 < depth ? _mm512_maskz_loadu_ps(mask, first + 16 * line) : _mm512_setzero_ps(), to, range);
+}
+
+/* A panel of them. */
 RUNGI_ON_AVX512 static void split_columns(const rungi_stretch *from, char *to, rungi_range *range)
 {
     int64_t line = from->depth_stride * 4;
     range_of found = no_range();
     for (int64_t p = 0; p < from->depth; p += 32, to += RUNGI_PARTS * RUNGI_PANEL_BYTES)
-        for (int64_t g = 0; g < RUNGI_GROUPS; g++)
-            for (int64_t j = 0; j < RUNGI_PANEL; j += 16) {
-                const char *row = from->first + (p + g) * line + j * 4;
-                char *at = to + j / 16 * RUNGI_TILE_BYTES + g * RUNGI_STEP_BYTES;
-                __mmask16 mask = (__mmask16)first_of(smaller(from->items - j, 16));
-                __m512 x = p + g < from->depth ? _mm512_maskz_loadu_ps(mask, row) : _mm512_setzero_ps();
-                __m512 y = p + g + 16 < from->depth ? _mm512_maskz_loadu_ps(mask, row + 16 * line) : _mm512_setzero_ps();
-                __m512i groups[RUNGI_PARTS];
-                widen(&found, x);
-                widen(&found, y);
-                pair(x, y, groups);
-                for (int i = 0; i < RUNGI_PARTS; i++)
-                    _mm512_store_si512(at + i * RUNGI_PANEL_BYTES, groups[i]);
-            }
+        for (int64_t j = 0; j < RUNGI_PANEL; j += 16) {
+            const char *first = from->first + p * line + j * 4;
+            char *at = to + j / 16 * RUNGI_TILE_BYTES;
+            __mmask16 mask = (__mmask16)first_of(smaller(from->items - j, 16));
+            if (p + 32 <= from->depth)
+                split_half(first, line, 32, mask, at, &found);
+            else
+                split_half(first, line, from->depth - p, mask, at, &found);
+        }
     *range = range_told(found);
 }
 

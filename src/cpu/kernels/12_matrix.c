@@ -371,16 +371,18 @@ static void strip_of_dots(engine *e, bool is_i8, const k_slice *slice, const str
 }
 
 /* Whether no product of parts can vanish or overflow: docs/decisions/0025 says why these numbers. */
-static bool suits_parts(rungi_range a, rungi_range b, int64_t k)
+static bool suits_parts(const rungi_range *a, const rungi_range *b, int64_t k)
 {
-    enum { BIAS = 127, MOST = 126, LEAST = -103, LEAST_OF_BOTH = -80, MOST_OF_BOTH = 120 };
-    int32_t a_most = (int32_t)(a.most >> 23) - BIAS, b_most = (int32_t)(b.most >> 23) - BIAS;
-    int32_t a_least = (int32_t)((a.least + 1) >> 23) - BIAS, b_least = (int32_t)((b.least + 1) >> 23) - BIAS;
+    enum { BIAS = 127, MOST = 126, LEAST = -102, LEAST_OF_BOTH = -78, MOST_OF_BOTH = 120 };
+    int32_t a_most = (int32_t)(a->most >> 7) - BIAS, b_most = (int32_t)(b->most >> 7) - BIAS;
+    int32_t a_least = (int32_t)((a->least + 1) >> 7) - BIAS, b_least = (int32_t)((b->least + 1) >> 7) - BIAS;
     int32_t of_k = 64 - __builtin_clzll((unsigned long long)k);
-    if (a.most == 0 || b.most == 0) /* nothing but zeros on one side */
-        return a_most <= MOST && b_most <= MOST;
-    return a_most <= MOST && b_most <= MOST && a_most + b_most + of_k <= MOST_OF_BOTH && a_least >= LEAST &&
-           b_least >= LEAST && a_least + b_least >= LEAST_OF_BOTH;
+    if (a->rest || b->rest || a_most > MOST || b_most > MOST)
+        return false;
+    if (a->most == 0 || b->most == 0) /* nothing but zeros on one side */
+        return true;
+    return a_most + b_most + of_k <= MOST_OF_BOTH && a_least >= LEAST && b_least >= LEAST &&
+           a_least + b_least >= LEAST_OF_BOTH;
 }
 
 static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block, char *sums)
@@ -393,14 +395,14 @@ static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block
 
 /* A block that was once summed by FMA goes on so, since its sums may be smaller than a tile takes. */
 RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a,
-                                        rungi_range range)
+                                        const rungi_range *range)
 {
     char *worn = e->job->scratch + e->l.worn + s->number * e->l.panels;
     const char *b = slice_at(e, slice);
     for (int64_t panel = 0; panel * PANEL < s->width; panel++, b += slice->steps * e->l.unit) {
         char *sums = sums_at(e, s, panel), *bottom = sums + 16 * RUNGI_SUMS_ROW;
         rungi_block block = block_of(s, panel);
-        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice)[panel], e->job->k);
+        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice) + panel, e->job->k);
         if (worn[panel]) {
             if (e->held.top == sums) /* the tiles still have what is to be added to */
                 let_go(e);
@@ -512,12 +514,12 @@ RUNGI_ON_AMX static void multiply_small_i8(engine *e)
 
 static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
 {
-    rungi_range range = {0, 0};
+    rungi_range range = {0, 0, 0};
     rungi_rows a = take_rows(e, s, slice, &range);
     switch (e->path) {
     case TILES_BF16: strip_of_bf16(e, slice, s, &a); break;
     case TILES_I8: strip_of_i8(e, slice, s, &a); break;
-    case TILES_PARTS: strip_of_parts(e, slice, s, &a, range); break;
+    case TILES_PARTS: strip_of_parts(e, slice, s, &a, &range); break;
     case DOT_BF16: strip_of_dots(e, false, slice, s, &a); break;
     case DOT_I8: strip_of_dots(e, true, slice, s, &a); break;
     case ONE_ROW:
@@ -715,4 +717,4 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 }
 #endif
 
-const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .is_threaded = true};
+const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .is_threaded = true, .is_engine = true};
