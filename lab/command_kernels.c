@@ -168,7 +168,9 @@ static void print_one(const rung_kernel_info *info, const char *backends)
     printf("  types       %s\n", text);
     printf("  compute     %s\n", rung_compute_name(info->compute));
     write_architectures(info, text, sizeof text);
-    if (info->engine != RUNG_NO_ENGINE)
+    if (info->engine != RUNG_NO_ENGINE && strcmp(info->backend, "cpu") == 0)
+        printf("  engine      %s\n", rung_engine_name(info->engine));
+    else if (info->engine != RUNG_NO_ENGINE)
         printf("  engine      %s; elsewhere in software\n", text);
     write_abilities(info, text, sizeof text);
     printf("  also        %s\n", *text ? text : "-");

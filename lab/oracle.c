@@ -214,6 +214,14 @@ static double left_out(const rung_problem *problem, const sums *sums, double *st
     return 0x1p-24 * sums->products + vanished;
 }
 
+/* What a processor's instructions for BF16 may take for 0: factors below the smallest normal number of F32, and
+ * sums. There are no more sums than two a product, and two. */
+static double flushed(const rung_problem *problem, const sums *sums)
+{
+    double least = 0x1p-126;
+    return problem->a.type == RUNG_BF16 ? least * sums->factors + (2 * (double)problem->a.cols + 2) * least : 0;
+}
+
 /* A scalar as the sum's type holds it. */
 static double scalar_of(rung_type sum, double scalar)
 {
@@ -235,7 +243,7 @@ static reference refer_sum(const rung_problem *problem, const rung_matrix *views
     if (alpha != 0) {
         sums sums = sum_up(problem, &views[0], &views[1], row, col);
         result.value = pair_scaled(sums.value, alpha);
-        lost = fabs(alpha) * left_out(problem, &sums, &steps);
+        lost = fabs(alpha) * (left_out(problem, &sums, &steps) + flushed(problem, &sums));
         size = fabs(alpha) * sums.products * (rounds ? 1.02 : 1); /* parts and rounded factors are larger */
         result.may_overflow = rounds && sums.largest > 0x1.fep127;
     }

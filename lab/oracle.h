@@ -11,6 +11,7 @@
  *
  *   a compute mode  what it leaves out of the products, as rung.h lists it
  *   an engine       3 k for k, where it sums 16-bit inputs or tf32
+ *   BF16            what lies below 2^-126, of the inputs and of the sums
  *   bias            one more step, and its size among the others
  *   relu            nothing: it brings no two numbers further apart
  *   gelu            1.13 times what came before, its steepest slope, and 24 u |v| for

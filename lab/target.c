@@ -257,11 +257,14 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
     return code;
 }
 
-/* The vendor's library, and the library itself, use it where our kernels do. */
+/* The vendor's library, and the library itself, use it where our kernels do. A processor's
+ * rounds each sum, as vectors do, and needs no more room than those. */
 bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel)
 {
     const char *backend = rung_device_describe(target->device)->backend;
     rung_kernel *step;
+    if (strcmp(backend, "cpu") == 0)
+        return false;
     if (kernel && rung_kernel_describe(kernel)->number != 0)
         return rung_kernel_describe(kernel)->engine == RUNG_ENGINE;
     for (int64_t i = 0; rung_kernel_at(target->context, backend, i, &step) == RUNG_OK; i++)

@@ -164,7 +164,9 @@ RUNG_API uint16_t rung_bf16_from_f32(float value);
  *
  * In the last three an input below 2^-126 may count as 0 and one that rounds past the
  * largest number as infinite; in bf16x3 an infinity among the inputs may come out as
- * NaN. */
+ * NaN. The CPU's kernel does none of this: it multiplies by FMA where it would. BF16 is
+ * multiplied by a processor's own instructions (AMX, AVX512_BF16), strict too, and those
+ * may take an input or a sum below 2^-126 for 0. */
 #define RUNG_COMPUTE_LIST(X)                                                    \
     X(STRICT, "strict")                                                         \
     X(BF16X3, "bf16x3")                                                         \

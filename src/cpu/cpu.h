@@ -70,6 +70,7 @@ typedef struct rungi_cpu_kernel {
     /* Optional: brings the job's B, the whole of it, into form->packed bytes. */
     void (*pack)(const rungi_cpu_job *job, char *packed);
     bool is_threaded; /* else one thread runs the whole */
+    bool is_engine;   /* multiplies by a matrix engine's instructions, or refuses */
 } rungi_cpu_kernel;
 
 /* How C is cut between threads: into rows x cols blocks, each of m_step x n_step but for the last

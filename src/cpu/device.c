@@ -345,10 +345,22 @@ static const rungi_ladder_step ladder[] = {
 #undef X
 _Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "a context has place for them");
 
+/* The vendors' steps have no such table. */
+static const rungi_cpu_kernel *table_of(const rung_kernel *kernel)
+{
+    return kernel->step && !kernel->step->is_vendor ? kernel->step->function : NULL;
+}
+
 static unsigned abilities(const rung_kernel *kernel)
 {
-    const rungi_cpu_kernel *table = kernel->step ? kernel->step->function : NULL;
+    const rungi_cpu_kernel *table = table_of(kernel);
     return table && table->pack ? RUNG_PACKED : 0;
+}
+
+static bool needs_engine(const rung_kernel *kernel)
+{
+    const rungi_cpu_kernel *table = table_of(kernel);
+    return table && table->is_engine;
 }
 
 const rungi_backend rungi_cpu_backend = {
@@ -356,6 +368,8 @@ const rungi_backend rungi_cpu_backend = {
     .name = "cpu",
     .ladder = ladder,
     .ladder_count = sizeof ladder / sizeof *ladder,
+    .needs_engine = needs_engine,
+    .has_engine = true,
     .load = load,
     .unload = unload,
     .forked = forked,

@@ -9,8 +9,9 @@
  *     rows      row r's 16 groups at 64 r
  *     columns   two tiles of 1 KiB, of 16 columns each: group g of column c at 64 g + 4 c
  *
- * A number of F32 is packed as the sum of three of BF16, and its step is three steps in a row, of
- * the largest parts first. What hangs over an edge is packed as zeros. */
+ * A number of F32 is packed as the sum of three of BF16, and its step is three steps in a row, of the
+ * largest parts first; group g is of the numbers g and g + 16 of the step. What hangs over an edge is
+ * packed as zeros. */
 #ifndef RUNGI_CPU_ENGINE_H
 #define RUNGI_CPU_ENGINE_H
 
@@ -43,10 +44,11 @@ typedef struct rungi_stretch {
     int64_t     items, depth;
 } rungi_stretch;
 
-/* Which numbers of F32 a panel has: the bits of the largest without its sign, and of the smallest
- * that is not 0, less one. */
+/* Which numbers of F32 a panel has, told by their first parts, as bits of BF16 without the sign: the largest, and
+ * the smallest that is not 0, less one. And what the third parts have too much: bits that no BF16 has room for, of a
+ * number below 2^-126 or of a NaN. */
 typedef struct rungi_range {
-    uint32_t most, least;
+    uint32_t most, least, rest;
 } rungi_range;
 
 /* Up to 32 rows as one panel, and any number of columns as panels one behind the other, each of as

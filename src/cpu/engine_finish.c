@@ -24,7 +24,7 @@ typedef struct piece {
 RUNGI_ON_AVX512 static ALWAYS_INLINE __m512i load_bits(int64_t size, const rungi_cpu_input *view, const piece *piece)
 {
     const char *at = (const char *)view->first + (piece->i * view->row_stride + piece->j * view->col_stride) * size;
-    int32_t gathered[WIDE];
+    _Alignas(64) int32_t gathered[WIDE];
     if (view->col_stride == 1)
         return size == 2 ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(piece->mask, at))
                          : _mm512_maskz_loadu_epi32(piece->mask, at);
@@ -48,7 +48,7 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void store_bits(int64_t size, const rungi_c
                                                      __m512i bits)
 {
     char *at = (char *)c->first + (piece->i * c->row_stride + piece->j * c->col_stride) * size;
-    int32_t scattered[WIDE];
+    _Alignas(64) int32_t scattered[WIDE];
     if (c->col_stride == 1) {
         if (size == 2)
             _mm256_mask_storeu_epi16(at, piece->mask, _mm512_cvtepi32_epi16(bits));

@@ -63,42 +63,50 @@ RUNGI_ON_AVX512 static inline void turn(__m512i *r)
 
 /* ---- Three parts -------------------------------------------------------------------------------- */
 
-/* The upper half of each number, to the nearest, even on a tie: BF16 for all but what is not finite
- * or rounds past the largest, which nobody packs to multiply by (see 12_matrix). */
-RUNGI_ON_AVX512 static inline __m512i upper(__m512i bits)
-{
-    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-    return _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(bits, odd), _mm512_set1_epi32(0x7fff)), 16);
-}
-
-/* x as three parts, each in the lower half of its lane: x = part[0] + part[1] + part[2]. */
+/* x as the sum of three numbers whose lower halves are 0, the upper ones being BF16: each is what is left, to the
+ * nearest, and away from 0 on a tie. What is not finite or rounds past the largest comes to nothing useful; it
+ * is not multiplied in parts (see 12_matrix). */
 RUNGI_ON_AVX512 static inline void split(__m512 x, __m512i *part)
 {
-    for (int i = 0; i < RUNGI_PARTS; i++) {
-        part[i] = upper(_mm512_castps_si512(x));
-        x = _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_slli_epi32(part[i], 16)));
-    }
+    const __m512i half = _mm512_set1_epi32(0x8000), upper = _mm512_set1_epi32((int)0xffff0000);
+    part[0] = _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), half), upper);
+    x = _mm512_sub_ps(x, _mm512_castsi512_ps(part[0]));
+    part[1] = _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), half), upper);
+    part[2] = _mm512_castps_si512(_mm512_sub_ps(x, _mm512_castsi512_ps(part[1])));
 }
 
+/* What a rungi_range tells, while it is being found. */
 typedef struct range_of {
-    __m512i most, least;
+    __m512i most, least, rest;
 } range_of;
-
-RUNGI_ON_AVX512 static inline void widen(range_of *range, __m512 x)
-{
-    __m512i size = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
-    range->most = _mm512_max_epu32(range->most, size);
-    range->least = _mm512_min_epu32(range->least, _mm512_sub_epi32(size, _mm512_set1_epi32(1)));
-}
 
 RUNGI_ON_AVX512 static inline range_of no_range(void)
 {
-    return (range_of){_mm512_setzero_si512(), _mm512_set1_epi32(-1)};
+    return (range_of){_mm512_setzero_si512(), _mm512_set1_epi32(-1), _mm512_setzero_si512()};
 }
 
+/* Both halves of each lane. */
 RUNGI_ON_AVX512 static inline rungi_range range_told(range_of range)
 {
-    return (rungi_range){_mm512_reduce_max_epu32(range.most), _mm512_reduce_min_epu32(range.least)};
+    const __m512i lower = _mm512_set1_epi32(0xffff);
+    __m512i most = _mm512_max_epu32(_mm512_srli_epi32(range.most, 16), _mm512_and_si512(range.most, lower));
+    __m512i least = _mm512_min_epu32(_mm512_srli_epi32(range.least, 16), _mm512_and_si512(range.least, lower));
+    return (rungi_range){_mm512_reduce_max_epu32(most), _mm512_reduce_min_epu32(least),
+                         (uint32_t)_mm512_reduce_or_epi32(range.rest) & 0xffff};
+}
+
+/* Groups of x and y, one of each, in parts. */
+RUNGI_ON_AVX512 static inline void pair(__m512 x, __m512 y, __m512i *groups, range_of *range)
+{
+    __m512i low[RUNGI_PARTS], high[RUNGI_PARTS];
+    split(x, low);
+    split(y, high);
+    for (int i = 0; i < RUNGI_PARTS; i++)
+        groups[i] = _mm512_or_si512(_mm512_srli_epi32(low[i], 16), high[i]);
+    __m512i size = _mm512_and_si512(groups[0], _mm512_set1_epi32(0x7fff7fff));
+    range->most = _mm512_max_epu16(range->most, size);
+    range->least = _mm512_min_epu16(range->least, _mm512_sub_epi16(size, _mm512_set1_epi16(1)));
+    range->rest = _mm512_ternarylogic_epi32(range->rest, low[2], high[2], 0xfe); /* all that any of them has */
 }
 
 /* ---- One tile, from however its elements stand --------------------------------------------------- */
@@ -120,16 +128,12 @@ RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch
             parts[0][r] = _mm512_maskz_loadu_epi8(first_of(depth * size), row);
             continue;
         }
-        __m512i low[RUNGI_PARTS], high[RUNGI_PARTS];
+        __m512i groups[RUNGI_PARTS];
         __m512 x = _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth, 16)), row);
         __m512 y = _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - 16, 16)), row + 64);
-        widen(range, x);
-        widen(range, y);
-        split(x, low);
-        split(y, high);
+        pair(x, y, groups, range);
         for (int i = 0; i < RUNGI_PARTS; i++)
-            parts[i][r] = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(low[i])),
-                                             _mm512_cvtepi32_epi16(high[i]), 1);
+            parts[i][r] = groups[i];
     }
 }
 
@@ -143,15 +147,13 @@ RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch
         int64_t count = step_of(packing) / RUNGI_GROUPS, done = g * count;
         const char *at = from->first + done * line;
         if (packing == RUNGI_PACK_PARTS) {
-            __m512i even[RUNGI_PARTS], odd[RUNGI_PARTS];
-            __m512 x = done < from->depth ? _mm512_maskz_loadu_ps(mask, at) : _mm512_setzero_ps();
-            __m512 y = done + 1 < from->depth ? _mm512_maskz_loadu_ps(mask, at + line) : _mm512_setzero_ps();
-            widen(range, x);
-            widen(range, y);
-            split(x, even);
-            split(y, odd);
+            __m512i groups[RUNGI_PARTS];
+            at = from->first + g * line;
+            __m512 x = g < from->depth ? _mm512_maskz_loadu_ps(mask, at) : _mm512_setzero_ps();
+            __m512 y = g + 16 < from->depth ? _mm512_maskz_loadu_ps(mask, at + 16 * line) : _mm512_setzero_ps();
+            pair(x, y, groups, range);
             for (int i = 0; i < RUNGI_PARTS; i++)
-                parts[i][g] = _mm512_or_si512(even[i], _mm512_slli_epi32(odd[i], 16));
+                parts[i][g] = groups[i];
             continue;
         }
         parts[0][g] = _mm512_setzero_si512();
@@ -299,10 +301,65 @@ RUNGI_ON_AVX512 static void weave_columns_i8(const rungi_stretch *from, char *to
         }
 }
 
+RUNGI_ON_AVX512 static inline void pack_pair(__m512 x, __m512 y, char *to, range_of *range)
+{
+    __m512i groups[RUNGI_PARTS];
+    pair(x, y, groups, range);
+    for (int i = 0; i < RUNGI_PARTS; i++)
+        _mm512_store_si512(to + i * RUNGI_PANEL_BYTES, groups[i]);
+}
+
+/* Rows of F32 that are neighbours along k. */
+RUNGI_ON_AVX512 static void split_rows(const rungi_stretch *from, char *to, rungi_range *range)
+{
+    range_of found = no_range();
+    for (int64_t r = 0; r < RUNGI_PANEL; r++) {
+        const char *row = from->first + r * from->item_stride * 4;
+        int64_t depth = r < from->items ? from->depth : 0, p = 0;
+        char *at = to + r * RUNGI_STEP_BYTES;
+        for (; p + 32 <= depth; p += 32, at += RUNGI_PARTS * RUNGI_PANEL_BYTES)
+            pack_pair(_mm512_loadu_ps(row + p * 4), _mm512_loadu_ps(row + p * 4 + 64), at, &found);
+        for (; p < from->depth; p += 32, at += RUNGI_PARTS * RUNGI_PANEL_BYTES)
+            pack_pair(_mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - p, 16)), row + p * 4),
+                      _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - p - 16, 16)), row + p * 4 + 64), at,
+                      &found);
+    }
+    *range = range_told(found);
+}
+
+/* Half a panel's step of columns of F32 that are neighbours across k. */
+RUNGI_ON_AVX512 static inline void split_half(const char *first, int64_t line, int64_t depth, __mmask16 mask, char *to,
+                                              range_of *range)
+{
+    for (int64_t g = 0; g < RUNGI_GROUPS; g++, first += line, to += RUNGI_STEP_BYTES)
+        pack_pair(g < depth ? _mm512_maskz_loadu_ps(mask, first) : _mm512_setzero_ps(),
+                  g + 16 < depth ? _mm512_maskz_loadu_ps(mask, first + 16 * line) : _mm512_setzero_ps(), to, range);
+}
+
+/* A panel of them. */
+RUNGI_ON_AVX512 static void split_columns(const rungi_stretch *from, char *to, rungi_range *range)
+{
+    int64_t line = from->depth_stride * 4;
+    range_of found = no_range();
+    for (int64_t p = 0; p < from->depth; p += 32, to += RUNGI_PARTS * RUNGI_PANEL_BYTES)
+        for (int64_t j = 0; j < RUNGI_PANEL; j += 16) {
+            const char *first = from->first + p * line + j * 4;
+            char *at = to + j / 16 * RUNGI_TILE_BYTES;
+            __mmask16 mask = (__mmask16)first_of(smaller(from->items - j, 16));
+            if (p + 32 <= from->depth)
+                split_half(first, line, 32, mask, at, &found);
+            else
+                split_half(first, line, from->depth - p, mask, at, &found);
+        }
+    *range = range_told(found);
+}
+
 RUNGI_ON_AVX512 void rungi_pack_rows(rungi_packing packing, const rungi_stretch *from, char *to, rungi_range *range)
 {
     if (packing != RUNGI_PACK_PARTS && from->depth_stride == 1)
         copy_rows(size_of(packing), from, to);
+    else if (packing == RUNGI_PACK_PARTS && from->depth_stride == 1)
+        split_rows(from, to, range);
     else
         pack_panel(packing, from, true, to, range);
 }
@@ -324,7 +381,10 @@ RUNGI_ON_AVX512 void rungi_pack_columns(rungi_packing packing, const rungi_stret
     for (int64_t j = 0; j < from->items; j += RUNGI_PANEL, to += bytes) {
         panel.items = smaller(from->items - j, RUNGI_PANEL);
         panel.first = from->first + j * from->item_stride * size_of(packing);
-        pack_panel(packing, &panel, false, to, ranges ? ranges++ : NULL);
+        if (packing == RUNGI_PACK_PARTS && from->item_stride == 1)
+            split_columns(&panel, to, ranges++);
+        else
+            pack_panel(packing, &panel, false, to, ranges ? ranges++ : NULL);
     }
 }
 #endif

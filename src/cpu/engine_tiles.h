@@ -28,18 +28,6 @@ typedef struct rungi_place {
     int64_t stride;
 } rungi_place;
 
-/* Memory that will be wanted: rows of so many lines. */
-typedef struct rungi_lines {
-    const char *row;
-    int64_t     line, lines, stride, rows;
-    int64_t     rate; /* how many are fetched at a step */
-} rungi_lines;
-
-/* What is fetched beside the steps: of an operand and of C. */
-typedef struct rungi_ahead {
-    rungi_lines operand, c;
-} rungi_ahead;
-
 typedef struct rungi_tile_config {
     uint8_t  palette, start, reserved[14];
     uint16_t bytes[16];
@@ -60,22 +48,6 @@ RUNGI_ON_AMX static void rungi_tiles_configure(int64_t height)
         config.rows[i] = (uint8_t)height;
     __asm__ volatile("" : : "r"(&config) : "memory"); /* all of it is read, which GCC is not told */
     _tile_loadconfig(&config);
-}
-
-/* Past the end of a row too, which does no harm. */
-RUNGI_TILE_INLINE void rungi_lines_fetch(rungi_lines *ahead)
-{
-    const char *at = ahead->row + ahead->line * 64;
-    if (ahead->rows == 0)
-        return;
-    for (int64_t i = 0; i < ahead->rate; i++)
-        _mm_prefetch(at + i * 64, _MM_HINT_T1);
-    ahead->line += ahead->rate;
-    if (ahead->line >= ahead->lines) {
-        ahead->line = 0;
-        ahead->row += ahead->stride;
-        ahead->rows--;
-    }
 }
 
 #define RUNGI_MULTIPLY(sum, a, b)                                                                 \
@@ -99,25 +71,34 @@ RUNGI_TILE_INLINE void rungi_lines_fetch(rungi_lines *ahead)
 /* ---- 32 x 32 ---------------------------------------------------------------------------------------- */
 
 RUNGI_TILE_INLINE void rungi_square_begin(bool is_i8, bool is_first, const rungi_rows *a, const char *b,
-                                          const rungi_place *held, const rungi_place *next)
+                                          const rungi_place *held, const char *top, const char *bottom)
 {
     _tile_loadd(6, b, RUNGI_STEP_BYTES);
     _tile_loadd(4, a->first, a->row);
     _tile_loadd(7, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
     _tile_loadd(5, a->first + a->tile, a->row);
-    RUNGI_EXCHANGE(0, held->top, next->top);
+    RUNGI_EXCHANGE(0, held->top, top);
     RUNGI_MULTIPLY(0, 4, 6);
-    RUNGI_EXCHANGE(1, held->top + 64, next->top + 64);
+    RUNGI_EXCHANGE(1, held->top + 64, top + 64);
     RUNGI_MULTIPLY(1, 4, 7);
-    RUNGI_EXCHANGE(2, held->bottom, next->bottom);
+    RUNGI_EXCHANGE(2, held->bottom, bottom);
     RUNGI_MULTIPLY(2, 5, 6);
-    RUNGI_EXCHANGE(3, held->bottom + 64, next->bottom + 64);
+    RUNGI_EXCHANGE(3, held->bottom + 64, bottom + 64);
     RUNGI_MULTIPLY(3, 5, 7);
+}
+
+/* Four rows of the block of C that is next: their lines are wanted when its sums are stored. */
+RUNGI_TILE_INLINE void rungi_rows_fetch(const char *c, int64_t stride)
+{
+    for (int64_t r = 0; r < 4; r++) {
+        _mm_prefetch(c + r * stride, _MM_HINT_T1);
+        _mm_prefetch(c + r * stride + 64, _MM_HINT_T1);
+    }
 }
 
 /* The steps behind the first. */
 RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b,
-                                          rungi_ahead *ahead)
+                                          const char *c, int64_t stride)
 {
     const char *row = a->first;
     for (int64_t step = 1; step < steps; step++) {
@@ -128,8 +109,10 @@ RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi
         RUNGI_MULTIPLY(0, 4, 6);
         _tile_loadd(7, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
         RUNGI_MULTIPLY(1, 4, 7);
-        rungi_lines_fetch(&ahead->operand);
-        rungi_lines_fetch(&ahead->c);
+        if (c) {
+            rungi_rows_fetch(c, stride);
+            c += 4 * stride;
+        }
         _tile_loadd(5, row + a->tile, a->row);
         RUNGI_MULTIPLY(2, 5, 6);
         RUNGI_MULTIPLY(3, 5, 7);
@@ -139,25 +122,24 @@ RUNGI_TILE_INLINE void rungi_square_go_on(bool is_i8, int64_t steps, const rungi
 /* ---- 16 x 64: two panels of B ---------------------------------------------------------------------------- */
 
 RUNGI_TILE_INLINE void rungi_flat_begin(bool is_i8, bool is_first, const rungi_rows *a, const char *b, const char *b2,
-                                        const rungi_place *held, const rungi_place *next)
+                                        const rungi_place *held, const char *top, const char *bottom)
 {
     _tile_loadd(4, a->first, a->row);
     _tile_loadd(5, b, RUNGI_STEP_BYTES);
     _tile_loadd(6, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
     _tile_loadd(7, b2, RUNGI_STEP_BYTES);
-    RUNGI_EXCHANGE(0, held->top, next->top);
+    RUNGI_EXCHANGE(0, held->top, top);
     RUNGI_MULTIPLY(0, 4, 5);
-    RUNGI_EXCHANGE(1, held->top + 64, next->top + 64);
+    RUNGI_EXCHANGE(1, held->top + 64, top + 64);
     RUNGI_MULTIPLY(1, 4, 6);
     _tile_loadd(5, b2 + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
-    RUNGI_EXCHANGE(2, held->bottom, next->bottom);
+    RUNGI_EXCHANGE(2, held->bottom, bottom);
     RUNGI_MULTIPLY(2, 4, 7);
-    RUNGI_EXCHANGE(3, held->bottom + 64, next->bottom + 64);
+    RUNGI_EXCHANGE(3, held->bottom + 64, bottom + 64);
     RUNGI_MULTIPLY(3, 4, 5);
 }
 
-RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b, const char *b2,
-                                        rungi_ahead *ahead)
+RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, int64_t steps, const rungi_rows *a, const char *b, const char *b2)
 {
     const char *row = a->first;
     for (int64_t step = 1; step < steps; step++) {
@@ -169,7 +151,6 @@ RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, int64_t steps, const rungi_r
         RUNGI_MULTIPLY(0, 4, 5);
         _tile_loadd(6, b + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
         RUNGI_MULTIPLY(1, 4, 6);
-        rungi_lines_fetch(&ahead->operand);
         _tile_loadd(7, b2, RUNGI_STEP_BYTES);
         RUNGI_MULTIPLY(2, 4, 7);
         _tile_loadd(5, b2 + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);
@@ -198,17 +179,17 @@ RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, int64_t steps, const rungi_r
     } while (0)
 
 RUNGI_TILE_INLINE void rungi_parts_begin(bool is_first, const char *a, const char *b, const rungi_place *held,
-                                         const rungi_place *next)
+                                         const char *top, const char *bottom)
 {
     RUNGI_LOAD_A(0);
     RUNGI_LOAD_B(2);
-    RUNGI_EXCHANGE(0, held->top, next->top);
+    RUNGI_EXCHANGE(0, held->top, top);
     _tile_dpbf16ps(0, 4, 6);
-    RUNGI_EXCHANGE(1, held->top + 64, next->top + 64);
+    RUNGI_EXCHANGE(1, held->top + 64, top + 64);
     _tile_dpbf16ps(1, 4, 7);
-    RUNGI_EXCHANGE(2, held->bottom, next->bottom);
+    RUNGI_EXCHANGE(2, held->bottom, bottom);
     _tile_dpbf16ps(2, 5, 6);
-    RUNGI_EXCHANGE(3, held->bottom + 64, next->bottom + 64);
+    RUNGI_EXCHANGE(3, held->bottom + 64, bottom + 64);
     _tile_dpbf16ps(3, 5, 7);
 }
 

@@ -9,7 +9,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-enum { WIDE = 32, ROWS = 4, ITEMS = 4, CHUNK = 4096 };
+enum { WIDE = 32, ROWS = 8, ITEMS = 8, CHUNK = 4096 };
 
 typedef struct halves {
     __m512 even, odd;
@@ -38,7 +38,7 @@ RUNGI_ON_AVX512 static inline void add_rows(int64_t rows, const uint16_t *first,
         for (int64_t r = 0; r < rows; r++) {
             const uint16_t *at = first + r * stride + j;
             halves x = halves_of(_mm512_maskz_loadu_epi16(mask, at));
-            _mm_prefetch((const char *)(at + 512), _MM_HINT_T0);
+
             even = _mm512_fmadd_ps(x.even, _mm512_set1_ps(by[r]), even);
             odd = _mm512_fmadd_ps(x.odd, _mm512_set1_ps(by[r]), odd);
         }
@@ -100,7 +100,7 @@ RUNGI_ON_AVX512 static inline void sum_columns_at_once(int64_t count, const rung
         for (int64_t x = 0; x < count; x++) {
             const uint16_t *at = first + x * matrix->item_stride + p;
             halves one = halves_of(_mm512_maskz_loadu_epi16(mask, at));
-            _mm_prefetch((const char *)(at + 512), _MM_HINT_T0);
+
             even[x] = _mm512_fmadd_ps(one.even, by.even, even[x]);
             odd[x] = _mm512_fmadd_ps(one.odd, by.odd, odd[x]);
         }

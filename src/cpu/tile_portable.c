@@ -10,22 +10,27 @@
 #define INLINE static inline __attribute__((always_inline))
 #define KEEP_APART(pointer) (void)(pointer)
 
-/* As many rows as leave registers for B and A: of 32 there, of 16 elsewhere. */
+/* Rows for which there are registers, of 32 there and of 16 elsewhere, and no more code than need be. */
 #if defined(__aarch64__)
-#define ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-#define MANY_ROWS(X) X(9) X(10) X(11) X(12) X(13) X(14)
+#define ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#define MANY_ROWS(X) X(8)
 #else
-#define ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
-#define MANY_ROWS(X) X(4) X(5) X(6)
+#define ROWS(X) X(1) X(2) X(3) X(4)
+#define MANY_ROWS(X) X(4)
 #endif
 
+/* The first few lanes, without a loop and without a call: the sums stay in their registers. */
 #define VECTOR_OF(name, type, lanes)                                                               \
     typedef type name __attribute__((vector_size(16)));                                            \
-    static name name##_load(const type *place, int64_t count)                                      \
+    INLINE name name##_load(const type *place, int64_t count)                                      \
     {                                                                                              \
-        name vector = {0};                                                                         \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            vector[i] = place[i];                                                                  \
+        name vector = {place[0]};                                                                  \
+        if (count > 1)                                                                             \
+            vector[1] = place[1];                                                                  \
+        if (lanes > 2 && count > 2)                                                                \
+            vector[2 % lanes] = place[2];                                                          \
+        if (lanes > 2 && count > 3)                                                                \
+            vector[3 % lanes] = place[3];                                                          \
         return vector;                                                                             \
     }                                                                                              \
     INLINE name name##_load_all(const type *place)                                                 \
@@ -35,10 +40,15 @@
         return vector;                                                                             \
     }                                                                                              \
     INLINE void name##_store_all(type *place, name vector) { memcpy(place, &vector, sizeof vector); } \
-    static void name##_store(type *place, int64_t count, name vector)                              \
+    INLINE void name##_store(type *place, int64_t count, name vector)                              \
     {                                                                                              \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            place[i] = vector[i];                                                                  \
+        place[0] = vector[0];                                                                      \
+        if (count > 1)                                                                             \
+            place[1] = vector[1];                                                                  \
+        if (lanes > 2 && count > 2)                                                                \
+            place[2] = vector[2 % lanes];                                                          \
+        if (lanes > 2 && count > 3)                                                                \
+            place[3] = vector[3 % lanes];                                                          \
     }                                                                                              \
     INLINE name name##_each(type value)                                                            \
     {                                                                                              \

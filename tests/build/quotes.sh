@@ -5,10 +5,12 @@
 set -u
 cd "$RUNG_SOURCE" || exit 1
 quoted=0 bad=0
-for page in docs/ladder/[0-9]*.md; do
+for page in docs/ladder/[0-9]*.md docs/ladder/cpu.md; do
+    kernels=simt
+    [ $page = docs/ladder/cpu.md ] && kernels=cpu
     while IFS= read -r line; do
         quoted=$((quoted + 1))
-        grep -qF -- "$line" src/simt/kernels/*.cu src/simt/kernels/*.h ||
+        grep -qF -- "$line" src/$kernels/kernels/*.c* src/$kernels/kernels/*.h ||
             { echo "$page quotes what no kernel says: $line"; bad=1; }
     done < <(awk '/^```c/ { inside = 1; next } /^```/ { inside = 0 } inside' "$page" | sed 's/^ *//' | grep -v '^$')
 done

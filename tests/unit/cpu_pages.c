@@ -211,6 +211,16 @@ static void tell_fault(int signal)
     _exit(1);
 }
 
+static void tell_case(const char *kernel, const char *preset, const rungi_cpu_features *features, const page_case *c)
+{
+    int used = snprintf(running, sizeof running, "%s %s %s %s %lld x %lld x %lld", kernel, preset,
+                        rungi_isa_name(features->isa), rung_product_name(c->product), (long long)c->m,
+                        (long long)c->n, (long long)c->k);
+    for (int i = A; i <= C; i++)
+        used += snprintf(running + used, sizeof running - (size_t)used, ", %c by %lld,%lld", "ABC"[i],
+                         (long long)c->operands[i].row_stride, (long long)c->operands[i].col_stride);
+}
+
 static rungi_cpu_input input_of(const operand *operand)
 {
     return (rungi_cpu_input){operand->first, operand->row_stride, operand->col_stride};
@@ -295,12 +305,7 @@ static int64_t run_kernel(rung_kernel *kernel, const char *preset, const rungi_c
             if (rungi_kernel_values(kernel, preset, rung_type_size(products[product].in), &values) != RUNG_OK)
                 fail_msg("%s: %s", preset, rung_error_text());
             page_case made = make_case((rung_product)product, m, n, k, &seed);
-            snprintf(running, sizeof running, "%s %s %s %s %lld x %lld x %lld, A by %lld,%lld, B by %lld,%lld, C by %lld,%lld",
-                     kernel->info.name, preset, rungi_isa_name(features->isa), rung_product_name(made.product),
-                     (long long)m, (long long)n, (long long)k, (long long)made.operands[A].row_stride,
-                     (long long)made.operands[A].col_stride, (long long)made.operands[B].row_stride,
-                     (long long)made.operands[B].col_stride, (long long)made.operands[C].row_stride,
-                     (long long)made.operands[C].col_stride);
+            tell_case(kernel->info.name, preset, features, &made);
             taken += run_case(kernel, values.value, features, &made);
         }
     return taken;

@@ -126,6 +126,32 @@ static void the_cpu_takes_no_files(void **state)
                      RUNG_INVALID);
 }
 
+/* Blocks of nothing would loop for ever, and immense ones overflow the scratch memory: on the CPU
+ * no compiler stands between parameters and the loops. */
+static void the_cpu_refuses_absurd_blocks(void **state)
+{
+    rung_kernel *kernel;
+    int64_t refused = 0;
+    (void)state;
+    for (int64_t i = 0; rung_kernel_at(context, "cpu", i, &kernel) == RUNG_OK; i++) {
+        const rung_kernel_info *info = rung_kernel_describe(kernel);
+        char immense[256] = "";
+        for (int64_t j = 0; j < info->parameter_count; j++) {
+            char nothing[64];
+            snprintf(nothing, sizeof nothing, "%s=0", info->parameters[j].name);
+            if (rung_kernel_check(kernel, nothing) != RUNG_INVALID)
+                fail_msg("%s takes %s", info->name, nothing);
+            size_t used = strlen(immense);
+            snprintf(immense + used, sizeof immense - used, "%s%s=2147483520", j ? "," : "",
+                     info->parameters[j].name); /* a multiple of 42 and of 32 */
+            refused++;
+        }
+        if (*immense && rung_kernel_check(kernel, immense) != RUNG_INVALID)
+            fail_msg("%s takes %s", info->name, immense);
+    }
+    assert_true(refused >= 15);
+}
+
 #ifdef RUNG_WITH_OPENCL
 
 static void kernels_are_found_by_any_of_their_names(void **state)
@@ -660,6 +686,7 @@ int main(void)
         cmocka_unit_test(every_shipped_kernel_keeps_its_word),
         cmocka_unit_test(indices_outside_the_ladder),
         cmocka_unit_test(the_cpu_takes_no_files),
+        cmocka_unit_test(the_cpu_refuses_absurd_blocks),
 #ifdef RUNG_WITH_OPENCL
         cmocka_unit_test(kernels_are_found_by_any_of_their_names),
         cmocka_unit_test(a_whole_text),

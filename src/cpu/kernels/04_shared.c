@@ -6,11 +6,14 @@
  *          of C use it, and so are the sums of a block of C.
  * Leaves   a load and a store of the sum for each multiply-add: nothing is kept in
  *          registers (see 06).
- * Watch    rung bench --device cpu --kernels 02,04 --sizes 256,512,1024,2048
- *          Where B fits the cache as a whole there is little to gain.
+ * Watch    rung bench --device cpu --kernels 02,04 --sizes 512,1024,2048
  *
- * Within a block the loops are those of 02. What shared memory is to a GPU the cache
- * is here, but nobody has to fill it.
+ * Within a block the loops are those of 02. What shared memory is to a GPU the cache is
+ * here, but nobody has to fill it. That is why this step is small where matrices stand
+ * by rows: a processor sees that 02 walks along memory and fetches ahead of it, faster
+ * than one number at a time is multiplied. Where B stands by columns it is the big
+ * step. And 06 to 08, which ask more of the cache, stand on its blocks:
+ * rung bench --device cpu --kernels 06 --params BK=64,4096 --sizes 1024
  */
 #include "cpu/kernels/finish.h"
 

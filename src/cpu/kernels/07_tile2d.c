@@ -5,31 +5,35 @@
  *          registers, serve MR*NR multiply-adds. And NR elements of a cache line of B
  *          are used where 06 used one.
  * Leaves   one instruction for each multiply and each addition (see 08).
- * Watch    rung bench --device cpu --kernels 06,07
+ * Watch    rung bench --device cpu --kernels 06,07 --dtype f32,f16
  *
- * The tile is as large as 16 registers hold: 12 sums, and what is to be multiplied.
+ * It pays where a load is dear: of F16, which is widened each time it is loaded, and by
+ * columns. Of F32 by rows it is no faster than 06 on a processor with two units for
+ * arithmetic, which were both at work already: what is saved shows in 08, whose
+ * arithmetic is wider and whose tile is this one. 12 sums, three elements of B and one
+ * of A are 16 registers, all that x86-64 has.
  */
 #include "cpu/kernels/finish.h"
 
 #ifndef BM
-#define BM 66 // 33 66 132
+#define BM 64 // 32 64 128
 #endif
 #ifndef BN
-#define BN 128 // 64 128 256
+#define BN 96 // 48 96 192
 #endif
 #ifndef BK
 #define BK 64 // 32 64 128
 #endif
-// preset tiny: BM=6,BN=8,BK=4
+// preset tiny: BM=8,BN=6,BK=4
 
-#define MR 3
-#define NR 4
+#define MR 4
+#define NR 3
 
 #if BM < 1 || BN < 1 || BK < 1 || BM * BN > 1048576
 #error "a block has at least one element, and at most 2^20 sums"
 #endif
 #if BM % MR != 0 || BN % NR != 0
-#error "BM is a multiple of MR, which is 3, and BN of NR, which is 4"
+#error "BM is a multiple of MR, which is 4, and BN of NR, which is 3"
 #endif
 
 /* Sums (i, j) and on below and beside it, of which the block has at least one. */

@@ -47,13 +47,13 @@ enum { SUMS_MAX = 1 << 22 };
 /* A step of k at a time, whose elements lie side by side. */
 static inline void pack_steps(const in_t *from, int64_t along, int64_t depth, int64_t width, sum_t *to)
 {
-    for (int64_t p = 0; p < depth; p++, from += along, to += width)
+    for (int64_t p = 0; p < depth; p++)
         if (width % LANES == 0)
             for (int64_t i = 0; i < width; i += LANES)
-                store_sums(to + i, load(from + i));
+                store_sums(to + p * width + i, load(from + p * along + i));
         else
             for (int64_t i = 0; i < width; i++)
-                to[i] = widen_one(from[i]);
+                to[p * width + i] = widen_one(from[p * along + i]);
 }
 
 /* A vector's elements, one below the other. */

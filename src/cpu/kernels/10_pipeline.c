@@ -21,6 +21,7 @@
 #include "cpu/tile.h"
 
 // preset f64: KC=512,NC=256
+// preset tiny: KC=16,NC=32
 #ifndef KC
 #define KC 512 // 256 384 512
 #endif

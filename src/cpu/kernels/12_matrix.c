@@ -68,11 +68,11 @@ typedef enum regime { SMALL, THIN, LARGE, REGIMES } regime;
 enum {
     PANEL = RUNGI_PANEL,
     SUMS_BYTES = RUNGI_SUMS_BYTES,
-    KEPT_MOST = 32,         /* slices of B that are kept for the next block of rows */
+    KEPT_BYTES = 16 << 20,  /* of B that are kept packed for the next block of rows */
     IN_PLACE_WIDTH = 256,   /* columns of C up to which rows of A are not copied */
     THIN_HEIGHT = 128,      /* rows of C */
     VECTOR_ITEMS = 4096,    /* sums at a time, of C of one row or column */
-    SMALL_BYTES = 1 << 19,  /* of each operand of a small problem */
+    SMALL_BYTES = 1 << 18,  /* of each operand of a small problem */
     STREAM_BYTES = 32 << 20 /* of C, from which on it goes past the caches */
 };
 
@@ -138,15 +138,19 @@ static layout lay_out(const rungi_cpu_job *job, path path, regime regime)
     layout l = {.packing = in_parts ? RUNGI_PACK_PARTS : is_i8 ? RUNGI_PACK_I8 : RUNGI_PACK_BF16, .regime = regime,
                 .size = in_parts ? 4 : is_i8 ? 1 : 2, .step = is_i8 ? 64 : 32, .unit = RUNGI_PANEL_BYTES * parts};
     int64_t steps = job->k / (is_i8 ? 64 : 32) + (job->k % (is_i8 ? 64 : 32) != 0);
+    if (4 * steps <= 5 * steps_given) /* a little more than that is better than another slice */
+        steps_given = steps;
     l.slices = steps <= steps_given ? steps > 0 : (steps - 1) / steps_given + 1;
-    l.depth = smaller(steps, steps_given) * l.step;
-    l.panel_bytes = smaller(steps, steps_given) * l.unit;
+    if (l.slices > 0)
+        steps_given = (steps - 1) / l.slices + 1; /* all alike */
+    l.depth = steps_given * l.step;
+    l.panel_bytes = steps_given * l.unit;
     l.mc = smaller(job->parameters[MC_GIVEN], rounded(job->m, PANEL));
     l.nc = smaller(cuts.nc, rounded(job->n, PANEL));
     l.panels = l.nc / PANEL;
     l.stretch = smaller(cuts.kd / cuts.kc, l.slices);
-    l.kept = job->m > l.mc && l.slices <= KEPT_MOST ? l.slices : l.stretch;
     l.slice_bytes = rounded(l.panels, 2) * l.panel_bytes;
+    l.kept = job->m > l.mc && l.slices <= KEPT_BYTES / (l.slice_bytes + 1) ? l.slices : l.stretch;
     int64_t strips = (regime == SMALL ? rounded(job->m, PANEL) : l.mc) / PANEL;
     l.a = take(&l.bytes, (regime == SMALL ? strips * l.slices : 1) * l.panel_bytes);
     l.b = take(&l.bytes, l.kept * l.slice_bytes);
@@ -172,7 +176,6 @@ typedef struct engine {
     rungi_place held;        /* where the sums in the tiles belong, */
     bool        is_settled;  /* and whether nothing more becomes of them there */
     rungi_block block[2];    /* else the blocks of C that they are */
-    rungi_ahead ahead;
 } engine;
 
 /* A slice of k. */
@@ -242,7 +245,7 @@ static void finish(const engine *e, const rungi_block *block, const char *sums)
         rungi_engine_finish(e->job, block, sums);
 }
 
-/* The tiles were stored. */
+/* The tiles were stored, some time ago: what a tile has stored is slow to be read again at once. */
 static void finish_held(engine *e)
 {
     if (e->is_settled)
@@ -258,21 +261,32 @@ static rungi_place no_place(const engine *e)
     return (rungi_place){nowhere, nowhere, RUNGI_SUMS_ROW};
 }
 
-/* What is in the tiles belongs here: to where its sums are kept, or to C itself if nothing becomes of them.
- * The second block is of 16 x 64 alone. */
-static void hold(engine *e, bool is_last, rungi_block first, rungi_block second, const rungi_place *sums)
+/* What is in the tiles belongs here: to where its sums are kept, or to C itself if nothing becomes of them. The
+ * second block is of 16 x 64 alone. Written field by field, to be read so: a struct that is copied as a whole just
+ * after its fields were written waits until they are in the cache, and before them all that tiles have stored. */
+RUNGI_TILE_INLINE void hold(engine *e, bool is_last, rungi_block first, rungi_block second, char *top, char *bottom)
 {
     const rungi_cpu_job *job = e->job;
     bool is_flat = second.cols > 0;
-    e->held = *sums;
+    int64_t row = job->c.row_stride * 4;
     e->is_settled = !is_last;
-    e->block[0] = first;
-    e->block[1] = second;
+    e->held.top = top;
+    e->held.bottom = bottom;
+    e->held.stride = RUNGI_SUMS_ROW;
+    e->block[0].i = first.i;
+    e->block[0].j = first.j;
+    e->block[0].rows = first.rows;
+    e->block[0].cols = first.cols;
+    e->block[1].i = second.i;
+    e->block[1].j = second.j;
+    e->block[1].rows = second.rows;
+    e->block[1].cols = second.cols;
     if (!is_last || !e->is_plain || e->is_streamed || first.cols < PANEL || (is_flat && second.cols < PANEL) ||
         (is_flat ? first.rows != smaller(job->m, 16) : first.rows < PANEL))
         return;
-    char *c = (char *)job->c.first + (first.i * job->c.row_stride + first.j) * 4;
-    e->held = (rungi_place){c, is_flat ? c + RUNGI_SUMS_ROW : c + 16 * job->c.row_stride * 4, job->c.row_stride * 4};
+    e->held.top = (char *)job->c.first + first.i * row + first.j * 4;
+    e->held.bottom = e->held.top + (is_flat ? RUNGI_SUMS_ROW : 16 * row);
+    e->held.stride = row;
     e->is_settled = true;
 }
 
@@ -288,14 +302,16 @@ RUNGI_TILE_INLINE void let_go(engine *e)
 RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *slice, const rungi_rows *a, const char *b,
                                        char *sums, rungi_block block)
 {
-    rungi_place next = {sums, sums + 16 * RUNGI_SUMS_ROW, RUNGI_SUMS_ROW}, held = e->held;
+    char *bottom = sums + 16 * RUNGI_SUMS_ROW;
     if (slice->is_first)
-        rungi_square_begin(is_i8, true, a, b, &held, &next);
+        rungi_square_begin(is_i8, true, a, b, &e->held, sums, bottom);
     else
-        rungi_square_begin(is_i8, false, a, b, &held, &next);
+        rungi_square_begin(is_i8, false, a, b, &e->held, sums, bottom);
+    bool is_wanted = slice->is_last && e->is_plain && !e->is_streamed && e->l.regime == LARGE;
+    const char *c = (const char *)e->job->c.first + (block.i * e->job->c.row_stride + block.j + PANEL) * 4;
+    rungi_square_go_on(is_i8, slice->steps, a, b, is_wanted ? c : NULL, e->job->c.row_stride * 4);
     finish_held(e);
-    rungi_square_go_on(is_i8, slice->steps, a, b, &e->ahead);
-    hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
+    hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, sums, bottom);
 }
 
 /* 16 x 64. An odd panel is multiplied twice, for want of another; one of the two is kept. */
@@ -305,15 +321,14 @@ RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice
     bool is_alone = (panel + 1) * PANEL >= s->width;
     const char *b2 = is_alone ? b : b + slice->steps * RUNGI_PANEL_BYTES;
     char *unused = e->job->scratch + e->l.block + SUMS_BYTES;
-    rungi_place next = {sums_at(e, s, panel), is_alone ? unused : sums_at(e, s, panel + 1), RUNGI_SUMS_ROW};
-    rungi_place held = e->held;
+    char *top = sums_at(e, s, panel), *bottom = is_alone ? unused : sums_at(e, s, panel + 1);
     if (slice->is_first)
-        rungi_flat_begin(is_i8, true, a, b, b2, &held, &next);
+        rungi_flat_begin(is_i8, true, a, b, b2, &e->held, top, bottom);
     else
-        rungi_flat_begin(is_i8, false, a, b, b2, &held, &next);
+        rungi_flat_begin(is_i8, false, a, b, b2, &e->held, top, bottom);
+    rungi_flat_go_on(is_i8, slice->steps, a, b, b2);
     finish_held(e);
-    rungi_flat_go_on(is_i8, slice->steps, a, b, b2, &e->ahead);
-    hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), &next);
+    hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), top, bottom);
 }
 
 /* ---- Strips ------------------------------------------------------------------------------------------------ */
@@ -356,16 +371,18 @@ static void strip_of_dots(engine *e, bool is_i8, const k_slice *slice, const str
 }
 
 /* Whether no product of parts can vanish or overflow: docs/decisions/0025 says why these numbers. */
-static bool suits_parts(rungi_range a, rungi_range b, int64_t k)
+static bool suits_parts(const rungi_range *a, const rungi_range *b, int64_t k)
 {
-    enum { BIAS = 127, MOST = 126, LEAST = -103, LEAST_OF_BOTH = -80, MOST_OF_BOTH = 120 };
-    int32_t a_most = (int32_t)(a.most >> 23) - BIAS, b_most = (int32_t)(b.most >> 23) - BIAS;
-    int32_t a_least = (int32_t)((a.least + 1) >> 23) - BIAS, b_least = (int32_t)((b.least + 1) >> 23) - BIAS;
+    enum { BIAS = 127, MOST = 126, LEAST = -102, LEAST_OF_BOTH = -78, MOST_OF_BOTH = 120 };
+    int32_t a_most = (int32_t)(a->most >> 7) - BIAS, b_most = (int32_t)(b->most >> 7) - BIAS;
+    int32_t a_least = (int32_t)((a->least + 1) >> 7) - BIAS, b_least = (int32_t)((b->least + 1) >> 7) - BIAS;
     int32_t of_k = 64 - __builtin_clzll((unsigned long long)k);
-    if (a.most == 0 || b.most == 0) /* nothing but zeros on one side */
-        return a_most <= MOST && b_most <= MOST;
-    return a_most <= MOST && b_most <= MOST && a_most + b_most + of_k <= MOST_OF_BOTH && a_least >= LEAST &&
-           b_least >= LEAST && a_least + b_least >= LEAST_OF_BOTH;
+    if (a->rest || b->rest || a_most > MOST || b_most > MOST)
+        return false;
+    if (a->most == 0 || b->most == 0) /* nothing but zeros on one side */
+        return true;
+    return a_most + b_most + of_k <= MOST_OF_BOTH && a_least >= LEAST && b_least >= LEAST &&
+           a_least + b_least >= LEAST_OF_BOTH;
 }
 
 static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block, char *sums)
@@ -378,28 +395,27 @@ static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block
 
 /* A block that was once summed by FMA goes on so, since its sums may be smaller than a tile takes. */
 RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a,
-                                        rungi_range range)
+                                        const rungi_range *range)
 {
     char *worn = e->job->scratch + e->l.worn + s->number * e->l.panels;
     const char *b = slice_at(e, slice);
     for (int64_t panel = 0; panel * PANEL < s->width; panel++, b += slice->steps * e->l.unit) {
-        char *sums = sums_at(e, s, panel);
+        char *sums = sums_at(e, s, panel), *bottom = sums + 16 * RUNGI_SUMS_ROW;
         rungi_block block = block_of(s, panel);
-        rungi_place next = {sums, sums + 16 * RUNGI_SUMS_ROW, RUNGI_SUMS_ROW}, held = e->held;
-        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice)[panel], e->job->k);
+        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice) + panel, e->job->k);
         if (worn[panel]) {
-            if (held.top == sums) /* the tiles still have what is to be added to */
+            if (e->held.top == sums) /* the tiles still have what is to be added to */
                 let_go(e);
             sum_by_fma(e, slice, &block, sums);
             continue;
         }
         if (slice->is_first)
-            rungi_parts_begin(true, a->first, b, &held, &next);
+            rungi_parts_begin(true, a->first, b, &e->held, sums, bottom);
         else
-            rungi_parts_begin(false, a->first, b, &held, &next);
-        finish_held(e);
+            rungi_parts_begin(false, a->first, b, &e->held, sums, bottom);
         rungi_parts_go_on(slice->steps, a->first, b);
-        hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, &next);
+        finish_held(e);
+        hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, sums, bottom);
     }
 }
 
@@ -498,12 +514,12 @@ RUNGI_ON_AMX static void multiply_small_i8(engine *e)
 
 static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
 {
-    rungi_range range = {0, 0};
+    rungi_range range = {0, 0, 0};
     rungi_rows a = take_rows(e, s, slice, &range);
     switch (e->path) {
     case TILES_BF16: strip_of_bf16(e, slice, s, &a); break;
     case TILES_I8: strip_of_i8(e, slice, s, &a); break;
-    case TILES_PARTS: strip_of_parts(e, slice, s, &a, range); break;
+    case TILES_PARTS: strip_of_parts(e, slice, s, &a, &range); break;
     case DOT_BF16: strip_of_dots(e, false, slice, s, &a); break;
     case DOT_I8: strip_of_dots(e, true, slice, s, &a); break;
     case ONE_ROW:
@@ -511,49 +527,17 @@ static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
     }
 }
 
-/* While a strip is multiplied by a slice, what comes next is fetched from the memory: the rows of A and the
- * next strip's part of C; where C is thin, so many of the rows of B that all of the next slice is there in time. */
-static void look_ahead(engine *e, const k_slice *slice, const strip *s, const k_slice *next_slice, const strip *next)
-{
-    const rungi_cpu_job *job = e->job;
-    int64_t steps = slice->steps * ((s->width + PANEL - 1) / PANEL);
-    rungi_stretch from = rows_of(e, next->i, next->height, next_slice);
-    e->ahead.operand.rows = e->ahead.c.rows = 0;
-    if (e->path > TILES_I8)
-        return;
-    if (job->a.col_stride == 1 && e->l.regime != THIN)
-        e->ahead.operand = (rungi_lines){from.first, 0, (next_slice->depth * e->l.size + 63) / 64 + 1,
-                                         from.item_stride * e->l.size, next->height, 0};
-    e->ahead.operand.rate = e->ahead.operand.rows * e->ahead.operand.lines / steps + 1;
-    if (next_slice->is_last && e->is_plain && !e->is_streamed)
-        e->ahead.c = (rungi_lines){(const char *)job->c.first + (next->i * job->c.row_stride + next->j) * 4, 0,
-                                   (next->width * 4 + 63) / 64, job->c.row_stride * 4, next->height, 0};
-    e->ahead.c.rate = e->ahead.c.rows * e->ahead.c.lines / steps + 1;
-    if (e->l.regime == THIN && job->b.col_stride == 1 && !slice->is_last) {
-        int64_t strips = (job->m + PANEL - 1) / PANEL, number = s->i / PANEL;
-        k_slice after = slice_of(e, slice->number + 1);
-        int64_t first = after.depth * number / strips, end = after.depth * (number + 1) / strips;
-        rungi_stretch columns = columns_of(e, s->j, s->width, &after);
-        e->ahead.operand = (rungi_lines){columns.first + first * job->b.row_stride * e->l.size, 0,
-                                         (s->width * e->l.size + 63) / 64, job->b.row_stride * e->l.size, end - first, 0};
-        e->ahead.operand.rate = e->ahead.operand.rows * e->ahead.operand.lines / (steps - steps / slice->steps + 1) + 1;
-    }
-}
-
 /* A block of C by the slices from `first` to `end`, which are packed. */
 static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int64_t end)
 {
     int64_t height = smaller(e->l.mc, e->job->m - i), width = smaller(e->l.nc, e->job->n - j);
-    for (int64_t x = 0; x < height; x += PANEL)
+    for (int64_t x = 0; x < height; x += PANEL) {
+        strip s = {i + x, j, smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
         for (int64_t number = first; number < end; number++) {
-            bool is_at_end = number + 1 == end;
-            int64_t next_x = is_at_end && x + PANEL < height ? x + PANEL : x;
-            k_slice slice = slice_of(e, number), next_slice = slice_of(e, is_at_end ? first : number + 1);
-            strip s = {i + x, j, smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
-            strip next = {i + next_x, j, smaller(PANEL, height - next_x), width, 0};
-            look_ahead(e, &slice, &s, &next_slice, &next);
+            k_slice slice = slice_of(e, number);
             multiply_strip(e, &slice, &s);
         }
+    }
 }
 
 /* The mc x nc block of C at (i, j), by all of k. */
@@ -733,4 +717,4 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 }
 #endif
 
-const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .is_threaded = true};
+const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .is_threaded = true, .is_engine = true};
