@@ -34,7 +34,18 @@
 #ifndef NC
 #define NC 512 // 256 512 1024
 #endif
-// preset tiny: KC=192,KD=384,MC=64,NC=64
+/* KiB of A, and of B, up to which a problem is small; rows of C up to which it is thin; and MiB of C from which on it
+ * goes past the caches. */
+#ifndef SMALL
+#define SMALL 256 // 0 128 256 512
+#endif
+#ifndef THIN
+#define THIN 128 // 16 64 128 256
+#endif
+#ifndef STREAM
+#define STREAM 32 // 8 16 32 64
+#endif
+// preset tiny: KC=192,KD=384,MC=64,NC=64,SMALL=0,THIN=0,STREAM=0
 
 #define BM 32
 #define BN 32
@@ -53,27 +64,28 @@
 #error "MC * NC must not be more than 16777216"
 #endif
 
+#if SMALL > 65536 || THIN > 65536 || STREAM > 65536
+#error "SMALL, THIN and STREAM must not be more than 65536"
+#endif
+
 #if defined(__x86_64__)
 #include <string.h>
 
 /* The order in which the file lists them. */
-enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN };
+enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN, SMALL_GIVEN, THIN_GIVEN, STREAM_GIVEN };
 
 typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8, ONE_ROW, ONE_COLUMN } path;
 
 /* How a problem goes through the caches: all of it is in the second; C has so few rows that all depends on how B
  * comes from the memory; or neither. */
-typedef enum regime { SMALL, THIN, LARGE, REGIMES } regime;
+typedef enum regime { IS_SMALL, IS_THIN, IS_LARGE, REGIMES } regime;
 
 enum {
     PANEL = RUNGI_PANEL,
     SUMS_BYTES = RUNGI_SUMS_BYTES,
     KEPT_BYTES = 16 << 20,  /* of B that are kept packed for the next block of rows */
     IN_PLACE_WIDTH = 256,   /* columns of C up to which rows of A are not copied */
-    THIN_HEIGHT = 128,      /* rows of C */
-    VECTOR_ITEMS = 4096,    /* sums at a time, of C of one row or column */
-    SMALL_BYTES = 1 << 18,  /* of each operand of a small problem */
-    STREAM_BYTES = 32 << 20 /* of C, from which on it goes past the caches */
+    VECTOR_ITEMS = 4096     /* sums at a time, of C of one row or column */
 };
 
 static int64_t smaller(int64_t x, int64_t y)
@@ -123,9 +135,9 @@ typedef struct cuts {
 static cuts cuts_of(const rungi_cpu_job *job, path path, regime regime)
 {
     cuts given = {job->parameters[KC_GIVEN], job->parameters[KD_GIVEN], job->parameters[NC_GIVEN]};
-    if (path == TILES_PARTS || regime == LARGE)
+    if (path == TILES_PARTS || regime == IS_LARGE)
         return given;
-    if (regime == SMALL)
+    if (regime == IS_SMALL)
         return (cuts){given.kc, given.kd, path == TILES_I8 ? 2 * PANEL : PANEL};
     return (cuts){rounded(given.kc / 2, 64), rounded(given.kc / 2, 64), 4 * given.nc};
 }
@@ -151,8 +163,8 @@ static layout lay_out(const rungi_cpu_job *job, path path, regime regime)
     l.stretch = smaller(cuts.kd / cuts.kc, l.slices);
     l.slice_bytes = rounded(l.panels, 2) * l.panel_bytes;
     l.kept = job->m > l.mc && l.slices <= KEPT_BYTES / (l.slice_bytes + 1) ? l.slices : l.stretch;
-    int64_t strips = (regime == SMALL ? rounded(job->m, PANEL) : l.mc) / PANEL;
-    l.a = take(&l.bytes, (regime == SMALL ? strips * l.slices : 1) * l.panel_bytes);
+    int64_t strips = (regime == IS_SMALL ? rounded(job->m, PANEL) : l.mc) / PANEL;
+    l.a = take(&l.bytes, (regime == IS_SMALL ? strips * l.slices : 1) * l.panel_bytes);
     l.b = take(&l.bytes, l.kept * l.slice_bytes);
     l.sums = take(&l.bytes, l.slices > 1 ? strips * l.panels * SUMS_BYTES : 0);
     l.block = take(&l.bytes, 2 * SUMS_BYTES);
@@ -307,7 +319,7 @@ RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *sli
         rungi_square_begin(is_i8, true, a, b, &e->held, sums, bottom);
     else
         rungi_square_begin(is_i8, false, a, b, &e->held, sums, bottom);
-    bool is_wanted = slice->is_last && e->is_plain && !e->is_streamed && e->l.regime == LARGE;
+    bool is_wanted = slice->is_last && e->is_plain && !e->is_streamed && e->l.regime == IS_LARGE;
     const char *c = (const char *)e->job->c.first + (block.i * e->job->c.row_stride + block.j + PANEL) * 4;
     rungi_square_go_on(is_i8, slice->steps, a, b, is_wanted ? c : NULL, e->job->c.row_stride * 4);
     finish_held(e);
@@ -584,13 +596,14 @@ static bool is_plain(const rungi_cpu_job *job)
 static bool is_streamed(const rungi_cpu_job *job)
 {
     return is_plain(job) && (uintptr_t)job->c.first % 64 == 0 && job->c.row_stride % 16 == 0 &&
-           job->m * job->n >= STREAM_BYTES / 4;
+           job->m * job->n >= job->parameters[STREAM_GIVEN] << 18;
 }
 
 RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
 {
-    rungi_tiles_configure(e->path == TILES_PARTS ? 16 : e->job->m);
-    if (e->l.regime != SMALL)
+    bool has_squares = e->path == TILES_PARTS || e->l.regime == IS_SMALL; /* of whole tiles, however few rows there are */
+    rungi_tiles_configure(has_squares ? 16 : e->job->m);
+    if (e->l.regime != IS_SMALL)
         multiply_large(e);
     else if (e->path == TILES_I8)
         multiply_small_i8(e);
@@ -664,14 +677,14 @@ static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *
     return RUNG_OK;
 }
 
+/* C has twice the room of each operand: it is written once. */
 static regime regime_of(const rungi_cpu_job *job)
 {
-    int64_t size = job->in == RUNG_BF16 ? 2 : 1;
-    if (job->m > 16 && job->m <= SMALL_BYTES && job->n <= SMALL_BYTES && job->k <= SMALL_BYTES &&
-        job->m * job->k * size <= SMALL_BYTES && job->k * job->n * size <= SMALL_BYTES &&
-        job->m * job->n * 4 <= 2 * SMALL_BYTES)
-        return SMALL;
-    return job->m <= THIN_HEIGHT ? THIN : LARGE;
+    int64_t size = job->in == RUNG_BF16 ? 2 : 1, bytes = job->parameters[SMALL_GIVEN] << 10;
+    if (job->m > 16 && job->m <= bytes && job->n <= bytes && job->k <= bytes && job->m * job->k * size <= bytes &&
+        job->k * job->n * size <= bytes && job->m * job->n * 4 <= 2 * bytes)
+        return IS_SMALL;
+    return job->m <= job->parameters[THIN_GIVEN] ? IS_THIN : IS_LARGE;
 }
 
 /* Whether C is one row or column, and the matrix stands so that its neighbours are multiplied at once. */
@@ -686,7 +699,7 @@ static bool is_vector(const rungi_cpu_job *job)
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     path path = TILES_BF16;
-    regime regime = LARGE;
+    regime regime = IS_LARGE;
     (void)compute;
     rung_status status = take_path(job->in, job->features, &path);
     if (status != RUNG_OK)
