@@ -105,18 +105,20 @@ static void test_ordinary(void **state)
     }
 }
 
-/* A number all of whose parts count: the third product, and each of the six, is seen if it is left out. */
+/* Numbers all of whose parts count: each of the six products is seen if it is left out, and so are parts that are cut
+ * off instead of rounded. A short k, since the bound grows with it. */
 static void test_third_parts(void **state)
 {
-    const float x = 1 + 0x1p-8f - 0x1p-9f + 0x1p-16f + 0x1p-18f + 0x1p-23f;
+    static const float numbers[] = {1 + 0x1p-8f - 0x1p-9f + 0x1p-16f + 0x1p-18f + 0x1p-23f, 0x1.01fffep0f, 0x1.008102p0f};
     (void)state;
-    for (int64_t k = 1; k <= K; k = 3 * k + 1) {
-        for (int64_t i = 0; i < M * k; i++)
-            a[i] = i % 2 ? x : -x;
-        for (int64_t i = 0; i < k * N; i++)
-            b[i] = x;
-        check("third parts", k);
-    }
+    for (size_t x = 0; x < sizeof numbers / sizeof *numbers; x++)
+        for (int64_t k = 1; k <= K; k = 3 * k + 1) {
+            for (int64_t i = 0; i < M * k; i++)
+                a[i] = i % 2 ? numbers[x] : -numbers[x];
+            for (int64_t i = 0; i < k * N; i++)
+                b[i] = numbers[x];
+            check("third parts", k);
+        }
 }
 
 /* Every pair of exponents near the edges: of numbers, of products, and of what the parts of products come to. */
@@ -130,8 +132,10 @@ static void test_exponents(void **state)
             int b_exponent = sums[i] - a_exponent;
             if (b_exponent < -126 || b_exponent > 127 || sums[i] + 8 > 127)
                 continue;
-            fill_all(70, a_exponent, b_exponent);
-            check("exponents", 70);
+            for (int64_t k = 1; k <= 70; k = 8 * k + 6) {
+                fill_all(k, a_exponent, b_exponent);
+                check("exponents", k);
+            }
         }
 }
 
@@ -140,8 +144,8 @@ static void test_denormal_inputs(void **state)
 {
     (void)state;
     for (int exponent = -149; exponent <= -120; exponent++) {
-        fill_all(40, exponent, 100);
-        check("denormal A", 40);
+        fill_all(3, exponent, 100);
+        check("denormal A", 3);
         fill_all(40, 100, exponent);
         check("denormal B", 40);
     }
@@ -189,6 +193,11 @@ static void test_largest(void **state)
     a[7 * K + 5] = 0x1.ff7p127f;
     a[39 * K + 199] = 0x1.ffp127f;
     check("largest", K);
+    for (int64_t i = 0; i < M; i++)
+        a[i] = 0x1.ff8p63f; /* whose first part is the next power of two */
+    for (int64_t i = 0; i < N; i++)
+        b[i] = 0x1.ff8p63f;
+    check("first parts past the largest", 1);
     fill_all(K, 60, 60); /* sums within the last powers of two */
     check("near the largest", K);
     fill_all(K, 64, 64);
@@ -246,10 +255,10 @@ static void test_small_sums_stay(void **state)
         fill_all(K, 0, 0);
         for (int64_t i = 0; i < M; i++)
             for (int64_t p = 0; p < K; p++)
-                a[i * K + p] = p < 5 ? a[i * K + p] * 0x1p-75f : zeros ? 0 : a[i * K + p] * 0x1p-60f;
+                a[i * K + p] = p < 5 ? a[i * K + p] * 0x1p-65f : zeros ? 0 : a[i * K + p] * 0x1p-60f;
         for (int64_t p = 0; p < K; p++)
             for (int64_t j = 0; j < N; j++)
-                b[p * N + j] *= p < 5 ? 0x1p-70f : zeros ? 1 : 0x1p-60f;
+                b[p * N + j] *= p < 5 ? 0x1p-65f : zeros ? 1 : 0x1p-60f;
         check("small sums", K);
     }
 }

@@ -178,10 +178,11 @@ enum { PRODUCTS = sizeof products / sizeof *products };
 
 /* Small ones, thin ones, large ones, one row, one column; edges of panels, of steps and of slices. */
 static const shape shapes[] = {
-    {64, 64, 64}, {33, 65, 31}, {70, 100, 300}, {1, 130, 77}, {130, 1, 77}, {16, 64, 128}, {17, 200, 129}, {5, 33, 600},
+    {64, 64, 64}, {33, 65, 31}, {70, 100, 300}, {1, 130, 77}, {129, 1, 77}, {16, 64, 128}, {17, 200, 129}, {5, 33, 600},
     {100, 90, 1}, {96, 160, 65}, {40, 41, 513},
+    {70, 64, 140000}, /* more of B than is kept packed; the last, and not for all tests */
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes };
+enum { SHAPES = sizeof shapes / sizeof *shapes - 1 };
 
 static const char *const levels[] = {"amx", "dot"};
 
@@ -258,7 +259,7 @@ static void test_parameters(void **state)
     if (!has_level("amx"))
         return;
     for (int product = 0; products[product].in != RUNG_F32; product++)
-        for (int shape = 0; shape < SHAPES; shape++) {
+        for (int shape = 0; shape <= SHAPES; shape++) {
             char *first = NULL;
             for (size_t i = 0; i < 5; i++) {
                 setting setting;
