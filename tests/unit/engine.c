@@ -52,8 +52,9 @@ typedef struct shape {
     int64_t m, n, k;
 } shape;
 
-/* How an operand stands: neighbours along its rows, along its columns, or nowhere. */
-typedef enum standing { BY_ROWS, BY_COLUMNS, SPREAD, STANDINGS } standing;
+/* How an operand stands: neighbours along its rows, along its columns, or nowhere; or along rows that begin at
+ * multiples of 128 bytes. */
+typedef enum standing { BY_ROWS, BY_COLUMNS, SPREAD, ALIGNED, STANDINGS } standing;
 
 typedef struct setting {
     rungi_cpu_features features;
@@ -70,6 +71,7 @@ static rungi_cpu_input strides_of(standing standing, int64_t rows, int64_t cols)
     switch (standing) {
     case BY_COLUMNS: return (rungi_cpu_input){NULL, 1, rows + 3};
     case SPREAD: return (rungi_cpu_input){NULL, 2 * cols + 1, 2};
+    case ALIGNED: return (rungi_cpu_input){NULL, (cols + 129) / 128 * 128, 1};
     case BY_ROWS:
     case STANDINGS: break;
     }
@@ -81,21 +83,29 @@ static int64_t span_of(rungi_cpu_input view, int64_t rows, int64_t cols)
     return rows > 0 && cols > 0 ? (rows - 1) * view.row_stride + (cols - 1) * view.col_stride + 1 : 0;
 }
 
-/* Ordinary numbers, and for F32 here and there such that parts do not take: huge, tiny, infinite. */
-static void fill(rung_type type, void *to, int64_t count, uint64_t seed, bool is_wild)
+static void set(rung_type type, void *to, int64_t place, float x, int64_t whole)
 {
-    for (int64_t i = 0; i < count; i++) {
-        float x = (float)(unit_random(&seed, 2000001) - 1000000) * 0x1p-20f;
-        int64_t odd = is_wild ? unit_random(&seed, 3000) : 100;
-        if (odd < 4)
-            x *= (float[]){0x1p-100f, 0x1p90f, 0x1p-140f, INFINITY}[odd];
-        switch (type) {
-        case RUNG_F32: ((float *)to)[i] = x; break;
-        case RUNG_BF16: ((uint16_t *)to)[i] = rung_bf16_from_f32(x); break;
-        case RUNG_I32: ((int32_t *)to)[i] = (int32_t)unit_random(&seed, 100000); break;
-        default: ((int8_t *)to)[i] = (int8_t)(unit_random(&seed, 256) - 128);
-        }
+    switch (type) {
+    case RUNG_F32: ((float *)to)[place] = x; break;
+    case RUNG_BF16: ((uint16_t *)to)[place] = rung_bf16_from_f32(x); break;
+    case RUNG_I32: ((int32_t *)to)[place] = (int32_t)whole; break;
+    default: ((int8_t *)to)[place] = (int8_t)whole;
     }
+}
+
+/* Ordinary numbers, and where they may be wild here and there such that parts do not take: huge, tiny, infinite. The
+ * same ones however the matrix stands; between them NaN. */
+static void fill(rung_type type, void *to, rungi_cpu_input view, int64_t rows, int64_t cols, uint64_t seed, bool is_wild)
+{
+    memset(to, 0xff, (size_t)(span_of(view, rows, cols) * rung_type_size(type)));
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            float x = (float)(unit_random(&seed, 2000001) - 1000000) * 0x1p-20f;
+            int64_t odd = is_wild ? unit_random(&seed, 3000) : 100;
+            if (odd < 4)
+                x *= (float[]){0x1p-100f, 0x1p90f, 0x1p-140f, INFINITY}[odd];
+            set(type, to, i * view.row_stride + j * view.col_stride, x, unit_random(&seed, 256) - 128);
+        }
 }
 
 static void set_parameters(setting *setting, const char *text)
@@ -120,9 +130,9 @@ static void begin(setting *setting, rung_type in, rung_type out, shape size, sta
     setting->b = arena_of(b_count * rung_type_size(in), at_end);
     setting->c = arena_of(setting->c_bytes, at_end);
     setting->bias = arena_of(size.n * rung_type_size(out), at_end);
-    fill(in, setting->a.first, a_count, 1, in == RUNG_F32);
-    fill(in, setting->b.first, b_count, 2, in == RUNG_F32);
-    fill(out, setting->bias.first, size.n, 3, false);
+    fill(in, setting->a.first, a, size.m, size.k, 1, in == RUNG_F32);
+    fill(in, setting->b.first, b, size.k, size.n, 2, in == RUNG_F32);
+    fill(out, setting->bias.first, (rungi_cpu_input){NULL, size.n, 1}, 1, size.n, 3, false);
     a.first = setting->a.first;
     b.first = setting->b.first;
     setting->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1};
@@ -279,6 +289,34 @@ static void test_parameters(void **state)
         }
 }
 
+/* However A and B stand, in place or packed in whichever way, and with whatever between their elements. */
+static void test_standings(void **state)
+{
+    (void)state;
+    for (size_t level = 0; level < 2; level++)
+        for (int product = 0; has_level(levels[level]) && product < PRODUCTS; product++)
+            for (int shape = 0; takes(levels[level], product) && shape < SHAPES; shape++) {
+                char *first = NULL;
+                int64_t row = shapes[shape].n * rung_type_size(products[product].out);
+                for (int way = 0; way < STANDINGS && shapes[shape].m > 1 && shapes[shape].n > 1; way++) {
+                    setting setting;
+                    begin(&setting, products[product].in, products[product].out, shapes[shape], (standing)way,
+                          way != ALIGNED, NULL);
+                    run_in_parts(&setting, setting.job.m, setting.job.n);
+                    first = first ? first : malloc((size_t)(row * setting.job.m));
+                    for (int64_t i = 0; i < setting.job.m; i++) {
+                        const char *c = (const char *)setting.c.first +
+                                        i * setting.job.c.row_stride * rung_type_size(setting.job.out);
+                        if (way == 0)
+                            memcpy(first + i * row, c, (size_t)row);
+                        assert_memory_equal(first + i * row, c, (size_t)row);
+                    }
+                    end(&setting);
+                }
+                free(first);
+            }
+}
+
 /* A processor that has less says so, and what it lacks. */
 static void test_less_than_dot_products(void **state)
 {
@@ -381,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_less_than_dot_products),
         cmocka_unit_test(test_ends_of_memory),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_standings),
         cmocka_unit_test(test_parameters),
     };
     unit_clean_environment();

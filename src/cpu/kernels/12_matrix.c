@@ -256,14 +256,13 @@ RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *sli
     hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, sums, bottom);
 }
 
-/* 16 x 64. An odd panel is multiplied twice, for want of another; one of the two is kept. */
+/* 16 x 64. An odd panel is multiplied twice, for want of another, and stored twice to the same place. */
 RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice, const strip *s, int64_t panel,
                                      const rungi_rows *a, const char *b)
 {
     bool is_alone = (panel + 1) * PANEL >= s->width;
     const char *b2 = is_alone ? b : b + slice->steps * RUNGI_PANEL_BYTES;
-    char *unused = e->job->scratch + e->l.block + SUMS_BYTES;
-    char *top = sums_at(e, s, panel), *bottom = is_alone ? unused : sums_at(e, s, panel + 1);
+    char *top = sums_at(e, s, panel), *bottom = is_alone ? top : sums_at(e, s, panel + 1);
     if (slice->is_first)
         rungi_flat_begin(is_i8, true, a, b, b2, &e->held, top, bottom);
     else
