@@ -174,6 +174,7 @@ typedef struct reference {
 typedef struct sums {
     pair   value;
     double products, factors;
+    double denormal; /* of the sizes of products of which a factor is no normal number of F32 */
     double largest; /* of the factors */
 } sums;
 
@@ -181,7 +182,7 @@ static sums sum_up(const rung_problem *problem, const rung_matrix *a, const rung
                    int64_t col)
 {
     bool in_two = sum_type(problem) == RUNG_F64;
-    sums sums = {{0, 0}, 0, 0, 0};
+    sums sums = {{0, 0}, 0, 0, 0, 0};
     for (int64_t i = 0; i < a->cols; i++) {
         double x = lab_element(a, row, i), y = lab_element(b, i, col);
         if (in_two)
@@ -190,6 +191,8 @@ static sums sum_up(const rung_problem *problem, const rung_matrix *a, const rung
             sums.value.high += x * y;
         sums.products += fabs(x * y);
         sums.factors += fabs(x) + fabs(y);
+        if (fmin(fabs(x), fabs(y)) < 0x1p-126)
+            sums.denormal += fabs(x * y);
         sums.largest = fmax(sums.largest, fmax(fabs(x), fabs(y)));
     }
     return sums;
@@ -218,8 +221,7 @@ static double left_out(const rung_problem *problem, const sums *sums, double *st
  * sums. There are no more sums than two a product, and two. */
 static double flushed(const rung_problem *problem, const sums *sums)
 {
-    double least = 0x1p-126;
-    return problem->a.type == RUNG_BF16 ? least * sums->factors + (2 * (double)problem->a.cols + 2) * least : 0;
+    return problem->a.type == RUNG_BF16 ? sums->denormal + (2 * (double)problem->a.cols + 2) * 0x1p-126 : 0;
 }
 
 /* A scalar as the sum's type holds it. */

@@ -30,7 +30,7 @@ typedef struct rungi_cpu_output {
 /* What a plan settles once for all its runs, from the whole problem and never from a part
  * of it: however C is cut between threads, each element is summed in the same way. */
 typedef struct rungi_cpu_form {
-    int64_t whole_m, whole_n; /* of the problem, of which a job may be a part */
+    int64_t whole_n;          /* columns of the problem, of which a job may be a part */
     int     path;             /* the kernel's own: which of its ways through */
     int64_t grain_m, grain_n; /* C is cut between threads at multiples of these */
     int64_t kc, nc;           /* blocks along k and n, where the kernel has such */

@@ -30,7 +30,9 @@ enum {
     RUNGI_STEP_BYTES = 64, /* along k */
     RUNGI_TILE_BYTES = 1024,
     RUNGI_PANEL_BYTES = 2048, /* a panel's step; three times that in parts */
-    RUNGI_PARTS = 3
+    RUNGI_PARTS = 3,
+    RUNGI_SUMS_ROW = 4 * RUNGI_PANEL, /* bytes of sums of 32 x 32 of C */
+    RUNGI_SUMS_BYTES = RUNGI_SUMS_ROW * RUNGI_PANEL
 };
 
 /* How numbers are packed. */
@@ -66,9 +68,11 @@ void rungi_dot_i8(int64_t steps, const char *a, const char *b, bool is_first, in
 enum { RUNGI_FMA_ROOM = 2 * RUNGI_PANEL * (int)sizeof(float) };
 void rungi_fma_block(const rungi_stretch *a, const rungi_stretch *b, bool is_first, float *sums, char *room);
 
-/* One row or column of C: the sums of `matrix` by a vector of BF16, item by item. The matrix has neighbours across
- * k, or else along k like the vector. */
-void rungi_vector_bf16(const rungi_stretch *matrix, const uint16_t *vector, int64_t stride, float *sums);
+/* BF16 where C is one row, or one column: whether the matrix stands so that neighbours are multiplied at once, and
+ * the whole job. */
+enum { RUNGI_VECTOR_ITEMS = 4096, RUNGI_VECTOR_SCRATCH = 4 * RUNGI_VECTOR_ITEMS + RUNGI_SUMS_BYTES };
+bool rungi_vector_takes(const rungi_cpu_job *job);
+void rungi_vector_multiply(const rungi_cpu_job *job, bool is_row);
 
 /* A block of C, 32 x 32 at most, whose sums stand in rows of 128 bytes. */
 typedef struct rungi_block {

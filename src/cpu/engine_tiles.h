@@ -14,8 +14,6 @@
 
 #define RUNGI_TILE_INLINE RUNGI_ON_AMX static inline __attribute__((always_inline))
 
-enum { RUNGI_SUMS_ROW = RUNGI_PANEL * 4, RUNGI_SUMS_BYTES = RUNGI_PANEL * RUNGI_PANEL * 4 };
-
 /* Rows of A, packed or as they stand: the bytes from a row, from 16 rows, and from a step to the next. */
 typedef struct rungi_rows {
     const char *first;

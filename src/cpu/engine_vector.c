@@ -9,7 +9,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-enum { WIDE = 32, ROWS = 8, ITEMS = 8, CHUNK = 4096 };
+enum { WIDE = 32, ROWS = 8, ITEMS = 8 };
 
 typedef struct halves {
     __m512 even, odd;
@@ -28,7 +28,7 @@ RUNGI_ON_AVX512 static inline __mmask32 first_of(int64_t count)
 
 /* ---- Neighbours across k: rows, each by its number ----------------------------------------------------- */
 
-/* Adds so many rows of up to CHUNK items to sums, whose even ones stand before the odd ones. */
+/* Adds so many rows of items to sums, whose even ones stand before the odd ones. */
 RUNGI_ON_AVX512 static inline void add_rows(int64_t rows, const uint16_t *first, int64_t stride, const float *by,
                                             int64_t items, float *sums)
 {
@@ -62,27 +62,23 @@ RUNGI_ON_AVX512 static void weave_sums(int64_t items, const float *from, float *
 
 RUNGI_ON_AVX512 static void sum_rows(const rungi_stretch *matrix, const uint16_t *vector, int64_t stride, float *sums)
 {
-    float room[CHUNK] __attribute__((aligned(64)));
+    float room[RUNGI_VECTOR_ITEMS] __attribute__((aligned(64)));
     const uint16_t *first = (const uint16_t *)(const void *)matrix->first;
-    for (int64_t j = 0; j < matrix->items; j += CHUNK) {
-        int64_t items = matrix->items - j < CHUNK ? matrix->items - j : CHUNK, p = 0;
-        for (int64_t x = 0; x < items; x += WIDE) {
-            _mm512_store_ps(room + x, _mm512_setzero_ps());
-            _mm512_store_ps(room + x + WIDE / 2, _mm512_setzero_ps());
-        }
-        for (; p < matrix->depth; p += ROWS) {
-            float by[ROWS];
-            int64_t rows = matrix->depth - p < ROWS ? matrix->depth - p : ROWS;
-            const uint16_t *at = first + p * matrix->depth_stride + j;
-            for (int64_t r = 0; r < rows; r++)
-                by[r] = rung_bf16_to_f32(vector[(p + r) * stride]);
-            if (rows == ROWS)
-                add_rows(ROWS, at, matrix->depth_stride, by, items, room);
-            else
-                add_rows(rows, at, matrix->depth_stride, by, items, room);
-        }
-        weave_sums(items, room, sums + j);
+    for (int64_t x = 0; x < matrix->items; x += WIDE) {
+        _mm512_store_ps(room + x, _mm512_setzero_ps());
+        _mm512_store_ps(room + x + WIDE / 2, _mm512_setzero_ps());
     }
+    for (int64_t p = 0; p < matrix->depth; p += ROWS) {
+        float by[ROWS];
+        int64_t rows = matrix->depth - p < ROWS ? matrix->depth - p : ROWS;
+        for (int64_t r = 0; r < rows; r++)
+            by[r] = rung_bf16_to_f32(vector[(p + r) * stride]);
+        if (rows == ROWS)
+            add_rows(ROWS, first + p * matrix->depth_stride, matrix->depth_stride, by, matrix->items, room);
+        else
+            add_rows(rows, first + p * matrix->depth_stride, matrix->depth_stride, by, matrix->items, room);
+    }
+    weave_sums(matrix->items, room, sums);
 }
 
 /* ---- Neighbours along k: columns, each by the vector ------------------------------------------------------ */
@@ -109,7 +105,9 @@ RUNGI_ON_AVX512 static inline void sum_columns_at_once(int64_t count, const rung
         sums[item + x] = _mm512_reduce_add_ps(_mm512_add_ps(even[x], odd[x]));
 }
 
-RUNGI_ON_AVX512 void rungi_vector_bf16(const rungi_stretch *matrix, const uint16_t *vector, int64_t stride, float *sums)
+/* ---- The whole -------------------------------------------------------------------------------------------------- */
+
+RUNGI_ON_AVX512 static void sum_items(const rungi_stretch *matrix, const uint16_t *vector, int64_t stride, float *sums)
 {
     int64_t item = 0;
     if (matrix->depth_stride != 1 || stride != 1) {
@@ -120,5 +118,38 @@ RUNGI_ON_AVX512 void rungi_vector_bf16(const rungi_stretch *matrix, const uint16
         sum_columns_at_once(ITEMS, matrix, item, vector, sums);
     for (; item < matrix->items; item++)
         sum_columns_at_once(1, matrix, item, vector, sums);
+}
+
+bool rungi_vector_takes(const rungi_cpu_job *job)
+{
+    if (job->in != RUNG_BF16 || (job->m != 1 && job->n != 1))
+        return false;
+    return job->m == 1 ? job->b.col_stride == 1 || (job->b.row_stride == 1 && job->a.col_stride == 1)
+                       : job->a.row_stride == 1 || (job->a.col_stride == 1 && job->b.row_stride == 1);
+}
+
+/* The last word on 32 sums, which stand in a row of a block or in a column of it. */
+static void finish_items(const rungi_cpu_job *job, bool is_row, int64_t first, int64_t count, const float *sums,
+                         float *block)
+{
+    rungi_block place = is_row ? (rungi_block){0, first, 1, count} : (rungi_block){first, 0, count, 1};
+    for (int64_t x = 0; x < count; x++)
+        block[is_row ? x : x * RUNGI_PANEL] = sums[x];
+    rungi_engine_finish(job, &place, (const char *)block);
+}
+
+void rungi_vector_multiply(const rungi_cpu_job *job, bool is_row)
+{
+    float *sums = (float *)(void *)job->scratch, *block = sums + RUNGI_VECTOR_ITEMS;
+    const uint16_t *matrix = is_row ? job->b.first : job->a.first, *vector = is_row ? job->a.first : job->b.first;
+    int64_t item_stride = is_row ? job->b.col_stride : job->a.row_stride;
+    int64_t depth_stride = is_row ? job->b.row_stride : job->a.col_stride;
+    for (int64_t first = 0, all = is_row ? job->n : job->m; first < all; first += RUNGI_VECTOR_ITEMS) {
+        int64_t items = all - first < RUNGI_VECTOR_ITEMS ? all - first : RUNGI_VECTOR_ITEMS;
+        rungi_stretch from = {(const char *)(matrix + first * item_stride), item_stride, depth_stride, items, job->k};
+        sum_items(&from, vector, is_row ? job->a.col_stride : job->b.row_stride, sums);
+        for (int64_t x = 0; x < items; x += RUNGI_PANEL)
+            finish_items(job, is_row, first + x, items - x < RUNGI_PANEL ? items - x : RUNGI_PANEL, sums + x, block);
+    }
 }
 #endif

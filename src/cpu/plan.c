@@ -149,7 +149,6 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     made->form.is_turned = job.c.row_stride == 1 && job.c.col_stride != 1 && !plan->packs_b;
     if (made->form.is_turned)
         turn(&job);
-    made->form.whole_m = job.m;
     made->form.whole_n = job.n;
     job.features = &device->features;
     job.parameters = plan->values.value;

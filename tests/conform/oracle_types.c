@@ -366,6 +366,27 @@ static void test_denormal_f32(void **state)
     assert_false(verdict_on(&naive, 110 * 0x1p-149).right);
 }
 
+/* BF16 below 2^-126 may count as 0, an input as well as a sum; above it may not. */
+static void test_denormal_bf16(void **state)
+{
+    (void)state;
+    naive naive = row_of(RUNG_BF16_TO_F32, 1);
+    naive_set_all(&naive.problem.b, 0x1p100);
+    lab_element_set(&naive.problem.a, 0, 0, 0x1p-127);
+    assert_true(verdict_on(&naive, 0x1p-27).right);
+    assert_true(verdict_on(&naive, 0).right);
+    assert_false(verdict_on(&naive, -0x1p-27).right);
+    lab_element_set(&naive.problem.a, 0, 0, 0x1p-125);
+    assert_true(verdict_on(&naive, 0x1p-25).right);
+    assert_false(verdict_on(&naive, 0).right);
+    naive_set_all(&naive.problem.b, 0x1p-64);
+    lab_element_set(&naive.problem.a, 0, 0, 0x1p-64);
+    assert_true(verdict_on(&naive, 0).right);
+    assert_false(verdict_on(&naive, 0x1p-120).right);
+    lab_element_set(&naive.problem.a, 0, 0, 0x1p-50);
+    assert_false(verdict_on(&naive, 0).right);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_infinite_inputs),
         cmocka_unit_test(test_denormal_f16),
         cmocka_unit_test(test_denormal_f32),
+        cmocka_unit_test(test_denormal_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

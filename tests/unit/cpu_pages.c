@@ -263,7 +263,7 @@ static bool run_case(const rung_kernel *of, const int64_t *parameters, const run
                      const page_case *c)
 {
     const rungi_cpu_kernel *kernel = of->step->function;
-    rungi_cpu_form form = {.whole_m = c->m, .whole_n = c->n, .grain_m = 1, .grain_n = 1};
+    rungi_cpu_form form = {.whole_n = c->n, .grain_m = 1, .grain_n = 1};
     rungi_cpu_job job = job_of(c);
     job.features = features;
     job.parameters = parameters;

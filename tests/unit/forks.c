@@ -58,13 +58,13 @@ static bool is_right(const float *c)
 
 static bool gemm_is_right(rung_context *where)
 {
-    float c[SIZE * SIZE];
+    float c[SIZE * SIZE] = {0};
     return rung_gemm(where, 1.0, view(a_data), view(b_data), 0.0, view(c)) == RUNG_OK && is_right(c);
 }
 
 static bool run_on(rung_queue *queue, rung_plan *what)
 {
-    float c[SIZE * SIZE];
+    float c[SIZE * SIZE] = {0};
     rung_problem problem = rung_problem_of(view(a_data), view(b_data), view(c));
     return rung_plan_run(what, queue, &problem, NULL) == RUNG_OK && is_right(c);
 }

@@ -18,6 +18,7 @@
  */
 // takes: bf16,bf16:f32,i8,f32,f32:bf16,f32:f16
 // computes: bf16x3
+#include "cpu/engine_layout.h"
 #include "cpu/engine_tiles.h"
 #include "cpu/kernels/kernels.h"
 
@@ -34,7 +35,18 @@
 #ifndef NC
 #define NC 512 // 256 512 1024
 #endif
-// preset tiny: KC=192,KD=384,MC=64,NC=64
+/* KiB of A, and of B, up to which a problem is small; rows of C up to which it is thin; and MiB of C from which on it
+ * goes past the caches. */
+#ifndef SMALL
+#define SMALL 256 // 0 128 256 512
+#endif
+#ifndef THIN
+#define THIN 128 // 0 64 128 256
+#endif
+#ifndef STREAM
+#define STREAM 32 // 0 16 32 64
+#endif
+// preset tiny: KC=192,KD=384,MC=64,NC=64,SMALL=0,THIN=0,STREAM=0
 
 #define BM 32
 #define BN 32
@@ -53,115 +65,44 @@
 #error "MC * NC must not be more than 16777216"
 #endif
 
+#if SMALL > 65536 || THIN > 65536 || STREAM > 65536
+#error "SMALL, THIN and STREAM must not be more than 65536"
+#endif
+
 #if defined(__x86_64__)
 #include <string.h>
 
 /* The order in which the file lists them. */
-enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN };
+enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN, SMALL_GIVEN, THIN_GIVEN, STREAM_GIVEN };
 
 typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8, ONE_ROW, ONE_COLUMN } path;
 
 /* How a problem goes through the caches: all of it is in the second; C has so few rows that all depends on how B
  * comes from the memory; or neither. */
-typedef enum regime { SMALL, THIN, LARGE, REGIMES } regime;
+typedef enum regime { IS_SMALL, IS_THIN, IS_LARGE, REGIMES } regime;
 
 enum {
     PANEL = RUNGI_PANEL,
     SUMS_BYTES = RUNGI_SUMS_BYTES,
-    KEPT_BYTES = 16 << 20,  /* of B that are kept packed for the next block of rows */
-    IN_PLACE_WIDTH = 256,   /* columns of C up to which rows of A are not copied */
-    THIN_HEIGHT = 128,      /* rows of C */
-    VECTOR_ITEMS = 4096,    /* sums at a time, of C of one row or column */
-    SMALL_BYTES = 1 << 18,  /* of each operand of a small problem */
-    STREAM_BYTES = 32 << 20 /* of C, from which on it goes past the caches */
+    IN_PLACE_WIDTH = 256 /* columns of C up to which rows of A are not copied */
 };
-
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
-static int64_t rounded(int64_t value, int64_t step)
-{
-    return (value + step - 1) & -step; /* step is a power of two */
-}
 
 /* ---- Sizes ------------------------------------------------------------------------------------------ */
 
-/* How a job is cut, and where in its scratch things stand. */
-typedef struct layout {
-    rungi_packing packing;
-    int64_t size;    /* bytes of an element */
-    int64_t step;    /* elements along k */
-    int64_t unit;    /* bytes of a panel's step */
-    int64_t depth;   /* elements of k in a slice */
-    int64_t slices;  /* of k */
-    int64_t stretch; /* how many of them are packed at a time */
-    int64_t kept;    /* how many stay packed: all of them, for the next block of rows, if they fit */
-    int64_t mc, nc;
-    int64_t panels;  /* of nc */
-    int64_t panel_bytes, slice_bytes; /* of a slice of a panel, of all panels */
-    regime  regime;
-    int64_t a, b, sums, block, ranges, worn, room, bytes;
-} layout;
-
-/* The next place, at a multiple of 4096. */
-static int64_t take(int64_t *bytes, int64_t more)
+/* Where C is thin, short stretches of long rows of B; where all is small, a panel of B at a time. In parts all are
+ * alike, since slices decide what is summed how. */
+static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime)
 {
-    int64_t place = *bytes;
-    *bytes += rounded(more, 4096);
-    return place;
-}
-
-/* Bytes of k in a slice, and in a stretch of slices; and columns of a block. */
-typedef struct cuts {
-    int64_t kc, kd, nc;
-} cuts;
-
-/* Where C is thin, short stretches of long rows of B. In parts all are alike, since slices decide what is summed
- * how. */
-static cuts cuts_of(const rungi_cpu_job *job, path path, regime regime)
-{
-    cuts given = {job->parameters[KC_GIVEN], job->parameters[KD_GIVEN], job->parameters[NC_GIVEN]};
-    if (path == TILES_PARTS || regime == LARGE)
-        return given;
-    if (regime == SMALL)
-        return (cuts){given.kc, given.kd, path == TILES_I8 ? 2 * PANEL : PANEL};
-    return (cuts){rounded(given.kc / 2, 64), rounded(given.kc / 2, 64), 4 * given.nc};
-}
-
-static layout lay_out(const rungi_cpu_job *job, path path, regime regime)
-{
-    bool in_parts = path == TILES_PARTS, is_i8 = path == TILES_I8 || path == DOT_I8;
-    cuts cuts = cuts_of(job, path, regime);
-    int64_t parts = in_parts ? RUNGI_PARTS : 1, steps_given = cuts.kc / RUNGI_STEP_BYTES / parts;
-    layout l = {.packing = in_parts ? RUNGI_PACK_PARTS : is_i8 ? RUNGI_PACK_I8 : RUNGI_PACK_BF16, .regime = regime,
-                .size = in_parts ? 4 : is_i8 ? 1 : 2, .step = is_i8 ? 64 : 32, .unit = RUNGI_PANEL_BYTES * parts};
-    int64_t steps = job->k / (is_i8 ? 64 : 32) + (job->k % (is_i8 ? 64 : 32) != 0);
-    if (4 * steps <= 5 * steps_given) /* a little more than that is better than another slice */
-        steps_given = steps;
-    l.slices = steps <= steps_given ? steps > 0 : (steps - 1) / steps_given + 1;
-    if (l.slices > 0)
-        steps_given = (steps - 1) / l.slices + 1; /* all alike */
-    l.depth = steps_given * l.step;
-    l.panel_bytes = steps_given * l.unit;
-    l.mc = smaller(job->parameters[MC_GIVEN], rounded(job->m, PANEL));
-    l.nc = smaller(cuts.nc, rounded(job->n, PANEL));
-    l.panels = l.nc / PANEL;
-    l.stretch = smaller(cuts.kd / cuts.kc, l.slices);
-    l.slice_bytes = rounded(l.panels, 2) * l.panel_bytes;
-    l.kept = job->m > l.mc && l.slices <= KEPT_BYTES / (l.slice_bytes + 1) ? l.slices : l.stretch;
-    int64_t strips = (regime == SMALL ? rounded(job->m, PANEL) : l.mc) / PANEL;
-    l.a = take(&l.bytes, (regime == SMALL ? strips * l.slices : 1) * l.panel_bytes);
-    l.b = take(&l.bytes, l.kept * l.slice_bytes);
-    l.sums = take(&l.bytes, l.slices > 1 ? strips * l.panels * SUMS_BYTES : 0);
-    l.block = take(&l.bytes, 2 * SUMS_BYTES);
-    if (in_parts) {
-        l.ranges = take(&l.bytes, l.kept * l.panels * (int64_t)sizeof(rungi_range));
-        l.worn = take(&l.bytes, strips * l.panels);
-        l.room = take(&l.bytes, l.depth * RUNGI_FMA_ROOM);
-    }
-    return l;
+    const int64_t *given = job->parameters;
+    rungi_packing packing = path == TILES_PARTS                     ? RUNGI_PACK_PARTS
+                            : path == TILES_I8 || path == DOT_I8    ? RUNGI_PACK_I8
+                                                                    : RUNGI_PACK_BF16;
+    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false};
+    if (regime == IS_THIN)
+        cuts = (rungi_cuts){given[KC_GIVEN] / 2, given[KC_GIVEN] / 2, given[MC_GIVEN], 4 * given[NC_GIVEN], false};
+    if (regime == IS_SMALL)
+        cuts = (rungi_cuts){given[KC_GIVEN], given[KC_GIVEN], job->m, path == TILES_I8 ? 2 * PANEL : PANEL, true};
+    return rungi_lay_out(job->m, job->n, job->k, packing, &cuts);
 }
 
 /* ---- What is under way --------------------------------------------------------------------------------- */
@@ -169,8 +110,9 @@ static layout lay_out(const rungi_cpu_job *job, path path, regime regime)
 /* One run of a thread. */
 typedef struct engine {
     const rungi_cpu_job *job;
-    layout      l;
+    rungi_layout l;
     path        path;
+    regime      regime;
     bool        is_plain;    /* sums are stored as they are, */
     bool        is_streamed; /* past the caches */
     rungi_place held;        /* where the sums in the tiles belong, */
@@ -192,14 +134,14 @@ typedef struct strip {
 
 static k_slice slice_of(const engine *e, int64_t number)
 {
-    int64_t p = number * e->l.depth, depth = smaller(e->l.depth, e->job->k - p);
-    return (k_slice){number, p, depth, (depth + e->l.step - 1) / (e->l.packing == RUNGI_PACK_I8 ? 64 : 32), number == 0,
-                   number + 1 == e->l.slices};
+    int64_t p = number * e->l.depth, depth = rungi_smaller(e->l.depth, e->job->k - p);
+    return (k_slice){number, p, depth, rungi_rounded(depth, e->l.step) / e->l.step, number == 0,
+                     number + 1 == e->l.slices};
 }
 
 static rungi_block block_of(const strip *s, int64_t panel)
 {
-    return (rungi_block){s->i, s->j + panel * PANEL, s->height, smaller(PANEL, s->width - panel * PANEL)};
+    return (rungi_block){s->i, s->j + panel * PANEL, s->height, rungi_smaller(PANEL, s->width - panel * PANEL)};
 }
 
 static char *sums_at(const engine *e, const strip *s, int64_t panel)
@@ -282,7 +224,7 @@ RUNGI_TILE_INLINE void hold(engine *e, bool is_last, rungi_block first, rungi_bl
     e->block[1].rows = second.rows;
     e->block[1].cols = second.cols;
     if (!is_last || !e->is_plain || e->is_streamed || first.cols < PANEL || (is_flat && second.cols < PANEL) ||
-        (is_flat ? first.rows != smaller(job->m, 16) : first.rows < PANEL))
+        (is_flat ? first.rows != rungi_smaller(job->m, 16) : first.rows < PANEL))
         return;
     e->held.top = (char *)job->c.first + first.i * row + first.j * 4;
     e->held.bottom = e->held.top + (is_flat ? RUNGI_SUMS_ROW : 16 * row);
@@ -307,28 +249,28 @@ RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *sli
         rungi_square_begin(is_i8, true, a, b, &e->held, sums, bottom);
     else
         rungi_square_begin(is_i8, false, a, b, &e->held, sums, bottom);
-    bool is_wanted = slice->is_last && e->is_plain && !e->is_streamed && e->l.regime == LARGE;
+    bool is_wanted = slice->is_last && e->is_plain && !e->is_streamed && e->regime == IS_LARGE;
     const char *c = (const char *)e->job->c.first + (block.i * e->job->c.row_stride + block.j + PANEL) * 4;
     rungi_square_go_on(is_i8, slice->steps, a, b, is_wanted ? c : NULL, e->job->c.row_stride * 4);
     finish_held(e);
     hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, sums, bottom);
 }
 
-/* 16 x 64. An odd panel is multiplied twice, for want of another; one of the two is kept. */
+/* 16 x 64. An odd panel is multiplied twice, for want of another, and stored twice to the same place. */
 RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice, const strip *s, int64_t panel,
                                      const rungi_rows *a, const char *b)
 {
     bool is_alone = (panel + 1) * PANEL >= s->width;
     const char *b2 = is_alone ? b : b + slice->steps * RUNGI_PANEL_BYTES;
-    char *unused = e->job->scratch + e->l.block + SUMS_BYTES;
-    char *top = sums_at(e, s, panel), *bottom = is_alone ? unused : sums_at(e, s, panel + 1);
+    char *top = sums_at(e, s, panel), *bottom = is_alone ? top : sums_at(e, s, panel + 1);
     if (slice->is_first)
         rungi_flat_begin(is_i8, true, a, b, b2, &e->held, top, bottom);
     else
         rungi_flat_begin(is_i8, false, a, b, b2, &e->held, top, bottom);
     rungi_flat_go_on(is_i8, slice->steps, a, b, b2);
     finish_held(e);
-    hold(e, slice->is_last, block_of(s, panel), is_alone ? (rungi_block){0, 0, 0, 0} : block_of(s, panel + 1), top, bottom);
+    rungi_block none = {0, 0, 0, 0};
+    hold(e, slice->is_last, block_of(s, panel), is_alone ? none : block_of(s, panel + 1), top, bottom);
 }
 
 /* ---- Strips ------------------------------------------------------------------------------------------------ */
@@ -455,7 +397,7 @@ static rungi_rows take_rows(const engine *e, const strip *s, const k_slice *slic
 
 /* ---- Small problems -------------------------------------------------------------------------------------------- */
 
-/* All of A, packed or as it stands, comes by 64 columns of B. */
+/* All of A, packed or as it stands, comes by a panel of B, or by two. */
 static rungi_rows rows_at(const engine *e, const strip *s, const k_slice *slice)
 {
     if (is_in_place(e, s, slice))
@@ -465,7 +407,7 @@ static rungi_rows rows_at(const engine *e, const strip *s, const k_slice *slice)
 
 static strip strip_at(const engine *e, int64_t i, int64_t j)
 {
-    return (strip){i, j, smaller(PANEL, e->job->m - i), smaller(e->l.nc, e->job->n - j), i / PANEL};
+    return (strip){i, j, rungi_smaller(PANEL, e->job->m - i), rungi_smaller(e->l.nc, e->job->n - j), i / PANEL};
 }
 
 static void pack_all_rows(const engine *e)
@@ -488,7 +430,7 @@ RUNGI_TILE_INLINE void multiply_small(engine *e, bool is_i8)
     for (int64_t j = 0; j < e->job->n; j += e->l.nc)
         for (int64_t number = 0; number < e->l.slices; number++) {
             k_slice slice = slice_of(e, number);
-            rungi_stretch from = columns_of(e, j, smaller(e->l.nc, e->job->n - j), &slice);
+            rungi_stretch from = columns_of(e, j, rungi_smaller(e->l.nc, e->job->n - j), &slice);
             rungi_pack_columns(e->l.packing, &from, b, NULL);
             for (int64_t panel = 0; panel * PANEL < from.items; panel++)
                 for (int64_t i = 0; i < e->job->m; i += PANEL) {
@@ -530,9 +472,9 @@ static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
 /* A block of C by the slices from `first` to `end`, which are packed. */
 static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int64_t end)
 {
-    int64_t height = smaller(e->l.mc, e->job->m - i), width = smaller(e->l.nc, e->job->n - j);
+    int64_t height = rungi_smaller(e->l.mc, e->job->m - i), width = rungi_smaller(e->l.nc, e->job->n - j);
     for (int64_t x = 0; x < height; x += PANEL) {
-        strip s = {i + x, j, smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
+        strip s = {i + x, j, rungi_smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
         for (int64_t number = first; number < end; number++) {
             k_slice slice = slice_of(e, number);
             multiply_strip(e, &slice, &s);
@@ -544,10 +486,10 @@ static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int
 static void multiply_block(engine *e, int64_t i, int64_t j)
 {
     for (int64_t first = 0; first < e->l.slices; first += e->l.stretch) {
-        int64_t end = smaller(first + e->l.stretch, e->l.slices);
+        int64_t end = rungi_smaller(first + e->l.stretch, e->l.slices);
         for (int64_t number = first; number < end && (i == 0 || e->l.kept < e->l.slices); number++) {
             k_slice slice = slice_of(e, number);
-            rungi_stretch from = columns_of(e, j, smaller(e->l.nc, e->job->n - j), &slice);
+            rungi_stretch from = columns_of(e, j, rungi_smaller(e->l.nc, e->job->n - j), &slice);
             rungi_pack_columns(e->l.packing, &from, slice_at(e, &slice),
                                e->path == TILES_PARTS ? ranges_at(e, &slice) : NULL);
         }
@@ -570,7 +512,7 @@ static void finish_zeros(const rungi_cpu_job *job)
     memset(job->scratch, 0, SUMS_BYTES);
     for (int64_t i = 0; i < job->m; i += PANEL)
         for (int64_t j = 0; j < job->n; j += PANEL) {
-            rungi_block block = {i, j, smaller(PANEL, job->m - i), smaller(PANEL, job->n - j)};
+            rungi_block block = {i, j, rungi_smaller(PANEL, job->m - i), rungi_smaller(PANEL, job->n - j)};
             rungi_engine_finish(job, &block, job->scratch);
         }
 }
@@ -584,14 +526,14 @@ static bool is_plain(const rungi_cpu_job *job)
 static bool is_streamed(const rungi_cpu_job *job)
 {
     return is_plain(job) && (uintptr_t)job->c.first % 64 == 0 && job->c.row_stride % 16 == 0 &&
-           job->m * job->n >= STREAM_BYTES / 4;
+           job->m * job->n >= job->parameters[STREAM_GIVEN] << 18;
 }
 
 RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
 {
-    /* By the whole problem, whose regime a low block at its end has too. */
-    rungi_tiles_configure(e->path == TILES_PARTS ? 16 : e->job->form->whole_m);
-    if (e->l.regime != SMALL)
+    bool has_squares = e->path == TILES_PARTS || e->regime == IS_SMALL; /* whole tiles, however few the rows */
+    rungi_tiles_configure(has_squares ? 16 : e->job->m);
+    if (e->regime != IS_SMALL)
         multiply_large(e);
     else if (e->path == TILES_I8)
         multiply_small_i8(e);
@@ -601,41 +543,20 @@ RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
     _tile_release();
 }
 
-/* C of one row, or of one column. */
-static void multiply_vector(const rungi_cpu_job *job, bool is_row)
-{
-    float *sums = (float *)(void *)job->scratch, *column = sums + VECTOR_ITEMS;
-    const rungi_cpu_input matrix = is_row ? (rungi_cpu_input){job->b.first, job->b.col_stride, job->b.row_stride} : job->a;
-    const uint16_t *vector = is_row ? job->a.first : job->b.first;
-    for (int64_t first = 0, all = is_row ? job->n : job->m; first < all; first += VECTOR_ITEMS) {
-        int64_t items = smaller(VECTOR_ITEMS, all - first);
-        rungi_stretch from = {(const char *)((const uint16_t *)matrix.first + first * matrix.row_stride),
-                              matrix.row_stride, matrix.col_stride, items, job->k};
-        rungi_vector_bf16(&from, vector, is_row ? job->a.col_stride : job->b.row_stride, sums);
-        for (int64_t x = 0; x < items; x += PANEL) {
-            int64_t count = smaller(PANEL, items - x);
-            rungi_block block = is_row ? (rungi_block){0, first + x, 1, count} : (rungi_block){first + x, 0, count, 1};
-            for (int64_t r = 0; r < count; r++)
-                column[r * (is_row ? 1 : PANEL)] = sums[x + r];
-            rungi_engine_finish(job, &block, (const char *)column);
-        }
-    }
-}
-
 RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 {
     path path = (enum path)(job->form->path / REGIMES);
-    engine e = {.job = job, .path = path, .is_plain = is_plain(job), .is_streamed = is_streamed(job),
-                .is_settled = true};
+    engine e = {.job = job, .path = path, .regime = (regime)(job->form->path % REGIMES), .is_plain = is_plain(job),
+                .is_streamed = is_streamed(job), .is_settled = true};
     if (job->k == 0) {
         finish_zeros(job);
         return;
     }
     if (path >= ONE_ROW) {
-        multiply_vector(job, path == ONE_ROW);
+        rungi_vector_multiply(job, path == ONE_ROW);
         return;
     }
-    e.l = lay_out(job, path, (regime)(job->form->path % REGIMES));
+    e.l = lay_out(job, path, e.regime);
     e.held = no_place(&e);
     if (path <= TILES_PARTS)
         multiply_on_tiles(&e);
@@ -665,41 +586,32 @@ static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *
     return RUNG_OK;
 }
 
+/* C has twice the room of each operand: it is written once. */
 static regime regime_of(const rungi_cpu_job *job)
 {
-    int64_t size = job->in == RUNG_BF16 ? 2 : 1;
-    if (job->m > 16 && job->m <= SMALL_BYTES && job->n <= SMALL_BYTES && job->k <= SMALL_BYTES &&
-        job->m * job->k * size <= SMALL_BYTES && job->k * job->n * size <= SMALL_BYTES &&
-        job->m * job->n * 4 <= 2 * SMALL_BYTES)
-        return SMALL;
-    return job->m <= THIN_HEIGHT ? THIN : LARGE;
-}
-
-/* Whether C is one row or column, and the matrix stands so that its neighbours are multiplied at once. */
-static bool is_vector(const rungi_cpu_job *job)
-{
-    if (job->in != RUNG_BF16 || (job->m != 1 && job->n != 1))
-        return false;
-    return job->m == 1 ? job->b.col_stride == 1 || (job->b.row_stride == 1 && job->a.col_stride == 1)
-                       : job->a.row_stride == 1 || (job->a.col_stride == 1 && job->b.row_stride == 1);
+    int64_t size = job->in == RUNG_BF16 ? 2 : 1, bytes = job->parameters[SMALL_GIVEN] << 10;
+    if (job->m > 16 && job->m <= bytes && job->n <= bytes && job->k <= bytes && job->m * job->k * size <= bytes &&
+        job->k * job->n * size <= bytes && job->m * job->n * 4 <= 2 * bytes)
+        return IS_SMALL;
+    return job->m <= job->parameters[THIN_GIVEN] ? IS_THIN : IS_LARGE;
 }
 
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     path path = TILES_BF16;
-    regime regime = LARGE;
+    regime regime = IS_LARGE;
     (void)compute;
     rung_status status = take_path(job->in, job->features, &path);
     if (status != RUNG_OK)
         return status;
-    if (is_vector(job))
+    if (rungi_vector_takes(job))
         path = job->m == 1 ? ONE_ROW : ONE_COLUMN;
     else if (path <= TILES_I8)
         regime = regime_of(job);
     form->path = (int)path * REGIMES + (int)regime;
     form->grain_m = PANEL;
     form->grain_n = PANEL;
-    form->scratch = path >= ONE_ROW ? VECTOR_ITEMS * 4 + SUMS_BYTES : lay_out(job, path, regime).bytes;
+    form->scratch = path >= ONE_ROW ? RUNGI_VECTOR_SCRATCH : lay_out(job, path, regime).bytes;
     return RUNG_OK;
 }
 #else

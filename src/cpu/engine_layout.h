@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_layout.h - how a multiply by packed panels is cut, and where in a thread's scratch its pieces stand. */
+#ifndef RUNGI_CPU_ENGINE_LAYOUT_H
+#define RUNGI_CPU_ENGINE_LAYOUT_H
+
+#include "cpu/engine.h"
+
+#if defined(__x86_64__)
+
+static inline int64_t rungi_smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+/* Up to a multiple of a power of two. */
+static inline int64_t rungi_rounded(int64_t value, int64_t step)
+{
+    return (value + step - 1) & -step;
+}
+
+/* What is given: bytes of k, as packed, in a slice and in a stretch of slices; rows and columns of a block; and whether
+ * all of A is packed before all else, or only the 32 rows that are next. */
+typedef struct rungi_cuts {
+    int64_t kc, kd, mc, nc;
+    bool    is_whole_a;
+} rungi_cuts;
+
+typedef struct rungi_layout {
+    rungi_packing packing;
+    int64_t size;    /* bytes of an element */
+    int64_t step;    /* elements along k */
+    int64_t unit;    /* bytes of a panel's step */
+    int64_t depth;   /* elements of k in a slice */
+    int64_t slices;  /* of k */
+    int64_t stretch; /* how many of them are packed at a time */
+    int64_t kept;    /* how many stay packed: all of them, for the next block of rows, if they fit */
+    int64_t mc, nc;
+    int64_t panels;  /* of nc */
+    int64_t panel_bytes, slice_bytes;  /* of a slice of a panel, of all panels */
+    int64_t a, b, sums, block;         /* packed rows and columns; sums of a block of C, and of 32 x 64 */
+    int64_t ranges, worn, room, bytes; /* in parts: of panels, of 32 x 32 of C, for rungi_fma_block; all */
+} rungi_layout;
+
+rungi_layout rungi_lay_out(int64_t m, int64_t n, int64_t k, rungi_packing packing, const rungi_cuts *cuts);
+#endif
+
+#endif /* RUNGI_CPU_ENGINE_LAYOUT_H */
