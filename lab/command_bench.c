@@ -248,16 +248,18 @@ static void remember(session *session, const lab_contender *contender, const lab
     experience *known = experience_of(session, contender, problem);
     if (!known && session->known_count < CONTENDERS_MAX * 2) {
         known = &session->known[session->known_count++];
+        known->ns_per_step = 0;
         known->kernel = contender->kernel;
         known->product = problem->product;
         known->compute = problem->compute;
         snprintf(known->asked, sizeof known->asked, "%s", contender->asked);
     }
-    if (known)
-        known->ns_per_step = (double)nanoseconds / steps_of(problem);
+    double ns_per_step = (double)nanoseconds / steps_of(problem);
+    if (known && (known->ns_per_step == 0 || ns_per_step < known->ns_per_step))
+        known->ns_per_step = ns_per_step;
 }
 
-/* True if one run would take more than all the time there is for it. */
+/* True if one run would take more than all the time there is for it, were it as fast as it ever was. */
 static bool is_too_slow(session *session, lab_contender *contender, const lab_problem *problem)
 {
     const experience *known = experience_of(session, contender, problem);

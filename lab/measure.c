@@ -322,7 +322,7 @@ static rung_status sample_events(const lab_problem *problem, lab_contender *cont
     return RUNG_OK;
 }
 
-/* By a clock, between two probes. What comes before it, to find caches and threads as the runs
+/* By a clock, between two probes. What comes just before it, to find caches and threads as the runs
  * leave them, counts for the time that is spent and for no sample. */
 static rung_status sample_clock(const lab_problem *problem, lab_contender *contender)
 {
@@ -330,8 +330,8 @@ static rung_status sample_clock(const lab_problem *problem, lab_contender *conte
     int threads = (int)problem->probe_threads;
     if (problem->rest_ns > 0)
         lab_rest(problem->rest_ns);
-    rung_status status = run_ahead(problem, contender);
     double before = lab_probe_run(problem->probe, threads);
+    rung_status status = run_ahead(problem, contender);
     if (status == RUNG_OK)
         status = run_repeated(problem, contender, &time);
     if (status != RUNG_OK)

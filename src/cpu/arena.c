@@ -84,7 +84,7 @@ static void leave_queue(rungi_arenas *arenas, waiter *self)
 static int64_t rounded_up(int64_t bytes)
 {
     int64_t size = SMALL_PAGE;
-    while (size < bytes && size < LARGE_PAGE)
+    while (size < bytes && size < LARGE_PAGE / 8)
         size *= 2;
     return size < bytes ? (bytes - 1) / LARGE_PAGE * LARGE_PAGE + LARGE_PAGE : size;
 }

@@ -137,6 +137,16 @@ static int64_t threads_worth(const rungi_cpu_job *job, int64_t items, int64_t th
     return worth < 1 ? 1 : worth < (double)threads ? (int64_t)worth : threads;
 }
 
+/* Several parts a thread, as long as they are large: threads that the system holds up leave more to the others. */
+static int64_t parts_worth(const rungi_cpu_job *job, int64_t threads)
+{
+    const double step = 192.0 * 192.0 * 192.0;
+    double worth = (double)job->m * (double)job->n * (double)job->k / step;
+    if (threads == 1 || worth <= (double)threads)
+        return threads;
+    return worth < 4.0 * (double)threads ? (int64_t)worth : 4 * threads;
+}
+
 static rung_status fill(cpu_plan *made, rung_plan *plan)
 {
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
@@ -160,7 +170,7 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     if (job.m == 0 || job.n == 0) /* nothing is computed */
         job.m = job.n = 1;
     bool is_enough = problem->batch >= 2 * made->threads; /* items, to give each thread whole ones */
-    made->grid = rungi_cpu_cut(job.m, job.n, &made->form, is_enough ? 1 : made->threads);
+    made->grid = rungi_cpu_cut(job.m, job.n, &made->form, is_enough ? 1 : parts_worth(&job, made->threads));
     int64_t parts = problem->batch * made->grid.rows * made->grid.cols;
     if (parts > 0 && parts < made->threads)
         made->threads = parts;

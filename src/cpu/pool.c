@@ -22,7 +22,7 @@
 
 /* How long a thread looks for work, or for the end of it, before it sleeps: about what being
  * woken costs. */
-static const int64_t spin_ns = 30000;
+static const int64_t spin_ns = 100000;
 
 /* How long after threads could not be made it is tried again. */
 static const int64_t retry_ns = 1000000000;

@@ -403,10 +403,10 @@ static void run(const rungi_cpu_job *job)
     work.kc = job->form->kc;
     work.nc = job->form->nc;
     int64_t c_bytes = job->m * job->n * work.size;
-    work.brings_c = c_bytes > (int64_t)1 << 20;
     work.streams_c = !work.keeps_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= work.kc &&
                      c_bytes > (int64_t)16 << 20 && (uintptr_t)job->c.first % 64 == 0 &&
                      job->c.row_stride * work.size % 64 == 0;
+    work.brings_c = !work.streams_c && c_bytes > (int64_t)1 << 20;
     work.a_rows = job->scratch;
     work.sums = work.a_rows + (work.copies_a || in_place ? a_bytes(&work) : 0);
     work.b_panels = work.sums + sum_bytes(&work, in_place);
