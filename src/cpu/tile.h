@@ -25,7 +25,8 @@ typedef struct rungi_tile_job {
     int64_t     cols;     /* of a tile; of several tiles, all that it can have */
     double      alpha, beta;
     void       *pack;     /* where B goes, where it is packed on the way */
-    int64_t     ahead;    /* steps that B is asked for before it is needed */
+    int64_t     ahead;    /* steps that B is asked for before it is needed, */
+    int64_t     aside;    /* and elements from there on */
     bool        brings_c; /* C is asked for before the first step */
     const void *next;     /* a row of A is asked for with each tile, beginning with this one; the
                            * next panel begins as many rows behind it as a tile has */

@@ -96,7 +96,7 @@ INLINE void PANEL(const int rows, const int vectors, const int b_is, const int s
     SUM *c = (SUM *)job->c + c_place, *pack = job->pack;
     for (int64_t tile = job->tiles; tile > 0; tile--) {
         const SUM *a0 = (const SUM *)job->a + a_place, *a4 = a0 + 4 * row, *a8 = a0 + 8 * row, *a12 = a0 + 12 * row;
-        const SUM *b = first, *ahead = b + job->ahead * b_step;
+        const SUM *b = first, *ahead = b + job->ahead * b_step + job->aside;
         const SUM *soon = next;
         SUM *at = c;
         if (job->brings_c) {

@@ -623,7 +623,7 @@ static void two_hundred_callers(void **state)
     assert_int_equal(atomic_load(&crowd.wrong), 0);
     assert_int_equal(atomic_load(&crowd.done), CROWD * CROWD_RUNS);
     int64_t arenas = rungi_pool_processors(own->pool) > 2 ? rungi_pool_processors(own->pool) : 2;
-    long shelf = (long)(arenas * (512 << 10));
+    long shelf = (long)(arenas * (2 << 20)); /* a large page each */
     assert_in_range(atomic_load(&own->memory.bytes), 1, shelf + (64 << 10)); /* and the contexts' own */
 }
 

@@ -40,7 +40,10 @@ enum { PACKED, IN_PLACE }; /* paths: how B is read */
 enum {
     SUM_ROWS = 336,   /* of sums that are kept beside C */
     WIDE = 4096,      /* columns that a short A is multiplied with before the next of k */
-    SHALLOW = 32,     /* steps of k that it is multiplied with at a time */
+    SHALLOW = 32,     /* steps of k that it is multiplied with at a time; twice as many where it has more panels */
+    LARGE = 512 << 10, /* bytes of B from which on that is done, */
+    IMMENSE = 1 << 20, /* and for up to ... */
+    FEW = 10,         /* ... panels */
     NEAR = 8,         /* tiles whose B is still in the first cache */
     GAP = 64,         /* bytes between copied rows of A, so that they do not meet in the cache */
     PAGE = 4096
@@ -96,9 +99,10 @@ static int64_t a_row_bytes(const work *work, int64_t depth)
     return round_up(depth * work->size, GAP) + GAP;
 }
 
-static int64_t a_bytes(const work *work)
+/* For a panel, or for all rows where B is read in place. */
+static int64_t a_bytes(const work *work, bool in_place)
 {
-    return round_up(work->tiles->rows * a_row_bytes(work, work->kc), PAGE);
+    return round_up((in_place ? work->job->m : work->tiles->rows) * a_row_bytes(work, work->kc), PAGE);
 }
 
 static void begin(work *work, const rungi_cpu_job *job, const rungi_cpu_form *form)
@@ -121,8 +125,19 @@ static int64_t sum_bytes(const work *work, bool in_place)
 {
     if (!work->keeps_sums)
         return 0;
-    return in_place ? 2 * work->tiles->rows * round_up(smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
+    return in_place ? work->job->m * round_up(smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
                     : SUM_ROWS * work->nc * work->size;
+}
+
+static double b_bytes(const work *work)
+{
+    return (double)work->job->n * (double)work->job->k * (double)work->size;
+}
+
+/* Whether B is read where it stands: for two panels of rows always, for some more where it comes from the memory. */
+static bool is_in_place(const work *work)
+{
+    return work->b_fits && work->job->m <= (b_bytes(work) > IMMENSE ? FEW : 2) * work->tiles->rows;
 }
 
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
@@ -132,7 +147,9 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     begin(&work, job, form);
     work.kc = depth_of(job);
     work.nc = width_of(job, 2 * work.tiles->lanes);
-    bool in_place = work.b_fits && job->m <= 2 * work.tiles->rows;
+    bool in_place = is_in_place(&work);
+    if (in_place && b_bytes(&work) > LARGE)
+        work.kc = job->m <= 2 * work.tiles->rows ? SHALLOW : 2 * SHALLOW;
     form->path = in_place ? IN_PLACE : PACKED;
     form->grain_m = work.tiles->rows;
     form->grain_n = 2 * work.tiles->lanes;
@@ -140,7 +157,7 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     form->nc = work.nc;
     if (form->takes_packed)
         form->packed = round_up(job->n, 2 * work.tiles->lanes) * job->k * work.size;
-    form->scratch = (work.copies_a || in_place ? a_bytes(&work) : 0) + sum_bytes(&work, in_place) +
+    form->scratch = (work.copies_a || in_place ? a_bytes(&work, in_place) : 0) + sum_bytes(&work, in_place) +
                     (in_place || form->takes_packed ? 0 : work.kc * work.nc * work.size);
     return RUNG_OK;
 }
@@ -343,37 +360,44 @@ static void run_packed(work *work)
 
 /* ---- Where it is not ---------------------------------------------------------------------------------------- */
 
-/* All rows by some columns near each other, so that the second panel finds B in the first cache. */
-static void multiply_near(const work *work)
+/* All rows by `cols` columns near each other, from column j of the block on: those after the first find B in the
+ * first cache, and the second panel asks for what is next, `aside` elements on. */
+static void multiply_near(const work *work, rungi_tile_job tile, int64_t j, int64_t cols, int64_t aside)
 {
     panels panels = panels_of(work);
-    int64_t near = panels.count > 1 ? NEAR * 2 * work->tiles->lanes : work->cols;
-    for (int64_t j = 0; j < work->cols; j += near) {
-        int64_t rows, i = work->i;
-        for (int64_t panel = 0; panel < panels.count; panel++, i += rows) {
-            rungi_tile_job tile = {.panels = 1, .ahead = 8, .brings_c = false};
-            rows = panels.height + (panel < panels.taller);
-            take_a(work, i, rows, &tile);
-            take_c(work, i, work->j + j, &tile);
-            tile.b = b_at(work, work->p, work->j + j);
-            tile.b_step = work->job->b.row_stride;
-            tile.next = tile.a;
-            multiply(work, table_of(work, false), rows, smaller(near, work->cols - j), &tile);
-        }
+    const char *a = tile.a;
+    int64_t rows, i = 0;
+    for (int64_t panel = 0; panel < panels.count; panel++, i += rows) {
+        rows = panels.height + (panel < panels.taller);
+        tile.ahead = panel == 0 ? 8 : 0;
+        tile.aside = panel == 1 ? aside : 0;
+        tile.a = tile.next = a + i * tile.a_row * work->size;
+        tile.b = b_at(work, work->p, work->j + j);
+        take_c(work, i, work->j + j, &tile);
+        multiply(work, table_of(work, false), rows, cols, &tile);
     }
+}
+
+static void multiply_stretch(const work *work)
+{
+    int64_t near = work->rows > work->tiles->rows ? NEAR * 2 * work->tiles->lanes : work->cols;
+    int64_t step = work->job->b.row_stride;
+    rungi_tile_job tile = {.panels = 1, .b_step = step};
+    take_a(work, 0, work->rows, &tile);
+    for (int64_t j = 0; j < work->cols; j += near)
+        multiply_near(work, tile, j, smaller(near, work->cols - j), j + near < work->cols ? near : work->depth * step - j);
 }
 
 /* B is large and goes by once: a few of its rows at a time, as they stand in memory. */
 static void run_in_place(work *work)
 {
     const rungi_cpu_job *job = work->job;
-    bool is_large = (double)job->n * (double)job->k * (double)work->size > 512 * 1024;
     work->rows = job->m;
     for (work->j = 0; work->j < job->n; work->j += WIDE) {
         work->cols = smaller(WIDE, job->n - work->j);
-        for (work->p = 0; work->p < job->k; work->p += work->depth) {
-            work->depth = smaller(is_large ? SHALLOW : work->kc, job->k - work->p);
-            multiply_near(work);
+        for (work->p = 0; work->p < job->k; work->p += work->kc) {
+            work->depth = smaller(work->kc, job->k - work->p);
+            multiply_stretch(work);
         }
         work->p = job->k - work->depth;
         finish(work, 0, job->m);
@@ -408,7 +432,7 @@ static void run(const rungi_cpu_job *job)
                      job->c.row_stride * work.size % 64 == 0;
     work.brings_c = !work.streams_c && c_bytes > (int64_t)1 << 20;
     work.a_rows = job->scratch;
-    work.sums = work.a_rows + (work.copies_a || in_place ? a_bytes(&work) : 0);
+    work.sums = work.a_rows + (work.copies_a || in_place ? a_bytes(&work, in_place) : 0);
     work.b_panels = work.sums + sum_bytes(&work, in_place);
     if (in_place)
         run_in_place(&work);
