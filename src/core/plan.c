@@ -250,7 +250,7 @@ static bool is_at_hand(const rung_matrix *view, const rung_matrix *form, int64_t
         return false;
     *first = (uintptr_t)view->data + (uintptr_t)view->offset * size;
     *end = *first + (uintptr_t)span * size;
-    return *first % size == 0 && *end > *first;
+    return (*first & (size - 1)) == 0 && *end > *first; /* sizes are powers of two */
 }
 
 static bool is_held(const rung_plan *plan, double scalar)

@@ -20,10 +20,10 @@
 #include "cpu/pack.h"
 #include "cpu/tile.h"
 
-// preset f64: KC=512,NC=256
+// preset f64: KC=1024,NC=256
 // preset tiny: KC=16,NC=32
 #ifndef KC
-#define KC 512 // 256 384 512
+#define KC 1024 // 256 512 1024
 #endif
 #ifndef NC
 #define NC 512 // 256 512 1024
@@ -38,6 +38,7 @@
 enum { PARAMETER_KC, PARAMETER_NC };
 enum { PACKED, IN_PLACE }; /* paths: how B is read */
 enum {
+    BLOCK = 7 << 18,  /* bytes of B that are packed at a time, at most */
     SUM_ROWS = 336,   /* of sums that are kept beside C */
     WIDE = 4096,      /* columns that a short A is multiplied with before the next of k */
     SHALLOW = 32,     /* steps of k that it is multiplied with at a time; twice as many where it has more panels */
@@ -87,9 +88,12 @@ static int64_t depth_of(const rungi_cpu_job *job)
     return stretches > 1 ? round_up((job->k + stretches - 1) / stretches, 4) : job->k;
 }
 
-static int64_t width_of(const rungi_cpu_job *job, int64_t tile)
+/* Columns of a block of B, which leaves some of the second cache to A and C. */
+static int64_t width_of(const rungi_cpu_job *job, int64_t tile, int64_t step_bytes)
 {
-    int64_t most = round_up(job->parameters[PARAMETER_NC], tile), blocks = (job->n + most - 1) / most;
+    int64_t room = BLOCK / (step_bytes > 0 ? step_bytes : 1) / tile * tile;
+    int64_t most = round_up(smaller(job->parameters[PARAMETER_NC], room > tile ? room : tile), tile);
+    int64_t blocks = (job->n + most - 1) / most;
     return blocks > 1 ? round_up((job->n + blocks - 1) / blocks, tile) : round_up(job->n, tile);
 }
 
@@ -146,7 +150,7 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     (void)compute;
     begin(&work, job, form);
     work.kc = depth_of(job);
-    work.nc = width_of(job, 2 * work.tiles->lanes);
+    work.nc = width_of(job, 2 * work.tiles->lanes, work.kc * work.size);
     bool in_place = is_in_place(&work);
     if (in_place && b_bytes(&work) > LARGE)
         work.kc = job->m <= 2 * work.tiles->rows ? SHALLOW : 2 * SHALLOW;
@@ -327,7 +331,11 @@ static void multiply_block(const work *work)
         bool is_tall = panel < panels.taller;
         int64_t rows = panels.height + is_tall;
         count = !together ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
-        rungi_tile_job tile = {.panels = count, .ahead = packing ? 16 : 20, .brings_c = work->brings_c};
+        rungi_tile_job tile; /* all of which is set: zeros first would take longer than a small panel's tile */
+        tile.panels = count;
+        tile.ahead = packing ? 16 : 20;
+        tile.aside = 0;
+        tile.brings_c = work->brings_c;
         take_a(work, i, rows, &tile);
         take_c(work, i, work->j, &tile);
         tile.b = packing ? b_at(work, work->p, work->j) : b_panels;
