@@ -46,6 +46,7 @@ enum {
     IMMENSE = 1 << 20, /* and for up to ... */
     FEW = 10,         /* ... panels */
     NEAR = 8,         /* tiles whose B is still in the first cache */
+    KEPT = 16 << 20,  /* bytes of A that are copied at a time, at most */
     GAP = 64,         /* bytes between copied rows of A, so that they do not meet in the cache */
     PAGE = 4096
 };
@@ -56,7 +57,7 @@ typedef struct work {
     int64_t              size, in_size; /* of a sum, and of an element of A or B */
     int64_t              kc, nc;
     bool                 a_fits, b_fits; /* they may be read where they stand */
-    bool                 copies_a;
+    bool                 copies_a, keeps_a; /* panel by panel; a stretch of k of many rows */
     bool                 keeps_sums; /* beside C */
     bool                 streams_c, brings_c;
     char                *a_rows, *b_panels, *sums; /* scratch */
@@ -103,10 +104,29 @@ static int64_t a_row_bytes(const work *work, int64_t depth)
     return round_up(depth * work->size, GAP) + GAP;
 }
 
-/* For a panel, or for all rows where B is read in place. */
+/* Rows of A whose copies are kept. */
+static int64_t rows_kept(const work *work)
+{
+    int64_t row = a_row_bytes(work, work->kc), most = row < KEPT / work->tiles->rows ? KEPT / row : work->tiles->rows;
+    return smaller(work->job->m, most / work->tiles->rows * work->tiles->rows);
+}
+
+/* For a panel, for those that are kept, or for all rows where B is read in place. */
 static int64_t a_bytes(const work *work, bool in_place)
 {
-    return round_up((in_place ? work->job->m : work->tiles->rows) * a_row_bytes(work, work->kc), PAGE);
+    int64_t rows = in_place ? work->job->m : work->keeps_a ? rows_kept(work) : work->tiles->rows;
+    return in_place || work->copies_a ? round_up(rows * a_row_bytes(work, work->kc), PAGE) : 0;
+}
+
+/* A very large A would come from many pages of memory for each block of B. It is copied, as one is whose rows must be,
+ * and where several blocks of B follow each other the copy is kept for them. */
+static void settle_copies(work *work, bool in_place)
+{
+    const rungi_cpu_job *job = work->job;
+    bool is_immense = (double)job->m * (double)job->k * (double)work->size > 2.0 * KEPT;
+    work->keeps_a = !in_place && !work->keeps_sums && (work->copies_a || is_immense) && job->n >= 3 * work->nc &&
+                    job->m >= 256 && job->k >= 256;
+    work->copies_a = work->copies_a || work->keeps_a;
 }
 
 static void begin(work *work, const rungi_cpu_job *job, const rungi_cpu_form *form)
@@ -161,7 +181,8 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     form->nc = work.nc;
     if (form->takes_packed)
         form->packed = round_up(job->n, 2 * work.tiles->lanes) * job->k * work.size;
-    form->scratch = (work.copies_a || in_place ? a_bytes(&work, in_place) : 0) + sum_bytes(&work, in_place) +
+    settle_copies(&work, in_place);
+    form->scratch = a_bytes(&work, in_place) + sum_bytes(&work, in_place) +
                     (in_place || form->takes_packed ? 0 : work.kc * work.nc * work.size);
     return RUNG_OK;
 }
@@ -222,6 +243,12 @@ static void pack(const rungi_cpu_job *job, char *packed)
     }
 }
 
+/* Whether the copies that are kept were made for an earlier block of B. */
+static bool has_a(const work *work)
+{
+    return work->keeps_a && work->j > 0;
+}
+
 /* Some rows of A, where they stand or as a copy. */
 static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *tile)
 {
@@ -231,10 +258,27 @@ static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *ti
     if (!work->copies_a)
         return;
     int64_t row = a_row_bytes(work, work->depth) / work->size;
-    rungi_cpu_pack(work->job->features->isa, &(rungi_pack){work->job->in, tile->a, a->row_stride, a->col_stride, rows,
-                                                           work->depth, work->a_rows, row});
-    tile->a = work->a_rows;
+    char *copy = work->a_rows + (work->keeps_a ? (i - work->i) * row * work->size : 0);
+    if (!has_a(work))
+        rungi_cpu_pack(work->job->features->isa, &(rungi_pack){work->job->in, tile->a, a->row_stride, a->col_stride, rows,
+                                                               work->depth, copy, row});
+    tile->a = copy;
     tile->a_row = row;
+}
+
+/* The rows that are asked for while a panel is multiplied, the next ones, where they will be read or copied from. */
+static void take_next(const work *work, int64_t i, bool is_there, rungi_tile_job *tile)
+{
+    if (is_there && has_a(work)) {
+        tile->next = work->a_rows + (i - work->i) * tile->a_row * work->size;
+        tile->next_row = tile->a_row;
+    } else if (is_there && work->a_fits) {
+        tile->next = a_at(work, i, work->p);
+        tile->next_row = work->job->a.row_stride;
+    } else {
+        tile->next = tile->a;
+        tile->next_row = 0;
+    }
 }
 
 /* ---- Tiles ------------------------------------------------------------------------------------------------ */
@@ -323,7 +367,7 @@ static void multiply_block(const work *work)
     const char *b_panels = is_packed ? packed_at(work) : work->b_panels;
     bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
     /* Panels of the same height at once, unless something is to be done with each. */
-    bool together = !work->copies_a && !work->keeps_sums && !rungi_cpu_has_epilogue(work->job);
+    bool together = (!work->copies_a || has_a(work)) && !work->keeps_sums && !rungi_cpu_has_epilogue(work->job);
     if (!packing && !is_packed)
         pack_b(work);
     int64_t i = work->i, count;
@@ -341,12 +385,26 @@ static void multiply_block(const work *work)
         tile.b = packing ? b_at(work, work->p, work->j) : b_panels;
         tile.b_step = work->job->b.row_stride;
         tile.pack = packing ? work->b_panels : NULL;
-        bool has_next = work->a_fits && panel + 1 < panels.count;
-        tile.next = has_next ? a_at(work, i + rows, work->p) : tile.a;
-        tile.next_row = has_next ? work->job->a.row_stride : 0;
+        take_next(work, i + rows, panel + 1 < panels.count, &tile);
         multiply(work, table_of(work, packing), rows, work->cols, &tile);
         finish(work, i, rows);
         i += count * rows;
+    }
+}
+
+static void run_kept(work *work)
+{
+    const rungi_cpu_job *job = work->job;
+    int64_t high = rows_kept(work);
+    for (work->i = 0; work->i < job->m; work->i += high) {
+        work->rows = smaller(high, job->m - work->i);
+        for (work->p = 0; work->p < job->k; work->p += work->kc) {
+            work->depth = smaller(work->kc, job->k - work->p);
+            for (work->j = 0; work->j < job->n; work->j += work->nc) {
+                work->cols = smaller(work->nc, job->n - work->j);
+                multiply_block(work);
+            }
+        }
     }
 }
 
@@ -440,10 +498,13 @@ static void run(const rungi_cpu_job *job)
                      job->c.row_stride * work.size % 64 == 0;
     work.brings_c = !work.streams_c && c_bytes > (int64_t)1 << 20;
     work.a_rows = job->scratch;
-    work.sums = work.a_rows + (work.copies_a || in_place ? a_bytes(&work, in_place) : 0);
+    settle_copies(&work, in_place);
+    work.sums = work.a_rows + a_bytes(&work, in_place);
     work.b_panels = work.sums + sum_bytes(&work, in_place);
     if (in_place)
         run_in_place(&work);
+    else if (work.keeps_a)
+        run_kept(&work);
     else
         run_packed(&work);
 }
