@@ -15,7 +15,7 @@
 #ifndef RUNGI_CPU_ENGINE_H
 #define RUNGI_CPU_ENGINE_H
 
-#include "cpu/cpu.h"
+#include "cpu/finish_block.h"
 
 #if defined(__x86_64__)
 #define RUNGI_ON_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma")))
@@ -74,15 +74,7 @@ enum { RUNGI_VECTOR_ITEMS = 4096, RUNGI_VECTOR_SCRATCH = 4 * RUNGI_VECTOR_ITEMS 
 bool rungi_vector_takes(const rungi_cpu_job *job);
 void rungi_vector_multiply(const rungi_cpu_job *job, bool is_row);
 
-/* A block of C, 32 x 32 at most, whose sums stand in rows of 128 bytes. */
-typedef struct rungi_block {
-    int64_t i, j, rows, cols;
-} rungi_block;
-
-/* Stores it, after all that becomes of its sums. */
-void rungi_engine_finish(const rungi_cpu_job *job, const rungi_block *block, const char *sums);
-
-/* Stores sums as they are, where C is of their type and its rows have no gaps. A whole block whose rows begin at
+/* Stores a block's sums, 32 x 32 at most in rows of 128 bytes, as they are, where C is of their type and its rows have no gaps. A whole block whose rows begin at
  * multiples of 64 bytes may go past the caches; such stores are ordered by an sfence at last. */
 void rungi_engine_store(const rungi_cpu_job *job, const rungi_block *block, const char *sums, bool is_streamed);
 #endif

@@ -135,7 +135,7 @@ static void finish_items(const rungi_cpu_job *job, bool is_row, int64_t first, i
     rungi_block place = is_row ? (rungi_block){0, first, 1, count} : (rungi_block){first, 0, count, 1};
     for (int64_t x = 0; x < count; x++)
         block[is_row ? x : x * RUNGI_PANEL] = sums[x];
-    rungi_engine_finish(job, &place, (const char *)block);
+    rungi_finish_avx512(job, &place, block, RUNGI_PANEL);
 }
 
 void rungi_vector_multiply(const rungi_cpu_job *job, bool is_row)

@@ -133,10 +133,39 @@ static void finish_whole(const rungi_cpu_job *job, int64_t i, int64_t j, const u
 
 /* ---- Blocks ------------------------------------------------------------------------------------------ */
 
+#if defined(__x86_64__)
+/* True if it is done. Sums of C itself have alpha and beta in them. */
+static bool finish_by_vectors(const rungi_cpu_job *job, const rungi_block *block, const void *sums, int64_t sums_row)
+{
+    rungi_cpu_job rest = *job;
+    if (job->features->isa < RUNGI_ISA_AVX512 || job->in == RUNG_F64)
+        return false;
+    if (!sums) {
+        rest.alpha = 1;
+        rest.beta = 0;
+        sums = (const uint32_t *)job->c.first + block->i * job->c.row_stride + block->j;
+        sums_row = job->c.row_stride;
+    }
+    rungi_finish_avx512(&rest, block, sums, sums_row);
+    return true;
+}
+#else
+static bool finish_by_vectors(const rungi_cpu_job *job, const rungi_block *block, const void *sums, int64_t sums_row)
+{
+    (void)job;
+    (void)block;
+    (void)sums;
+    (void)sums_row;
+    return false;
+}
+#endif
+
 void rungi_cpu_finish(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, int64_t cols,
                       const void *sums, int64_t sums_row)
 {
     bool is_whole = job->out == RUNG_I32;
+    if (finish_by_vectors(job, &(rungi_block){i, j, rows, cols}, sums, sums_row))
+        return;
     for (int64_t y = 0; y < rows; y++)
         for (int64_t x = 0; x < cols; x += is_whole ? 1 : SOME) {
             int64_t place = y * sums_row + x, left = cols - x;

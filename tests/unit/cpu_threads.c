@@ -369,6 +369,26 @@ static void the_same_bits(void **state)
     rung_context_destroy(context);
 }
 
+/* Ways that 10_pipeline takes where B or A is large, of which no part may be as large. */
+static void the_same_bits_of_large_ones(void **state)
+{
+    static const shape large[] = {
+        {1, 997, 700, 1, false}, {20, 600, 700, 1, false}, {60, 700, 800, 1, false}, {300, 2000, 512, 1, false},
+    };
+    rung_context *context = context_of(0, NULL);
+    rung_device *device;
+    rung_kernel *kernel;
+    (void)state;
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_kernel_find(context, "cpu", "10", &kernel), RUNG_OK);
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        assert_true(compare(device, kernel, &large[i], RUNG_F32, RUNG_F32));
+        assert_true(compare(device, kernel, &large[i], RUNG_F64, RUNG_F32)); /* sums wait beside C */
+    }
+    rung_device_close(device);
+    rung_context_destroy(context);
+}
+
 /* ---- Many callers ------------------------------------------------------------------------- */
 
 enum { CALLERS = 200, RUNS = 2 };
@@ -464,6 +484,7 @@ int main(void)
         cmocka_unit_test(small_problems_have_one),
         cmocka_unit_test(numbers_that_cannot_be),
         cmocka_unit_test(the_same_bits),
+        cmocka_unit_test(the_same_bits_of_large_ones),
         cmocka_unit_test(two_hundred_callers),
         cmocka_unit_test(the_log_tells),
     };

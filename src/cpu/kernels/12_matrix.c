@@ -184,7 +184,7 @@ static void finish(const engine *e, const rungi_block *block, const char *sums)
     if (e->is_plain)
         rungi_engine_store(e->job, block, sums, e->is_streamed && is_whole);
     else
-        rungi_engine_finish(e->job, block, sums);
+        rungi_finish_avx512(e->job, block, sums, PANEL);
 }
 
 /* The tiles were stored, some time ago: what a tile has stored is slow to be read again at once. */
@@ -513,7 +513,7 @@ static void finish_zeros(const rungi_cpu_job *job)
     for (int64_t i = 0; i < job->m; i += PANEL)
         for (int64_t j = 0; j < job->n; j += PANEL) {
             rungi_block block = {i, j, rungi_smaller(PANEL, job->m - i), rungi_smaller(PANEL, job->n - j)};
-            rungi_engine_finish(job, &block, job->scratch);
+            rungi_finish_avx512(job, &block, job->scratch, PANEL);
         }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_finish.c - what becomes of a block's sums: alpha, beta and the epilogue, in double and rounded
- * once; of whole numbers modulo 2^32. See engine.h.
+/* finish_avx512.c - what becomes of a block's sums of four bytes: alpha, beta and the epilogue, in double and
+ * rounded once; of whole numbers modulo 2^32. See finish_block.h.
  *
  * Sixteen neighbours of a row at a time, the last of them under a mask. Where C or what an epilogue
  * reads has another stride than 1 along a row, its elements are gathered and scattered one by one. */
@@ -191,27 +191,28 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_whole(const rungi_cpu_job *job,
 /* ---- A block ------------------------------------------------------------------------------------------------ */
 
 RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_all(rung_type out, const rungi_cpu_job *job,
-                                                     const rungi_block *block, const char *sums)
+                                                     const rungi_block *block, const void *sums, int64_t sums_row)
 {
     for (int64_t r = 0; r < block->rows; r++)
         for (int64_t c = 0; c < block->cols; c += WIDE) {
             int64_t count = block->cols - c < WIDE ? block->cols - c : WIDE;
             piece piece = {block->i + r, block->j + c, count, (__mmask16)((1u << count) - 1)};
-            const char *at = sums + (r * RUNGI_PANEL + c) * 4;
+            __m512i bits = _mm512_maskz_loadu_epi32(piece.mask, (const int32_t *)sums + r * sums_row + c);
             if (out == RUNG_I32)
-                finish_whole(job, &piece, _mm512_load_si512(at));
+                finish_whole(job, &piece, bits);
             else
-                finish_numbers(out, job, &piece, _mm512_load_ps((const float *)(const void *)at));
+                finish_numbers(out, job, &piece, _mm512_castsi512_ps(bits));
         }
 }
 
-RUNGI_ON_AVX512 void rungi_engine_finish(const rungi_cpu_job *job, const rungi_block *block, const char *sums)
+RUNGI_ON_AVX512 void rungi_finish_avx512(const rungi_cpu_job *job, const rungi_block *block, const void *sums,
+                                         int64_t sums_row)
 {
     switch (job->out) {
-    case RUNG_BF16: finish_all(RUNG_BF16, job, block, sums); break;
-    case RUNG_F16: finish_all(RUNG_F16, job, block, sums); break;
-    case RUNG_I32: finish_all(RUNG_I32, job, block, sums); break;
-    default: finish_all(RUNG_F32, job, block, sums);
+    case RUNG_BF16: finish_all(RUNG_BF16, job, block, sums, sums_row); break;
+    case RUNG_F16: finish_all(RUNG_F16, job, block, sums, sums_row); break;
+    case RUNG_I32: finish_all(RUNG_I32, job, block, sums, sums_row); break;
+    default: finish_all(RUNG_F32, job, block, sums, sums_row);
     }
 }
 
