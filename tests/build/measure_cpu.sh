@@ -5,6 +5,7 @@
 set -u
 cd "$RUNG_SOURCE" || exit 1
 command -v jq > /dev/null || { echo "jq is not here"; exit 77; }
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # see tests/conform/peers.sh
 bad=0
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/results/xeon-cpu"
@@ -15,7 +16,7 @@ folder=$work/results/xeon-cpu
 jq -n '
     def row(kernel; shape; ns): {kernel: kernel, m: shape, n: shape, k: shape, verified: true, doubt: "", mode: "-",
         median_ns: ns, fast_median_ns: 0, fast_samples: 0, slow_median_ns: 0, slow_samples: 0,
-        percent_of_best_peer: null, percent_of_probe: null};
+        percent_of_best_peer: null, percent_of_probe: null, gflops: 1, best_peer: "00_vendor:mkl"};
     def fast(ns; samples): .mode = "fast" | .fast_median_ns = ns | .fast_samples = samples;
     {machine: {processor: "A processor", title: "A processor", platform: "this process", driver: "-", version: "1",
                time: "2026-01-01"},
@@ -26,13 +27,20 @@ jq -n '
         (row("10_new"; 66; 10) | .percent_of_best_peer = 25 | .percent_of_probe = 10),
         (row("00_vendor:mkl"; 67; 1000) | fast(1000; 4)),
         (row("10_new"; 67; 10) | fast(10; 9) | .percent_of_best_peer = 100 | .percent_of_probe = 40),
-        (row("10_new"; 68; 1) | .verified = false)]}' > "$folder/cpu_f32_1.json"
+        (row("10_new"; 68; 1) | .verified = false)]}' > "$folder/whole.json"
+# One of them in the file for large ones.
+jq '.results |= map(select(.m != 65))' "$folder/whole.json" > "$folder/cpu_f32_1.json"
+jq '.results |= map(select(.m == 65))' "$folder/whole.json" > "$folder/cpu_f32_1.large.json"
 cat > "$work/expected" <<'END'
 measured  kernel  shapes  over MKL  over the best  furthest behind  there   of the peak  at best
 f32_1     10_new  4       1.00 x    0.71 x         66               0.25 x  35 %         90 %
 END
 tools/summarise-cpu "$folder" > "$work/out" || { echo "exit $?"; bad=1; }
 diff -u "$work/expected" "$work/out" || bad=1
+
+tools/summarise-cpu --shapes --markdown "$folder" > "$work/out" || { echo "exit $?"; bad=1; }
+grep -qxF '| `f32_1` | 65 | `10_new` | - | 1 | 90 % | 2.00 x | 2.00 x | mkl |' "$work/out" || { cat "$work/out"; bad=1; }
+[ "$(wc -l < "$work/out")" -eq 6 ] || { echo "a shape too many, or too few"; cat "$work/out"; bad=1; }
 
 page=$work/page.md
 printf '%s\n' '<!-- numbers: cpu -->' '<!-- end -->' > "$page"
@@ -52,6 +60,7 @@ tools/measure-cpu --quick --kernels 01 "$work/measured" > "$work/out" 2>&1 ||
 for name in f32_1 f32_2 f64_1 bf16x3_1 bf16_1 i8_1; do
     jq -e '.results | length > 2 and ([.[] | select(.kernel == "01_naive" and .verified)] | length) == 2' \
         "$work/measured/cpu_$name.json" > /dev/null || { echo "cpu_$name.json lacks rows"; bad=1; }
+    [ -s "$work/measured/cpu_$name.large.json" ] || { echo "cpu_$name.large.json is not there"; bad=1; }
     grep -q "^$name " "$work/measured/summary.txt" || { echo "the summary lacks $name"; bad=1; }
 done
 grep -rnF "$RUNG_SOURCE" "$work/measured" && { echo "folders of this machine are told"; bad=1; }
