@@ -46,7 +46,7 @@ enum {
     IMMENSE = 1 << 20, /* and for up to ... */
     FEW = 10,         /* ... panels */
     NEAR = 8,         /* tiles whose B is still in the first cache */
-    KEPT = 16 << 20,  /* bytes of A that are copied at a time, at most */
+    KEPT = 20 << 20,  /* bytes of A that are copied at a time, at most */
     GAP = 64,         /* bytes between copied rows of A, so that they do not meet in the cache */
     PAGE = 4096
 };
@@ -107,8 +107,9 @@ static int64_t a_row_bytes(const work *work, int64_t depth)
 /* Rows of A whose copies are kept. */
 static int64_t rows_kept(const work *work)
 {
-    int64_t row = a_row_bytes(work, work->kc), most = row < KEPT / work->tiles->rows ? KEPT / row : work->tiles->rows;
-    return smaller(work->job->m, most / work->tiles->rows * work->tiles->rows);
+    int64_t row = a_row_bytes(work, work->kc), tile = work->tiles->rows, m = work->job->m;
+    int64_t most = row < KEPT / tile ? KEPT / row : tile, blocks = (m + most - 1) / most;
+    return blocks > 1 ? round_up((m + blocks - 1) / blocks, tile) : m;
 }
 
 /* For a panel, for those that are kept, or for all rows where B is read in place. */
@@ -123,7 +124,7 @@ static int64_t a_bytes(const work *work, bool in_place)
 static void settle_copies(work *work, bool in_place)
 {
     const rungi_cpu_job *job = work->job;
-    bool is_immense = (double)job->m * (double)job->k * (double)work->size > 2.0 * KEPT;
+    bool is_immense = (double)job->m * (double)job->k * (double)work->size > 32e6;
     work->keeps_a = !in_place && !work->keeps_sums && (work->copies_a || is_immense) && job->n >= 3 * work->nc &&
                     job->m >= 256 && job->k >= 256;
     work->copies_a = work->copies_a || work->keeps_a;
