@@ -35,6 +35,7 @@ typedef struct rungi_cpu_form {
     int64_t grain_m, grain_n; /* C is cut between threads at multiples of these */
     int64_t kc, nc;           /* blocks along k and n, where the kernel has such */
     int64_t scratch;          /* bytes that a thread needs */
+    bool    is_slow;          /* another kernel is faster here: it is taken only when named */
     bool    is_turned;        /* C^T = B^T A^T is computed, since C stands by columns */
     bool    takes_packed;     /* B comes packed, ... */
     int64_t packed;           /* ... in so many bytes */

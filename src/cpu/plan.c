@@ -165,6 +165,9 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     rung_status status = kernel->settle ? kernel->settle(&job, problem->compute, &made->form) : RUNG_OK;
     if (status != RUNG_OK)
         return status;
+    if (made->form.is_slow && plan->is_open)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s is slower than another kernel for so few rows, columns or steps, and is "
+                          "taken only when it is named", plan->kernel->info.name);
     int64_t threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
     made->threads = kernel->is_threaded ? threads_worth(&job, problem->batch, threads) : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed */

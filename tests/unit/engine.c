@@ -412,6 +412,45 @@ static void test_no_tiles(void **state)
     assert_int_equal(in_a_child(with_a_filter), 0);
 }
 
+/* ---- Where it is not worth it -------------------------------------------------------------------------------------- */
+
+/* The kernel of a multiply of zeros in bf16x3: the library's choice, or this one. */
+static const char *taken(rung_device *device, const rung_kernel *named, int64_t m, int64_t n, int64_t k)
+{
+    static float zeros[96 * 3000], c[96 * 300];
+    static char name[64];
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, m, k, zeros), rung_matrix_of(RUNG_F32, k, n, zeros),
+                                           rung_matrix_of(RUNG_F32, m, n, c));
+    rung_plan_options options = {.kernel = named};
+    rung_plan *plan;
+    problem.compute = RUNG_BF16X3;
+    assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
+    snprintf(name, sizeof name, "%s", rung_plan_describe(plan)->kernel);
+    rung_plan_destroy(plan);
+    return name;
+}
+
+/* Three parts of B for a few rows of A cost more than they bring: who leaves the choice gets a faster kernel, who names
+ * this one gets it. */
+static void test_few_rows(void **state)
+{
+    rung_device *device;
+    rung_kernel *kernel;
+    (void)state;
+    if (!has_level("amx"))
+        return;
+    assert_int_equal(rung_device_open(NULL, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_kernel_find(NULL, "cpu", "12", &kernel), RUNG_OK);
+    assert_string_equal(taken(device, NULL, 64, 64, 64), "12_matrix");
+    assert_string_equal(taken(device, NULL, 96, 280, 950), "12_matrix");
+    assert_string_equal(taken(device, NULL, 95, 280, 950), "10_pipeline");
+    assert_string_equal(taken(device, NULL, 1, 300, 300), "10_pipeline");
+    assert_string_equal(taken(device, NULL, 64, 47, 64), "10_pipeline");
+    assert_string_equal(taken(device, NULL, 64, 64, 31), "10_pipeline");
+    assert_string_equal(taken(device, kernel, 1, 300, 300), "12_matrix");
+    rung_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_standings),
         cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_few_rows),
     };
     unit_clean_environment();
     if (!has_level("dot")) {

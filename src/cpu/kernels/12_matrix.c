@@ -596,6 +596,13 @@ static regime regime_of(const rungi_cpu_job *job)
     return job->m <= job->parameters[THIN_GIVEN] ? IS_THIN : IS_LARGE;
 }
 
+/* Three parts are packed, and that must pay: B is used by too few rows, or all of it is a few tiles. */
+static bool parts_are_slow(const rungi_cpu_job *job)
+{
+    bool is_large = (double)job->n * (double)job->k > 256 * 1024;
+    return job->m < (is_large ? 96 : 48) || job->n < 48 || job->k < 32;
+}
+
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     path path = TILES_BF16;
@@ -609,6 +616,7 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     else if (path <= TILES_I8)
         regime = regime_of(job);
     form->path = (int)path * REGIMES + (int)regime;
+    form->is_slow = path == TILES_PARTS && parts_are_slow(job);
     form->grain_m = PANEL;
     form->grain_n = PANEL;
     form->scratch = path >= ONE_ROW ? RUNGI_VECTOR_SCRATCH : lay_out(job, path, regime).bytes;
