@@ -38,7 +38,6 @@ RUNGI_ON_AVX512 static inline void add_rows(int64_t rows, const uint16_t *first,
         for (int64_t r = 0; r < rows; r++) {
             const uint16_t *at = first + r * stride + j;
             halves x = halves_of(_mm512_maskz_loadu_epi16(mask, at));
-
             even = _mm512_fmadd_ps(x.even, _mm512_set1_ps(by[r]), even);
             odd = _mm512_fmadd_ps(x.odd, _mm512_set1_ps(by[r]), odd);
         }
@@ -96,7 +95,6 @@ RUNGI_ON_AVX512 static inline void sum_columns_at_once(int64_t count, const rung
         for (int64_t x = 0; x < count; x++) {
             const uint16_t *at = first + x * matrix->item_stride + p;
             halves one = halves_of(_mm512_maskz_loadu_epi16(mask, at));
-
             even[x] = _mm512_fmadd_ps(one.even, by.even, even[x]);
             odd[x] = _mm512_fmadd_ps(one.odd, by.odd, odd[x]);
         }

@@ -137,16 +137,17 @@ static void finish_whole(const rungi_cpu_job *job, int64_t i, int64_t j, const u
 /* True if it is done. Sums of C itself have alpha and beta in them. */
 static bool finish_by_vectors(const rungi_cpu_job *job, const rungi_block *block, const void *sums, int64_t sums_row)
 {
-    rungi_cpu_job rest = *job;
     if (job->features->isa < RUNGI_ISA_AVX512 || job->in == RUNG_F64)
         return false;
-    if (!sums) {
-        rest.alpha = 1;
-        rest.beta = 0;
-        sums = (const uint32_t *)job->c.first + block->i * job->c.row_stride + block->j;
-        sums_row = job->c.row_stride;
+    if (sums) {
+        rungi_finish_avx512(job, block, sums, sums_row);
+        return true;
     }
-    rungi_finish_avx512(&rest, block, sums, sums_row);
+    rungi_cpu_job rest = *job;
+    rest.alpha = 1;
+    rest.beta = 0;
+    rungi_finish_avx512(&rest, block, (const uint32_t *)job->c.first + block->i * job->c.row_stride + block->j,
+                        job->c.row_stride);
     return true;
 }
 #else

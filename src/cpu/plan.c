@@ -128,23 +128,23 @@ rungi_cpu_grid rungi_cpu_cut(int64_t m, int64_t n, const rungi_cpu_form *form, i
     return best;
 }
 
+/* How many pieces of at least edge^3 steps there are to be had, from `least` to `most`. */
+static int64_t pieces_worth(const rungi_cpu_job *job, int64_t items, double edge, int64_t least, int64_t most)
+{
+    double pieces = (double)job->m * (double)job->n * (double)job->k * (double)items / (edge * edge * edge);
+    return pieces < (double)least ? least : pieces < (double)most ? (int64_t)pieces : most;
+}
+
 /* Waking a thread costs some microseconds: a small problem is one thread's. */
 static int64_t threads_worth(const rungi_cpu_job *job, int64_t items, int64_t threads)
 {
-    const double step = 48.0 * 48.0 * 48.0;
-    double steps = (double)job->m * (double)job->n * (double)job->k * (double)items;
-    double worth = steps / step;
-    return worth < 1 ? 1 : worth < (double)threads ? (int64_t)worth : threads;
+    return pieces_worth(job, items, 48, 1, threads);
 }
 
 /* Several parts a thread, as long as they are large: threads that the system holds up leave more to the others. */
 static int64_t parts_worth(const rungi_cpu_job *job, int64_t threads)
 {
-    const double step = 192.0 * 192.0 * 192.0;
-    double worth = (double)job->m * (double)job->n * (double)job->k / step;
-    if (threads == 1 || worth <= (double)threads)
-        return threads;
-    return worth < 4.0 * (double)threads ? (int64_t)worth : 4 * threads;
+    return threads == 1 ? 1 : pieces_worth(job, 1, 192, threads, 4 * threads);
 }
 
 static rung_status fill(cpu_plan *made, rung_plan *plan)

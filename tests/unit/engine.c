@@ -212,51 +212,71 @@ static bool takes(const char *level, int product)
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------ */
 
-/* Operands and scratch that end, or begin, where nothing may be read. */
-static void test_ends_of_memory(void **state)
+/* A check for each level, product, shape and way to stand, which has its parameters. */
+typedef void check(setting *setting, int way);
+
+static void in_each_way(const char *(*parameters)(int way), check *check)
 {
-    (void)state;
     for (size_t level = 0; level < 2; level++)
         for (int product = 0; has_level(levels[level]) && product < PRODUCTS; product++)
             for (int shape = 0; takes(levels[level], product) && shape < SHAPES; shape++)
                 for (int way = 0; way < 2 * STANDINGS; way++) {
                     setting setting;
                     begin(&setting, products[product].in, products[product].out, shapes[shape],
-                          (standing)(way / 2), way % 2, way == 0 ? NULL : "tiny");
-                    if (way % 3 == 1) {
-                        setting.job.bias = (rungi_cpu_input){setting.bias.first, 0, 1};
-                        setting.job.alpha = 3;
-                    }
-                    run_in_parts(&setting, setting.job.m, setting.job.n);
+                          (standing)(way / 2), way % 2, parameters(way));
+                    check(&setting, way);
                     end(&setting);
                 }
+}
+
+static const char *usual_once(int way)
+{
+    return way == 0 ? NULL : "tiny";
+}
+
+static const char *small_at_first(int way)
+{
+    return way < 4 ? "tiny" : NULL;
+}
+
+static void stay_within(setting *setting, int way)
+{
+    if (way % 3 == 1) {
+        setting->job.bias = (rungi_cpu_input){setting->bias.first, 0, 1};
+        setting->job.alpha = 3;
+    }
+    run_in_parts(setting, setting->job.m, setting->job.n);
+}
+
+/* Operands and scratch that end, or begin, where nothing may be read. */
+static void test_ends_of_memory(void **state)
+{
+    (void)state;
+    in_each_way(usual_once, stay_within);
+}
+
+static void cut_alike(setting *setting, int way)
+{
+    static const shape steps[] = {{32, 1000, 0}, {1000, 32, 0}, {64, 96, 0}};
+    char *whole = malloc((size_t)setting->c_bytes);
+    (void)way;
+    memset(setting->c.first, 0, (size_t)setting->c_bytes);
+    run_in_parts(setting, setting->job.m, setting->job.n);
+    memcpy(whole, setting->c.first, (size_t)setting->c_bytes);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        assert_true(steps[i].m % setting->form.grain_m == 0 || steps[i].m >= setting->job.m);
+        memset(setting->c.first, 0, (size_t)setting->c_bytes);
+        run_in_parts(setting, steps[i].m, steps[i].n);
+        assert_memory_equal(whole, setting->c.first, (size_t)setting->c_bytes);
+    }
+    free(whole);
 }
 
 /* However C is cut between threads, it has the same bits. */
 static void test_cuts(void **state)
 {
-    static const shape steps[] = {{32, 1000, 0}, {1000, 32, 0}, {64, 96, 0}};
     (void)state;
-    for (size_t level = 0; level < 2; level++)
-        for (int product = 0; has_level(levels[level]) && product < PRODUCTS; product++)
-            for (int shape = 0; takes(levels[level], product) && shape < SHAPES; shape++)
-                for (int way = 0; way < 2 * STANDINGS; way++) {
-                    setting setting;
-                    begin(&setting, products[product].in, products[product].out, shapes[shape],
-                          (standing)(way / 2), way % 2, way < 4 ? "tiny" : NULL);
-                    char *whole = malloc((size_t)setting.c_bytes);
-                    memset(setting.c.first, 0, (size_t)setting.c_bytes);
-                    run_in_parts(&setting, setting.job.m, setting.job.n);
-                    memcpy(whole, setting.c.first, (size_t)setting.c_bytes);
-                    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-                        assert_true(steps[i].m % setting.form.grain_m == 0 || steps[i].m >= setting.job.m);
-                        memset(setting.c.first, 0, (size_t)setting.c_bytes);
-                        run_in_parts(&setting, steps[i].m, steps[i].n);
-                        assert_memory_equal(whole, setting.c.first, (size_t)setting.c_bytes);
-                    }
-                    free(whole);
-                    end(&setting);
-                }
+    in_each_way(small_at_first, cut_alike);
 }
 
 /* Blocks of any size sum alike, where nothing but the order in which they come differs; and so do tiles and
