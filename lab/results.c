@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* results.c - see results.h. */
+#include "results.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static lab_result row_of(const lab_value *fields)
+{
+    return (lab_result){
+        .device = lab_text(fields, "device", ""), .kernel = lab_text(fields, "kernel", ""),
+        .params = lab_text(fields, "params", ""), .dtype = lab_text(fields, "dtype", ""),
+        .compute = lab_text(fields, "compute", "strict"), .epilogue = lab_text(fields, "epilogue", ""),
+        .m = lab_integer(fields, "m", 0), .n = lab_integer(fields, "n", 0), .k = lab_integer(fields, "k", 0),
+        .batch = lab_integer(fields, "batch", 1), .threads = lab_integer(fields, "threads", 0),
+        .verified = lab_is_true(fields, "verified"),
+        .median_ns = lab_integer(fields, "median_ns", 0), .min_ns = lab_integer(fields, "min_ns", 0),
+        .ci95_ns = lab_integer(fields, "ci95_ns", 0), .gflops = lab_number(fields, "gflops", 0),
+        .fields = fields,
+    };
+}
+
+/* What rung bench cannot have written is told, not guessed at. */
+static const char *find_fault(const lab_result *row)
+{
+    if (!*row->kernel || !*row->dtype)
+        return "a row without a kernel or a dtype";
+    if (row->m < 0 || row->n < 0 || row->k < 0 || row->batch < 1)
+        return "a row with no size";
+    if (row->verified && !(row->median_ns > 0 && row->gflops >= 0))
+        return "a verified row without a time";
+    return NULL;
+}
+
+static const char *gather(lab_results *results)
+{
+    const lab_value *root = results->document.root, *rows = lab_field(root, "results");
+    if (strcmp(lab_text(root, "schema", ""), "rung-bench/1") != 0 || rows->kind != LAB_ARRAY)
+        return "it is not a result of rung bench --json";
+    results->machine = lab_field(root, "machine");
+    results->rows = calloc((size_t)rows->count + 1, sizeof *results->rows);
+    if (!results->rows)
+        return "out of memory";
+    for (const lab_value *at = rows->first; at; at = at->next) {
+        lab_result row = row_of(at);
+        const char *fault = find_fault(&row);
+        if (fault)
+            return fault;
+        results->rows[results->count++] = row;
+    }
+    return NULL;
+}
+
+bool lab_results_load(const char *file, lab_results *results, char *why, size_t capacity)
+{
+    char inner[256];
+    *results = (lab_results){0};
+    if (!lab_document_load(file, &results->document, inner, sizeof inner)) {
+        snprintf(why, capacity, "%s: %s", file, inner);
+        return false;
+    }
+    const char *fault = gather(results);
+    if (!fault)
+        return true;
+    snprintf(why, capacity, "%s: %s", file, fault);
+    lab_results_free(results);
+    return false;
+}
+
+void lab_results_free(lab_results *results)
+{
+    free(results->rows);
+    lab_document_free(&results->document);
+    *results = (lab_results){0};
+}

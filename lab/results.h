@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* results.h - what rung bench wrote (`--json`, schema rung-bench/1), read again: for comparing
+ * and for drawing. */
+#ifndef LAB_RESULTS_H
+#define LAB_RESULTS_H
+
+#include "value.h"
+
+/* A row: what is asked of it most, and all of it. */
+typedef struct lab_result {
+    const char *device, *kernel, *params, *dtype, *compute, *epilogue;
+    int64_t     m, n, k, batch, threads;
+    bool        verified;  /* else it has no times */
+    int64_t     median_ns, min_ns, ci95_ns;
+    double      gflops;
+    const lab_value *fields;
+} lab_result;
+
+typedef struct lab_results {
+    lab_document     document;
+    const lab_value *machine; /* its fields */
+    lab_result      *rows;
+    int64_t          count;
+} lab_results;
+
+/* False with a sentence that names the file; nothing is to be freed then. */
+bool lab_results_load(const char *file, lab_results *results, char *why, size_t capacity);
+void lab_results_free(lab_results *results);
+
+#endif /* LAB_RESULTS_H */
