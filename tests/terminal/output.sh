@@ -34,7 +34,8 @@ ls | grep -q 'part$' && fail "something was left beside"
 echo '{}' > real.json
 ln -s real.json link.json
 "${bench[@]}" --sizes 16 --json -o link.json > /dev/null || fail "exit $?"
-[ -L link.json ] && holds real.json .complete
+[ -L link.json ] || fail "a link was replaced"
+holds real.json .complete
 
 # What cannot be written is told before anything is measured, or leaves what was there.
 for place in . /dev/null none/out.json ""; do
