@@ -7,7 +7,7 @@ set -m # so that SIGINT is not ignored in the background
 
 # listens, is_deaf PROCESS: whether SIGINT would be caught, or is no longer
 caught() { sed -n 's/^SigCgt:\t/0x/p' "/proc/$1/status" 2> /dev/null || echo 0; }
-listens() { [ $(($(caught "$1") & 2)) -ne 0 ]; }
+listens() { [ "/proc/$1/exe" -ef "$RUNG" ] && [ $(($(caught "$1") & 2)) -ne 0 ]; } # and is no longer the shell
 is_deaf() { [ $(($(caught "$1") & 2)) -eq 0 ]; }
 
 # Of the first problem there is all, of the second nothing yet.
@@ -58,7 +58,7 @@ grep -q '^rung: interrupted' err.txt || fail "verify does not say that it was in
 holds verify.json '.complete == true'
 
 # Tune ends its worker too, blames no candidate, and goes on where it was.
-tune=(tune --device cpu --m 48 --state state.txt --store store --json)
+tune=(tune --device cpu --m 400 --state state.txt --store store --json)
 "$RUNG" "${tune[@]}" --budget 60 > tune.json 2> err.txt &
 tuner=$!
 tried() { [ -e state.txt ] && [ "$(grep -c '^trying' state.txt)" -ge "$1" ]; }
