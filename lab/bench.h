@@ -4,6 +4,8 @@
 #ifndef LAB_BENCH_H
 #define LAB_BENCH_H
 
+#include <stdio.h>
+
 #include "call.h"
 #include "cases.h"
 #include "clock.h"
@@ -63,9 +65,26 @@ typedef struct lab_bench {
     lab_settings            settings; /* what was set for the vendors' sake */
     lab_row                *rows;
     int                     row_count;
+    bool                    complete; /* nothing is missing: it was not interrupted, and is at its end */
+    FILE                   *out;      /* where it is told; set by those who tell it */
 } lab_bench;
 
-/* bench_show.c: all of it on standard output, as the options say. */
-void lab_bench_print(const lab_bench *bench);
+/* bench_show.c. A result in the form that --json or --csv asks for, or as tables: all of it. */
+void lab_bench_print(lab_bench *bench, FILE *out);
+
+/* Tables on standard output, as problems are done: what stands above them, and the rows from
+ * `first` on. */
+void lab_bench_print_head(lab_bench *bench);
+void lab_bench_print_from(lab_bench *bench, int first);
+
+/* Whether standard output has tables: a form that others read is not asked for, or goes to a file. */
+bool lab_bench_has_tables(const lab_bench *bench);
+
+/* bench_file.c: the result as it is so far in the file of --output, whole at any moment: it is
+ * written beside it and then given its name. False after a sentence. */
+bool lab_bench_save(lab_bench *bench);
+
+/* Whether that file can be written, before minutes are spent. An exit code. */
+int lab_bench_check_file(const lab_options *options);
 
 #endif /* LAB_BENCH_H */

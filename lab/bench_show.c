@@ -98,30 +98,34 @@ static void print_calls(const lab_bench *bench, const lab_row *row)
         return;
     write_time(row->batch_wall_ns, batch, sizeof batch);
     write_time(row->calls_wall_ns, calls, sizeof calls);
-    printf("%s: the batch %s ms, %lld calls %s ms, %.1f times as long\n", row->kernel, batch,
-           (long long)bench->batch, calls, lab_ratio(row->calls_wall_ns, row->batch_wall_ns));
+    fprintf(bench->out, "%s: the batch %s ms, %lld calls %s ms, %.1f times as long\n", row->kernel, batch,
+            (long long)bench->batch, calls, lab_ratio(row->calls_wall_ns, row->batch_wall_ns));
 }
 
-static void print_doubt(const lab_row *row)
+static void print_doubt(const lab_bench *bench, const lab_row *row)
 {
-    if (row->verified && *row->doubt)
-        printf("%s is not compared with: %s\n", row->kernel, row->doubt);
+    if (!row->verified || !*row->doubt)
+        return;
+    lab_colour_begin(LAB_YELLOW, bench->out);
+    fprintf(bench->out, "%s is not compared with: %s", row->kernel, row->doubt);
+    lab_colour_end(LAB_YELLOW, bench->out);
+    fputc('\n', bench->out);
 }
 
-static void print_explained(const lab_row *row)
+static void print_explained(const lab_bench *bench, const lab_row *row)
 {
     const lab_explanation *answer = row->explanation;
     if (!answer || !answer->prediction.runs)
         return;
-    printf("%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, predicted %.0f "
-           "GFLOPS, bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer),
-           lab_sectors_ideal(answer),
-           lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer), 100 * answer->occupancy.fraction,
-           answer->prediction.gflops, lab_station_words(answer->prediction.bound));
+    fprintf(bench->out, "%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, "
+            "predicted %.0f GFLOPS, bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer),
+            lab_sectors_ideal(answer),
+            lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer), 100 * answer->occupancy.fraction,
+            answer->prediction.gflops, lab_station_words(answer->prediction.bound));
 }
 
 /* The calls of rung_gemm among these rows, in parts. */
-static void print_parts(const lab_row *rows, int count, lab_table *table)
+static void print_parts(const lab_bench *bench, const lab_row *rows, int count, lab_table *table)
 {
     memset(table, 0, sizeof *table);
     lab_table_add(table, 7, (const char *[]){"a call", "wall ms", "up", "kernel", "down", "packing",
@@ -142,7 +146,7 @@ static void print_parts(const lab_row *rows, int count, lab_table *table)
         any = true;
     }
     if (any)
-        lab_table_print(table, "lrrrrrr", stdout);
+        lab_table_print(table, "lrrrrrr", bench->out);
 }
 
 /* The line above a table: what was multiplied, and on the CPU how it was timed. */
@@ -150,18 +154,18 @@ static void print_title(const lab_bench *bench, const lab_row *row)
 {
     char extras[128], to_device[32], back[32];
     write_extras(bench, row->asked, extras, sizeof extras);
-    printf("\n%s %lld x %lld x %lld%s; ", rung_product_name(row->product), (long long)row->size.m,
-           (long long)row->size.n, (long long)row->size.k, extras);
+    fprintf(bench->out, "\n%s %lld x %lld x %lld%s; ", rung_product_name(row->product), (long long)row->size.m,
+            (long long)row->size.n, (long long)row->size.k, extras);
     if (is_cpu(bench)) {
-        printf("%s time", lab_clock_name(row->clock));
+        fprintf(bench->out, "%s time", lab_clock_name(row->clock));
         if (row->probe_gflops > 0)
-            printf(", peak %.0f GFLOPS of %s", row->probe_gflops, lab_probe_name(row->probe));
-        printf("\n");
+            fprintf(bench->out, ", peak %.0f GFLOPS of %s", row->probe_gflops, lab_probe_name(row->probe));
+        fprintf(bench->out, "\n");
         return;
     }
     write_time(row->h2d_ns, to_device, sizeof to_device);
     write_time(row->d2h_ns, back, sizeof back);
-    printf("A and B to the device %s ms, C back %s ms\n", to_device, back);
+    fprintf(bench->out, "A and B to the device %s ms, C back %s ms\n", to_device, back);
 }
 
 static const lab_row *first_verified(const lab_row *rows, int count)
@@ -172,6 +176,24 @@ static const lab_row *first_verified(const lab_row *rows, int count)
     return rows;
 }
 
+/* The fastest of our kernels, by the numbers in its row; what is wrong or refused, and what was passed over.
+ * Row 0 is the head. */
+static void colour_rows(lab_table *table, const lab_row *rows, int count)
+{
+    int best = -1;
+    for (int i = 0; i < count && i + 1 < LAB_TABLE_ROWS; i++) {
+        if (strncmp(rows[i].why_not, "skipped", 7) == 0 || strcmp(rows[i].why_not, "interrupted") == 0)
+            table->colours[i + 1] = LAB_YELLOW;
+        else if (!rows[i].verified)
+            table->colours[i + 1] = LAB_RED;
+        else if (!rows[i].is_vendor && !rows[i].is_peer && !rows[i].is_call &&
+                 (best < 0 || rows[i].median_ns < rows[best].median_ns))
+            best = i;
+    }
+    if (best >= 0)
+        table->colours[best + 1] = LAB_BOLD;
+}
+
 static void print_problem(const lab_bench *bench, const lab_row *rows, int count, lab_table *table)
 {
     bool cpu = is_cpu(bench);
@@ -179,34 +201,40 @@ static void print_problem(const lab_bench *bench, const lab_row *rows, int count
     add_head(table, cpu);
     for (int i = 0; i < count; i++)
         add_row(table, &rows[i], cpu);
+    colour_rows(table, rows, count);
     print_title(bench, first_verified(rows, count));
     if (rows->vendor_tuned)
-        printf("the vendor with parameters of its own tuner\n");
-    lab_table_print(table, cpu ? "llrrrrrrrrrl" : "llrrrrrrrl", stdout);
+        fprintf(bench->out, "the vendor with parameters of its own tuner\n");
+    lab_table_print(table, cpu ? "llrrrrrrrrrl" : "llrrrrrrrl", bench->out);
     for (int i = 0; i < count; i++)
-        print_doubt(&rows[i]);
+        print_doubt(bench, &rows[i]);
     for (int i = 0; i < count; i++)
         print_calls(bench, &rows[i]);
     for (int i = 0; i < count; i++)
-        print_explained(&rows[i]);
-    print_parts(rows, count, table);
+        print_explained(bench, &rows[i]);
+    print_parts(bench, rows, count, table);
 }
 
-static void print_tables(const lab_bench *bench)
+static void print_head(const lab_bench *bench)
 {
     const rung_device_info *device = bench->device;
+    fprintf(bench->out, "%s: %s (%s)\n", device->name, device->title, device->platform);
+    for (int i = 0; i < bench->settings.count; i++)
+        fprintf(bench->out, "%s=%s is set: %s\n", bench->settings.list[i].name, bench->settings.list[i].value,
+                bench->settings.list[i].why);
+}
+
+static void print_tables(const lab_bench *bench, int first)
+{
     const lab_row *rows = bench->rows;
     lab_table *table = malloc(sizeof *table);
-    printf("%s: %s (%s)\n", device->name, device->title, device->platform);
-    for (int i = 0; i < bench->settings.count; i++)
-        printf("%s=%s is set: %s\n", bench->settings.list[i].name, bench->settings.list[i].value,
-               bench->settings.list[i].why);
-    for (int start = 0, end; table && start < bench->row_count; start = end) {
+    for (int start = first, end; table && start < bench->row_count; start = end) {
         for (end = start; end < bench->row_count && same_problem(&rows[start], &rows[end]); end++)
             ;
         print_problem(bench, &rows[start], end - start, table);
     }
     free(table);
+    fflush(bench->out);
 }
 
 /* ---- CSV -------------------------------------------------------------------------------------------- */
@@ -215,20 +243,21 @@ static void print_csv(const lab_bench *bench)
 {
     char epilogue[64];
     lab_write_epilogue(bench->epilogue, epilogue, sizeof epilogue);
-    printf("device,kernel,params,dtype,m,n,k,batch,splits,compute,epilogue,verified,median_ns,min_ns,"
+    fprintf(bench->out, "device,kernel,params,dtype,m,n,k,batch,splits,compute,epilogue,verified,median_ns,min_ns,"
            "ci95_ns,samples,gflops,percent_of_vendor,h2d_ns,kernel_ns,d2h_ns,time,threads,probe_gflops,mode,"
            "best_peer,percent_of_best_peer\n");
     for (int i = 0; i < bench->row_count; i++) {
         const lab_row *row = &bench->rows[i];
-        printf("%s,%s,\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld,",
+        fprintf(bench->out,
+               "%s,%s,\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld,",
                bench->device->name, row->kernel, row->params,
                rung_product_name(row->product), (long long)row->size.m, (long long)row->size.n,
                (long long)row->size.k, (long long)bench->batch, (long long)row->splits,
                rung_compute_name(row->asked), epilogue, row->verified, (long long)row->median_ns, (long long)row->min_ns,
                (long long)row->ci95_ns, (long long)row->samples, row->gflops, row->percent_of_vendor,
                (long long)row->h2d_ns, (long long)row->median_ns, (long long)row->d2h_ns);
-        printf("%s,%lld,%.1f,%s,%s,%.2f\n", lab_clock_name(row->clock), (long long)row->threads, row->probe_gflops,
-               lab_mode_name(row->mode), row->best_peer, row->percent_of_peer);
+        fprintf(bench->out, "%s,%lld,%.1f,%s,%s,%.2f\n", lab_clock_name(row->clock), (long long)row->threads,
+               row->probe_gflops, lab_mode_name(row->mode), row->best_peer, row->percent_of_peer);
     }
 }
 
@@ -338,9 +367,10 @@ static void print_settings(lab_json *json, const lab_settings *settings)
 
 static void print_json(const lab_bench *bench)
 {
-    lab_json json = {.out = stdout};
+    lab_json json = {.out = bench->out};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-bench/1");
+    lab_json_true(&json, "complete", bench->complete);
     lab_setting_print(&json, bench->device);
     print_settings(&json, &bench->settings);
     lab_json_begin(&json, "results", '[');
@@ -350,12 +380,32 @@ static void print_json(const lab_bench *bench)
     lab_json_end(&json, '}');
 }
 
-void lab_bench_print(const lab_bench *bench)
+bool lab_bench_has_tables(const lab_bench *bench)
 {
-    if (bench->options->json)
+    return bench->options->output || (!bench->options->json && !bench->options->csv);
+}
+
+void lab_bench_print_head(lab_bench *bench)
+{
+    bench->out = stdout;
+    print_head(bench);
+}
+
+void lab_bench_print_from(lab_bench *bench, int first)
+{
+    bench->out = stdout;
+    print_tables(bench, first);
+}
+
+void lab_bench_print(lab_bench *bench, FILE *out)
+{
+    bench->out = out;
+    if (bench->options->json) {
         print_json(bench);
-    else if (bench->options->csv)
+    } else if (bench->options->csv) {
         print_csv(bench);
-    else
-        print_tables(bench);
+    } else {
+        print_head(bench);
+        print_tables(bench, 0);
+    }
 }

@@ -5,12 +5,14 @@
  * sample each, until each knows its median well or has spent its time: what disturbs
  * the machine disturbs them alike. A time of a wrong result is never printed. */
 #include "bench.h"
+#include "interrupt.h"
 #include "measure.h"
+#include "progress.h"
 #include "target.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, ROWS_MAX = 4096, THREADS_MAX = 256 };
 
@@ -48,6 +50,8 @@ typedef struct session {
     lab_caller         caller; /* of rung_gemm, where it is among the kernels */
     lab_json           trace;  /* its file is NULL without --trace */
     int64_t            traced; /* problems */
+    int                done;   /* of all problems of all types, for the progress */
+    bool               is_unsaved; /* --output could not be written */
 } session;
 
 static int usage(const char *message)
@@ -275,19 +279,32 @@ static bool is_too_slow(session *session, lab_contender *contender, const lab_pr
 
 /* ---- Running --------------------------------------------------------------------------------------- */
 
+/* How much of the problem under way is done, 0 to 1, by the time that its contenders have: each has as
+ * much for its samples, and verifying counts for a tenth of that. */
+static double part_done(const session *session)
+{
+    double parts = 0;
+    for (int i = 0; i < session->contender_count; i++) {
+        const lab_contender *contender = &session->contenders[i];
+        double spent = (double)contender->spent_ns / (double)session->budget_ns;
+        parts += contender->verified ? 0.1 + 0.9 * (spent < 1 ? spent : 1) : *contender->why_not ? 1 : 0;
+    }
+    return session->contender_count > 0 ? parts / session->contender_count : 0;
+}
+
 static void show_progress(const session *session, const lab_problem *problem, const char *what,
                           const lab_contender *contender)
 {
-    if (session->options->quiet || !isatty(STDERR_FILENO))
-        return;
-    fprintf(stderr, "\r%-60s\r%lldx%lldx%lld %s: %s %s", "", (long long)problem->m,
-            (long long)problem->n, (long long)problem->k, rung_product_name(problem->product), what,
-            contender ? name_of(contender) : "");
+    char text[256];
+    snprintf(text, sizeof text, "%lldx%lldx%lld %s, %s %s", (long long)problem->m, (long long)problem->n,
+             (long long)problem->k, rung_product_name(problem->product), what, name_of(contender));
+    lab_progress_show(&(lab_progress){.what = text, .done = session->done + part_done(session),
+                                      .count = session->problem_count * session->dtype_count, .units = "problems"});
 }
 
 static void verify_all(session *session, const lab_problem *problem)
 {
-    for (int i = 0; i < session->contender_count; i++) {
+    for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
         lab_contender *contender = &session->contenders[i];
         show_progress(session, problem, "verifying", contender);
         if (is_too_slow(session, contender, problem))
@@ -347,14 +364,30 @@ static void take_sample(session *session, const lab_problem *problem, lab_conten
  * the same. */
 static void sample_all(session *session, const lab_problem *problem)
 {
-    while (anybody_wants_more(session, problem))
-        for (int i = 0; i < session->contender_count; i++) {
+    while (!lab_interrupted() && anybody_wants_more(session, problem))
+        for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
             lab_contender *contender = &session->contenders[i];
             bool has_time = session->is_cpu && contender->verified && contender->spent_ns < session->budget_ns &&
                             contender->taken.count < LAB_SAMPLES_MAX;
             if (has_time || wants_more(session, problem, contender))
                 take_sample(session, problem, contender);
         }
+}
+
+/* After an interruption: who would have needed more samples and has too few of them has no time. */
+static void drop_unfinished(session *session, const lab_problem *problem)
+{
+    for (int i = 0; i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[i];
+        bool is_verified = contender->verified, is_unseen = !is_verified && !*contender->why_not;
+        if (!is_unseen && !(is_verified && contender->taken.count < LAB_SAMPLES_MIN &&
+                            wants_more(session, problem, contender)))
+            continue;
+        contender->verified = false;
+        contender->taken.count = 0;
+        contender->samples = contender->median_ns = contender->min_ns = contender->ci95_ns = 0;
+        snprintf(contender->why_not, sizeof contender->why_not, "interrupted");
+    }
 }
 
 static void fill_row(const session *session, const lab_problem *problem, const lab_contender *contender,
@@ -407,7 +440,7 @@ static void add_rows(session *session, const lab_problem *problem)
 /* The batch as one piece of work and as many. */
 static void time_calls(session *session, const lab_problem *problem)
 {
-    for (int i = 0; session->options->calls && i < session->contender_count; i++) {
+    for (int i = 0; session->options->calls && i < session->contender_count && !lab_interrupted(); i++) {
         lab_contender *contender = &session->contenders[i];
         if (!contender->kernel)
             continue;
@@ -433,7 +466,7 @@ static void trace_call(session *session, const lab_problem *problem, const lab_c
 static void take_apart(session *session, const lab_problem *problem)
 {
     rung_problem multiply = lab_problem_multiply(problem, false);
-    for (int i = 0; i < session->contender_count; i++) {
+    for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
         lab_contender *contender = &session->contenders[i];
         lab_call *call = &session->calls[i];
         if (contender->kernel || !contender->verified)
@@ -476,6 +509,8 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
     if (lab_problem_create(&problem) == RUNG_OK) {
         verify_all(session, &problem);
         sample_all(session, &problem);
+        if (lab_interrupted())
+            drop_unfinished(session, &problem);
         time_calls(session, &problem);
         take_apart(session, &problem);
     } else {
@@ -487,19 +522,6 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
     for (int i = 0; i < session->contender_count; i++)
         lab_contender_finish(&session->contenders[i]);
     lab_problem_destroy(&problem);
-    return LAB_GOOD;
-}
-
-static int run_all(session *session)
-{
-    for (int type = 0; type < session->dtype_count; type++)
-        for (int i = 0; i < session->problem_count; i++) {
-            int code = run_problem(session, session->problems[i], &session->dtypes[type]);
-            if (code != LAB_GOOD)
-                return code;
-        }
-    if (!session->options->quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "\r%-70s\r", "");
     return LAB_GOOD;
 }
 
@@ -522,15 +544,16 @@ static void explain_row(const session *session, lab_row *row)
     row->explanation = calloc(1, sizeof *row->explanation);
     if (row->explanation && lab_explain(&question, row->explanation, why, sizeof why))
         return;
+    lab_progress_break();
     fprintf(stderr, "rung: %s is not explained: %s\n", row->kernel, row->explanation ? why : "out of memory");
     free(row->explanation);
     row->explanation = NULL;
 }
 
-static void explain_rows(session *session)
+static void explain_rows(session *session, int first)
 {
     bool asked = (session->options->arch || session->options->machine) && !session->is_cpu;
-    for (int i = 0; asked && i < session->found.row_count; i++)
+    for (int i = first; asked && !lab_interrupted() && i < session->found.row_count; i++)
         if (*session->found.rows[i].asked_as)
             explain_row(session, &session->found.rows[i]);
 }
@@ -542,6 +565,38 @@ static void free_explanations(session *session)
             lab_explanation_free(session->found.rows[i].explanation);
             free(session->found.rows[i].explanation);
         }
+}
+
+/* ---- All of it --------------------------------------------------------------------------------- */
+
+/* One problem more is done: its rows, from `first` on, are told and kept. */
+static void keep(session *session, int first)
+{
+    bool is_last = session->done + 1 == session->problem_count * session->dtype_count;
+    explain_rows(session, first);
+    session->found.complete = is_last && !lab_interrupted();
+    lab_progress_break();
+    if (lab_bench_has_tables(&session->found) && session->done == 0)
+        lab_bench_print_head(&session->found);
+    if (lab_bench_has_tables(&session->found))
+        lab_bench_print_from(&session->found, first);
+    session->is_unsaved = !lab_bench_save(&session->found) || session->is_unsaved;
+}
+
+static int run_all(session *session)
+{
+    int code = LAB_GOOD, count = session->problem_count * session->dtype_count;
+    lab_interrupt_watch();
+    lab_progress_begin(session->options->quiet);
+    for (; code == LAB_GOOD && session->done < count && !lab_interrupted(); session->done++) {
+        int first = session->found.row_count;
+        code = run_problem(session, session->problems[session->done % session->problem_count],
+                           &session->dtypes[session->done / session->problem_count]);
+        if (code == LAB_GOOD)
+            keep(session, first);
+    }
+    lab_progress_end();
+    return code;
 }
 
 /* What only rung_gemm needs. */
@@ -561,7 +616,8 @@ static int open_caller(session *session)
         return LAB_GOOD;
     session->trace.out = fopen(file, "w");
     if (!session->trace.out) {
-        fprintf(stderr, "rung: %s cannot be written\n", file);
+        fprintf(stderr, "rung: %s cannot be written: %s; name a file in a folder of yours with --trace\n", file,
+                strerror(errno));
         return LAB_USAGE;
     }
     lab_json_begin(&session->trace, NULL, '{');
@@ -580,13 +636,28 @@ static bool close_trace(session *session)
     good = fclose(session->trace.out) == 0 && good;
     session->trace.out = NULL;
     if (!good)
-        fprintf(stderr, "rung: %s could not be written\n", session->options->trace);
+        fprintf(stderr, "rung: %s could not be written whole; is there room on its disk?\n", session->options->trace);
     return good;
+}
+
+static int outcome(const session *session)
+{
+    if (!session->found.complete) {
+        lab_interrupt_tell("this is what was measured so far; run it again for the rest");
+        return LAB_INTERRUPTED;
+    }
+    if (session->any_wrong)
+        return LAB_WRONG;
+    if (session->is_unsaved)
+        return LAB_USAGE;
+    return session->any_right ? LAB_GOOD : LAB_NOTHING;
 }
 
 static int bench(session *session)
 {
     int code = read_options(session);
+    if (code == LAB_GOOD)
+        code = lab_bench_check_file(session->options);
     if (code == LAB_GOOD)
         code = lab_target_open(session->options, session->kernel_list, &session->target);
     if (code == LAB_GOOD) {
@@ -602,11 +673,9 @@ static int bench(session *session)
         code = LAB_USAGE;
     if (code != LAB_GOOD)
         return code;
-    explain_rows(session);
-    lab_bench_print(&session->found);
-    if (session->any_wrong)
-        return LAB_WRONG;
-    return session->any_right ? LAB_GOOD : LAB_NOTHING;
+    if (!lab_bench_has_tables(&session->found))
+        lab_bench_print(&session->found, stdout);
+    return outcome(session);
 }
 
 int lab_command_bench(const lab_options *options)

@@ -4,6 +4,7 @@
  * Each device multiplies once, and the result is judged exactly. It takes seconds; what a
  * driver compiles at its first use is most of that. */
 #include "code.h"
+#include "colour.h"
 #include "exact.h"
 #include "json.h"
 #include "microscope.h"
@@ -116,6 +117,8 @@ static bool look(checkup *checkup)
 static void print_device(const finding *finding)
 {
     const rung_device_info *info = &finding->info;
+    lab_colour colour = *info->missing ? LAB_YELLOW : finding->right ? LAB_PLAIN : LAB_RED;
+    lab_colour_begin(colour, stdout);
     if (*info->missing)
         printf("%-10s not here: %s\n", info->name, info->missing);
     else if (finding->right)
@@ -124,6 +127,7 @@ static void print_device(const finding *finding)
     else
         printf("%-10s ILL: %s (%s, %s): %s\n", info->name, info->title, info->platform, info->driver,
                finding->why_not);
+    lab_colour_end(colour, stdout);
 }
 
 static void print_parts(const checkup *checkup)

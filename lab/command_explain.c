@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "explain_show.h"
 #include "options.h"
+#include "progress.h"
 #include "table.h"
 
 enum { JOBS_MAX = 256 };
@@ -29,7 +31,7 @@ typedef struct session {
     lab_dtype          dtypes[LAB_DTYPES_MAX];
     int64_t            m, n, k;
     job               *jobs;
-    int                count, next; /* next: of those that nobody has begun */
+    int                count, next, done; /* next: of those that nobody has begun */
     pthread_mutex_t    lock;
 } session;
 
@@ -54,7 +56,7 @@ static const char *read_options(const lab_options *options, session *session)
     if (!wrong)
         wrong = lab_read_dtypes(options, &compute, session->dtypes, &count);
     if (!wrong && count != 1)
-        wrong = "--dtype takes one type here";
+        wrong = "--dtype takes one type here; ask once for each";
     if (!wrong && (!read_size(options->m, 4096, &session->m) || !read_size(options->n, session->m, &session->n) ||
                    !read_size(options->k, session->m, &session->k)))
         wrong = "--m, --n and --k take a number from 1 to 16777215";
@@ -135,12 +137,12 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
     lab_dtype dtypes[LAB_DTYPES_MAX];
     const char *wrong = lab_read_dtypes(&asked, &compute, dtypes, &count);
     if (wrong || count != 1) {
-        snprintf(why, capacity, "%s", wrong ? wrong : "one type a row");
+        snprintf(why, capacity, "%s", wrong ? wrong : "one type a row; write one for each");
         return false;
     }
     job *job = add_job(session, "");
     if (!job) {
-        snprintf(why, capacity, "a table may have %d rows", JOBS_MAX);
+        snprintf(why, capacity, "a table may have %d rows; make two of it", JOBS_MAX);
         return false;
     }
     snprintf(job->named, sizeof job->named, "%s", fields[1]);
@@ -158,10 +160,11 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
 
 static bool read_reported(session *session, const char *path)
 {
-    char line[1024], why[512] = "it is not \"machine kernel params dtype size gflops document note\"";
+    char line[1024], why[512] = "it is not \"machine kernel params dtype size gflops document note\", "
+                           "with a tab between each two";
     FILE *file = fopen(path, "r");
     if (!file || !fgets(line, sizeof line, file)) { /* its titles */
-        fprintf(stderr, "rung: %s cannot be read\n", path);
+        fprintf(stderr, "rung: %s cannot be read; give a table as results/documents/reported.tsv is one\n", path);
         if (file)
             fclose(file);
         return false;
@@ -178,19 +181,46 @@ static bool read_reported(session *session, const char *path)
 
 /* ---- Answering: several at once, since each mostly waits for a child ----------------------------------- */
 
+/* Under the lock. */
+static void show_progress(const session *session, const char *what)
+{
+    lab_progress_show(&(lab_progress){.what = what, .done = session->done, .count = session->count,
+                                      .units = "kernels"});
+}
+
 static void *answer_some(void *opaque)
 {
     session *session = opaque;
     for (;;) {
         pthread_mutex_lock(&session->lock);
         int index = session->next++;
+        job *job = index < session->count ? &session->jobs[index] : NULL;
+        if (job)
+            show_progress(session, job->question.kernel);
         pthread_mutex_unlock(&session->lock);
-        if (index >= session->count)
+        if (!job)
             return NULL;
-        job *job = &session->jobs[index];
-        if (!session->options->quiet)
-            fprintf(stderr, "rung: looking at %s\n", job->question.kernel);
         job->good = lab_explain(&job->question, &job->answer, job->why, sizeof job->why);
+        pthread_mutex_lock(&session->lock);
+        session->done++;
+        show_progress(session, job->question.kernel);
+        pthread_mutex_unlock(&session->lock);
+    }
+}
+
+/* The clock goes on while workers wait. */
+static void watch_progress(session *session)
+{
+    bool is_done = false;
+    while (!is_done) {
+        pthread_mutex_lock(&session->lock);
+        is_done = session->done == session->count;
+        int last = session->next < session->count ? session->next : session->count;
+        if (!is_done && last > 0)
+            show_progress(session, session->jobs[last - 1].question.kernel);
+        pthread_mutex_unlock(&session->lock);
+        if (!is_done)
+            lab_rest(20000000);
     }
 }
 
@@ -205,6 +235,8 @@ static void answer_all(session *session)
         started++;
     if (started == 0)
         answer_some(session);
+    else
+        watch_progress(session);
     for (int i = 0; i < started; i++)
         pthread_join(workers[i], NULL);
 }
@@ -387,7 +419,9 @@ static int run(session *session)
         add_ladder(session);
     else if (!options->compare)
         add_one(session, options->argument);
+    lab_progress_begin(options->quiet);
     answer_all(session);
+    lab_progress_end();
     int code = outcome(session);
     if (code != LAB_USAGE)
         print_all(session);

@@ -4,6 +4,7 @@
 #include "options.h"
 #include "rung/rung.h"
 #include "table.h"
+#include "target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,21 @@ static int64_t show_backend(const backends *backends, int index, const lab_optio
     return shown;
 }
 
+/* Nothing is there to be shown. */
+static int complain(const backends *backends, const lab_options *options)
+{
+    char why[1024];
+    snprintf(why, sizeof why, "%s", rung_error_text());
+    if (backends->count == 0) {
+        snprintf(why, sizeof why, "there is no backend \"%s\"", options->device ? options->device : "");
+        lab_suggest_device(options->device ? options->device : "", why, sizeof why);
+    } else if (options->argument) {
+        lab_suggest_kernel(NULL, backends->names[backends->count - 1], options->argument, why, sizeof why);
+    }
+    fprintf(stderr, "rung: %s\nrung: see: %s\n", why, backends->count == 0 ? "rung devices" : "rung kernels");
+    return LAB_USAGE;
+}
+
 int lab_command_kernels(const lab_options *options)
 {
     const backends backends = find_backends(options->device);
@@ -242,13 +258,11 @@ int lab_command_kernels(const lab_options *options)
     if (options->json) {
         lab_json_end(&json, ']');
         lab_json_end(&json, '}');
-    } else if (!options->argument) {
+    } else if (!options->argument && shown > 0) {
         lab_table_print(table, "llll", stdout);
     }
     free(table);
-    if (shown == 0) {
-        fprintf(stderr, "rung: %s\n", options->argument ? rung_error_text() : "no such backend");
-        return LAB_USAGE;
-    }
+    if (shown == 0)
+        return complain(&backends, options);
     return LAB_GOOD;
 }

@@ -6,7 +6,9 @@
  * watches it: if it ends, its journal says which candidate it was at, and another goes on
  * behind that one. Resuming a killed run and surviving a candidate are the same thing. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "interrupt.h"
 #include "json.h"
+#include "progress.h"
 #include "setting.h"
 #include "sweep.h"
 #include "table.h"
@@ -42,6 +44,7 @@ static int usage(const char *message)
 
 static int complain(const char *message)
 {
+    lab_progress_break();
     fprintf(stderr, "rung: %s\n", message);
     return LAB_NOTHING;
 }
@@ -111,10 +114,22 @@ static int read_options(lab_tuner *session)
 
 /* ---- The one that watches --------------------------------------------------------------------------- */
 
-/* Ends the worker if it takes too long over something. Whether it did. */
-static bool look_at(const lab_tuning_run *shared, pid_t worker)
+/* How a worker came to its end. */
+typedef struct ending {
+    int     status;
+    bool    is_ours;  /* this process has ended it */
+    int64_t asked_ns; /* when it was seen that all is to end; 0: it is not */
+} ending;
+
+/* Ends the worker if it takes too long over something, or if all is to end: in the midst of a candidate, which is
+ * late then, or after a while. Between two it may just have written down the next. */
+static bool look_at(const lab_tuning_run *shared, pid_t worker, ending *end)
 {
     int64_t since = atomic_load(&shared->watch.since_ns), now = lab_now();
+    if (lab_interrupted()) {
+        end->asked_ns = end->asked_ns > 0 ? end->asked_ns : now;
+        return (since > 0 || now > end->asked_ns + GRACE_S * SECOND) && kill(worker, SIGKILL) == 0;
+    }
     if (since > 0 ? now - since > TRIAL_S * SECOND ||
                         now > atomic_load(&shared->watch.late_ns) + GRACE_S * SECOND
                   : now > shared->began_ns + shared->budget_ns + FINALS_S * SECOND)
@@ -122,20 +137,27 @@ static bool look_at(const lab_tuning_run *shared, pid_t worker)
     return false;
 }
 
-/* How a worker came to its end. */
-typedef struct ending {
-    int  status;
-    bool is_ours; /* this process has ended it */
-} ending;
+/* How much of its time is over, and what was tried. */
+static void show_progress(lab_tuning_run *shared)
+{
+    const lab_tuned *tuned = lab_tune_next(shared);
+    char text[160] = "";
+    if (tuned)
+        snprintf(text, sizeof text, "%lldx%lldx%lld, %lld tried", (long long)tuned->m, (long long)tuned->n,
+                 (long long)tuned->k, (long long)tuned->counts.tried);
+    lab_progress_show(&(lab_progress){.what = text, .done = (double)(lab_now() - shared->began_ns) * 1e-9,
+                                      .count = (double)shared->budget_ns * 1e-9, .units = "seconds"});
+}
 
 /* False if that cannot be known. */
-static bool wait_for(const lab_tuning_run *shared, pid_t worker, ending *end)
+static bool wait_for(lab_tuning_run *shared, pid_t worker, ending *end)
 {
     pid_t ended;
     *end = (ending){0};
     while ((ended = waitpid(worker, &end->status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-        end->is_ours = end->is_ours || look_at(shared, worker);
+        show_progress(shared);
+        end->is_ours = end->is_ours || look_at(shared, worker, end);
     }
     end->is_ours = end->is_ours && WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL;
     return ended == worker;
@@ -153,9 +175,11 @@ static bool bury(lab_tuner *session, ending end)
     if (since == 0)
         return true; /* between candidates */
     bool took_long = lab_now() - since > TRIAL_S * SECOND;
-    bool is_late = end.is_ours && !took_long; /* one that ends by itself late has ended its process too */
+    /* One that ends by itself late has ended its process too. */
+    bool is_late = end.is_ours && (!took_long || lab_interrupted());
     trial.kind = is_late ? LAB_TRIAL_LATE : LAB_TRIAL_CRASHED;
     if (!is_late) {
+        lab_progress_break();
         fprintf(stderr, "rung: %s %s %s; it is passed over\n", trial.kernel, trial.parameters,
                 took_long ? "took more than a minute" : "has ended its process");
         if (tuned)
@@ -166,7 +190,8 @@ static bool bury(lab_tuner *session, ending end)
     lab_journal journal;
     bool good = lab_journal_open(shared->path, shared->head, &journal, why, sizeof why);
     if (good && !lab_journal_add(&journal, &trial, reason)) {
-        snprintf(why, sizeof why, "the search's state cannot be written");
+        snprintf(why, sizeof why, "the search's state cannot be written; is there room on its disk? --state names "
+                 "another file");
         good = false;
     }
     lab_journal_close(&journal);
@@ -206,14 +231,14 @@ static int run_workers(lab_tuner *session)
     lab_tuning_run *shared = session->shared;
     int barren = 0;
     signal(SIGCHLD, SIG_DFL); /* ignored, as it may be inherited, no child's end could be known */
-    while (lab_tune_next(shared)) {
+    while (lab_tune_next(shared) && !lab_interrupted()) {
         int64_t steps = shared->watch.steps;
         pid_t worker = start_worker(session);
         if (worker < 0)
-            return complain("no process can be started");
+            return complain("no process can be started; end others, or let the user have more (ulimit -u)");
         ending end;
         if (!wait_for(shared, worker, &end))
-            return complain("the process that does the work is lost");
+            return complain("the process that does the work is lost; the same command goes on where it was");
         /* An exit in the midst of a candidate is a driver's. */
         bool is_own = WIFEXITED(end.status) && atomic_load(&shared->watch.since_ns) == 0;
         if (is_own && WEXITSTATUS(end.status) != LAB_AGAIN)
@@ -222,13 +247,21 @@ static int run_workers(lab_tuner *session)
             continue;
         if (!bury(session, end))
             return LAB_NOTHING;
-        barren = shared->watch.steps > steps ? 0 : barren + 1;
+        barren = shared->watch.steps > steps || lab_interrupted() ? 0 : barren + 1;
         if (barren == BARREN_MAX) {
             skip_problem(shared);
             barren = 0;
         }
     }
     return LAB_GOOD;
+}
+
+/* After an interruption. */
+static void skip_rest(lab_tuning_run *shared)
+{
+    for (int i = 0; i < shared->problem_count; i++)
+        if (!shared->problems[i].is_done && !shared->problems[i].is_of_another)
+            snprintf(shared->problems[i].finals.why, sizeof shared->problems[i].finals.why, "interrupted");
 }
 
 /* ---- Telling ------------------------------------------------------------------------------------------ */
@@ -261,6 +294,7 @@ static void print_table(const lab_tuner *session)
                  "no result", *finals->why ? ": " : "", finals->why);
         lab_table_add(table, 8, (const char *[]){problem, finals->kernel, finals->parameters, gflops, defaults,
                                                  ratio, tried, result});
+        lab_table_colour(table, tuned->saved ? LAB_BOLD : finals->decided ? LAB_PLAIN : LAB_YELLOW);
     }
     lab_table_print(table, "lllrrrrl", stdout);
     free(table);
@@ -315,6 +349,7 @@ static void print_json(const lab_tuner *session)
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-tune/1");
+    lab_json_true(&json, "complete", !lab_tune_next(session->shared));
     lab_setting_print(&json, &shared->device);
     lab_json_number(&json, "budget", (double)shared->budget_ns * 1e-9);
     lab_json_number(&json, "seconds", (double)(lab_now() - shared->began_ns) * 1e-9);
@@ -439,10 +474,21 @@ static int tune(lab_tuner *session)
         code = check_store(session->options);
     if (code != LAB_GOOD)
         return code;
+    lab_interrupt_watch();
+    lab_progress_begin(session->options->quiet);
     code = run_workers(session);
+    lab_progress_end();
+    bool is_cut_short = lab_interrupted() && lab_tune_next(session->shared);
+    if (is_cut_short)
+        skip_rest(session->shared);
     if (code != LAB_GOOD && !is_any_done(session->shared))
         return code;
-    tell(session);
+    if (!is_cut_short || *session->shared->device.name || session->options->json)
+        tell(session);
+    if (is_cut_short) {
+        lab_interrupt_tell("what was found by then is saved, and the same command goes on from here");
+        return LAB_INTERRUPTED;
+    }
     if (code != LAB_GOOD)
         return code; /* what was done by then is told, and saved, all the same */
     int exported = session->options->export ? export_store(session->options) : LAB_GOOD;

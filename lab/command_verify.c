@@ -2,15 +2,16 @@
 /* command_verify.c - rung verify: every kernel against the oracle, on a suite of
  * problems or on one. */
 #include "conform.h"
+#include "interrupt.h"
 #include "json.h"
 #include "options.h"
 #include "oracle.h"
+#include "progress.h"
 #include "table.h"
 #include "target.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128 };
 
@@ -47,6 +48,7 @@ typedef struct session {
     int                contender_count;
     failure            failures[FAILURES_TOLD];
     int64_t            failure_count;
+    bool               is_complete; /* not interrupted */
 } session;
 
 static int usage(const char *message)
@@ -174,7 +176,7 @@ static int read_options(session *session)
                      "--alpha and --beta");
     for (int i = 0; options->m && i < session->dtype_count; i++)
         if (!lab_oracle_takes_k(session->dtypes[i].product, session->single.k))
-            return usage("k is so large that rounding can explain any result");
+            return usage("k is so large that rounding can explain any result; give a smaller --k");
     return LAB_GOOD;
 }
 
@@ -387,10 +389,12 @@ static const char *name_of(const contender *contender)
 static void show_progress(const session *session, const contender *contender, int64_t done,
                           int64_t count)
 {
-    if (session->options->quiet || !isatty(STDERR_FILENO) || done % 20 != 0)
-        return;
-    fprintf(stderr, "\r%-16s %-16s %lld of %lld ", name_of(contender), contender->parameters,
-            (long long)done, (long long)count);
+    char text[256];
+    snprintf(text, sizeof text, "%s %s, case %lld of %lld", name_of(contender), contender->parameters,
+             (long long)done + 1, (long long)count);
+    lab_progress_show(&(lab_progress){
+        .what = text, .done = (double)(contender - session->contenders) + (double)done / (double)count,
+        .count = session->contender_count, .units = "settings"});
 }
 
 static int run_contender(session *session, contender *contender)
@@ -406,10 +410,10 @@ static int run_contender(session *session, contender *contender)
     lab_case_list list = problems_of(session, contender);
     if (list.out_of_memory) {
         free(list.cases);
-        fprintf(stderr, "rung: out of memory for the list of problems\n");
+        fprintf(stderr, "rung: out of memory for the list of problems; take every tenth with --every 10\n");
         return LAB_NOTHING;
     }
-    for (int64_t i = 0; i < list.count; i += session->every) {
+    for (int64_t i = 0; i < list.count && !lab_interrupted(); i += session->every) {
         show_progress(session, contender, i, list.count);
         lab_conform(&subject, &list.cases[i], &outcome);
         if (session->repeat > 0 && outcome.kind == LAB_RIGHT)
@@ -421,6 +425,18 @@ static int run_contender(session *session, contender *contender)
     }
     free(list.cases);
     return LAB_GOOD;
+}
+
+static int run_all(session *session)
+{
+    int code = LAB_GOOD;
+    lab_interrupt_watch();
+    lab_progress_begin(session->options->quiet);
+    for (int i = 0; code == LAB_GOOD && i < session->contender_count; i++)
+        code = run_contender(session, &session->contenders[i]);
+    session->is_complete = !lab_interrupted();
+    lab_progress_end();
+    return code;
 }
 
 /* ---- Telling -------------------------------------------------------------------------------------------- */
@@ -443,6 +459,7 @@ static void print_json(const session *session)
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-verify/1");
+    lab_json_true(&json, "complete", session->is_complete);
     lab_json_string(&json, "version", rung_version());
     lab_json_string(&json, "device", device->name);
     lab_json_string(&json, "title", device->title);
@@ -488,6 +505,16 @@ static void add_row(lab_table *table, const char *name, const char *type, const 
     snprintf(skipped, sizeof skipped, "%lld", (long long)counts->skipped);
     lab_table_add(table, 7, (const char *[]){name, type, parameters, cases, wrong, skipped,
                                              counts->why_skipped});
+    lab_table_colour(table, counts->wrong > 0 ? LAB_RED : counts->skipped > 0 ? LAB_YELLOW : LAB_PLAIN);
+}
+
+static void print_failure(const failure *failure)
+{
+    fputc('\n', stdout);
+    lab_colour_begin(LAB_RED, stdout);
+    fputs(failure->ran ? "wrong" : "did not run", stdout);
+    lab_colour_end(LAB_RED, stdout);
+    printf(": %s\n  again: %s\n", failure->message, failure->replay);
 }
 
 static void print_table(const session *session)
@@ -507,8 +534,7 @@ static void print_table(const session *session)
     lab_table_print(table, "lllrrrl", stdout);
     free(table);
     for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++)
-        printf("\n%s: %s\n  again: %s\n", session->failures[i].ran ? "wrong" : "did not run",
-               session->failures[i].message, session->failures[i].replay);
+        print_failure(&session->failures[i]);
     if (session->failure_count > FAILURES_TOLD)
         printf("\n... and %lld more\n", (long long)(session->failure_count - FAILURES_TOLD));
 }
@@ -520,16 +546,18 @@ static int verify(session *session)
         code = lab_target_open(session->options, session->kernels, &session->target);
     if (code == LAB_GOOD)
         code = add_contenders(session);
-    for (int i = 0; code == LAB_GOOD && i < session->contender_count; i++)
-        code = run_contender(session, &session->contenders[i]);
+    if (code == LAB_GOOD)
+        code = run_all(session);
     if (code != LAB_GOOD)
         return code;
-    if (!session->options->quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "\r%60s\r", "");
     if (session->options->json)
         print_json(session);
     else
         print_table(session);
+    if (!session->is_complete) {
+        lab_interrupt_tell("these are the cases so far; run it again for all of them");
+        return LAB_INTERRUPTED;
+    }
     contender total = total_of(session);
     if (total.wrong > 0)
         return LAB_WRONG;

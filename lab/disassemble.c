@@ -195,7 +195,8 @@ bool lab_code_take_apart(const void *image, int64_t bytes, lab_code *code, char 
         return false;
     }
     if (!write_image(image, bytes, path, sizeof path)) {
-        snprintf(why, capacity, "a temporary file could not be written: %s", strerror(errno));
+        snprintf(why, capacity, "a temporary file could not be written: %s; let TMPDIR name a folder that you may write "
+                 "to", strerror(errno));
         return false;
     }
     bool good = run(program, path, code, why, capacity);

@@ -390,7 +390,8 @@ bool lab_explain(const lab_question *question, lab_explanation *explanation, cha
     begin(question, &pair, explanation);
     bool good = lab_takes(pair.simt, &question->dtype);
     if (!good)
-        snprintf(why, capacity, "%s does not take %s", explanation->kernel, question->dtype.name);
+        snprintf(why, capacity, "%s does not take %s; rung kernels %s tells what it takes", explanation->kernel,
+                 question->dtype.name, question->kernel);
     good = good && compile(question, &pair, explanation, why, capacity);
     if (good)
         explain_pair(question, &pair, explanation);

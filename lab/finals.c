@@ -8,6 +8,7 @@
 
 #include "conform.h"
 #include "oracle.h"
+#include "progress.h"
 #include "target.h"
 
 enum { ROUNDS_MIN = 11, ROUNDS_MAX = 101, CONTENDERS = LAB_FINALISTS + 2 };
@@ -202,6 +203,7 @@ static void put_down(lab_search *search, const lab_contender *contender, lab_out
         lab_journal_add(search->journal, &trial, why);
         search->counts->wrong++;
     }
+    lab_progress_break();
     fprintf(stderr, "rung: %s %s is not saved: %s\n", trial.kernel, trial.parameters, why);
 }
 

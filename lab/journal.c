@@ -124,7 +124,7 @@ static bool read_head(lab_journal *journal, const char *path, const char *head, 
         fprintf(journal->file, "%s\n", head);
         if (fflush(journal->file) == 0)
             return true;
-        snprintf(why, capacity, "%s cannot be written: %s", path, strerror(errno));
+        snprintf(why, capacity, "%s cannot be written: %s; name another file with --state", path, strerror(errno));
         return false;
     }
     size_t length = strcspn(line, "\n");
@@ -152,19 +152,20 @@ bool lab_journal_open(const char *path, const char *head, lab_journal *journal, 
     memset(journal, 0, sizeof *journal);
     journal->file = fopen(path, "a+e"); /* a compiler that a driver starts must not hold its lock */
     if (!journal->file) {
-        snprintf(why, capacity, "%s cannot be written: %s", path, strerror(errno));
+        snprintf(why, capacity, "%s cannot be written: %s; name another file with --state", path, strerror(errno));
         return false;
     }
     bool good = lock(journal->file);
     if (!good)
-        snprintf(why, capacity, "%s is in use: another rung tune is at work", path);
+        snprintf(why, capacity, "%s is in use: another rung tune is at work; wait for it, or name another file with "
+                 "--state", path);
     good = good && read_head(journal, path, head, why, capacity);
     if (good) {
         long end = read_lines(journal, &good);
         if (!good)
             snprintf(why, capacity, "there is no memory for %s", path);
         else if (!(good = ftruncate(fileno(journal->file), end) == 0))
-            snprintf(why, capacity, "%s cannot be written: %s", path, strerror(errno));
+            snprintf(why, capacity, "%s cannot be written: %s; name another file with --state", path, strerror(errno));
         clearerr(journal->file);
         fseek(journal->file, 0, SEEK_END);
     }

@@ -151,7 +151,7 @@ static bool read_machine(FILE *file, const char *name, lab_machine *machine, cha
     snprintf(machine->name, sizeof machine->name, "%s", name);
     snprintf(machine->source, sizeof machine->source, "%s", name);
     if (!machine->arch[0])
-        snprintf(why, capacity, "%s describes no machine", name);
+        snprintf(why, capacity, "%s describes no machine; begin it with a line such as like = p100", name);
     return machine->arch[0] != '\0';
 }
 

@@ -2,9 +2,13 @@
 /* main.c - rung, the lab: greets, or hands on to a sub-command. */
 #include <string.h>
 
+#include "colour.h"
+#include "completion.h"
+#include "manual.h"
 #include "microscope.h"
 #include "options.h"
 #include "rung/rung.h"
+#include "target.h"
 
 static int (*const functions[])(const lab_options *) = {
 #define COMMAND(name, arguments, help) lab_command_##name,
@@ -20,17 +24,27 @@ static void greet(FILE *out)
 
 int lab_command_help(const lab_options *options)
 {
+    if (options->completion) {
+        lab_completion_print(stdout);
+        return LAB_GOOD;
+    }
+    if (!options->argument && options->man) {
+        lab_manual_print(LAB_COMMAND_COUNT, stdout);
+        return LAB_GOOD;
+    }
     if (!options->argument) {
         greet(stdout);
         return LAB_GOOD;
     }
     int command = lab_command_of(options->argument);
     if (command == LAB_COMMAND_COUNT) {
-        fprintf(stderr, "rung: there is no command \"%s\"; these there are:\n", options->argument);
-        lab_options_help(LAB_COMMAND_COUNT, stderr);
+        lab_command_unknown(options->argument);
         return LAB_USAGE;
     }
-    lab_options_help(command, stdout);
+    if (options->man)
+        lab_manual_print(command, stdout);
+    else
+        lab_options_help(command, stdout);
     return LAB_GOOD;
 }
 
@@ -52,11 +66,12 @@ int main(int argc, char **argv)
                       ? LAB_COMMAND_help
                       : lab_command_of(argv[1]);
     if (command == LAB_COMMAND_COUNT) {
-        fprintf(stderr, "rung: there is no command \"%s\"; these there are:\n", argv[1]);
-        lab_options_help(LAB_COMMAND_COUNT, stderr);
+        lab_command_unknown(argv[1]);
         return LAB_USAGE;
     }
     if (!lab_options_read(command, argc, argv, &options))
         return LAB_USAGE;
+    if (!lab_colour_choose(options.color))
+        return lab_usage(argv[1], "--color is auto, always or never");
     return functions[command](&options);
 }

@@ -355,11 +355,12 @@ bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size
     if (!have_parts(&parts, why, capacity))
         return false;
     if (look->m < 1 || look->n < 1 || look->k < 1 || look->m > 1 << 14 || look->n > 1 << 14 || look->k > 1 << 14) {
-        snprintf(why, capacity, "the microscope looks at 1 to 16384 rows and columns");
+        snprintf(why, capacity, "the microscope looks at 1 to 16384 rows and columns; give other --m, --n and --k");
         return false;
     }
     if (!make_workplace(&place)) {
-        snprintf(why, capacity, "no folder can be made in TMPDIR, or in /tmp: %s", strerror(errno));
+        snprintf(why, capacity, "no folder can be made in TMPDIR, or in /tmp: %s; let TMPDIR name one that you may write "
+                 "to", strerror(errno));
         return false;
     }
     bool good = run_child(look, &parts, &place, why, capacity);

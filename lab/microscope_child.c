@@ -181,7 +181,7 @@ static bool is_right(const scene *scene)
     char why[256];
     if (lab_exact_judge(&scene->here, seed, why, sizeof why))
         return true;
-    fprintf(stderr, "rung: %s does not multiply right: %s\n", rung_kernel_describe(scene->kernel)->name, why);
+    fprintf(stderr, "rung: %s does not multiply right: %s; rung verify tells more\n", rung_kernel_describe(scene->kernel)->name, why);
     return false;
 }
 

@@ -7,16 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nearest.h"
+#include "terminal.h"
+
 #define IN(name) (1u << LAB_COMMAND_##name)
 
-typedef struct option_row {
-    char        name[32]; /* with dashes */
-    const char *argument;
-    unsigned    commands;
-    const char *help;
-} option_row;
-
-static option_row rows[] = {
+static lab_option rows[] = {
 #define OPTION(field, argument, commands, help) {#field, argument, commands, help},
 #include "options.def"
 #undef OPTION
@@ -24,13 +20,25 @@ static option_row rows[] = {
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-static const struct {
-    const char *name, *arguments, *help;
-} commands[] = {
+static const lab_command commands[] = {
 #define COMMAND(name, arguments, help) {#name, arguments, help},
 #include "commands.def"
 #undef COMMAND
 };
+
+/* Short forms. */
+static const struct {
+    char        letter;
+    const char *field;
+} letters[] = {
+#define OPTION(field, argument, commands, help)
+#define LETTER(letter, field) {letter, #field},
+#include "options.def"
+#undef LETTER
+#undef OPTION
+};
+
+enum { LETTER_COUNT = sizeof letters / sizeof *letters };
 
 /* The field of a row: the struct has them in the table's order. */
 static const char **field_of(lab_options *options, int row)
@@ -59,11 +67,72 @@ int lab_command_of(const char *name)
     return LAB_COMMAND_COUNT;
 }
 
+const lab_command *lab_command_at(int command)
+{
+    return &commands[command];
+}
+
+const lab_option *lab_option_at(int index)
+{
+    write_dashes();
+    return index < ROW_COUNT ? &rows[index] : NULL;
+}
+
+char lab_option_letter(const lab_option *option)
+{
+    for (int i = 0; i < LETTER_COUNT; i++)
+        if (strcmp(letters[i].field, option->name) == 0)
+            return letters[i].letter;
+    return 0;
+}
+
+void lab_command_unknown(const char *name)
+{
+    const char *names[LAB_COMMAND_COUNT];
+    for (int i = 0; i < LAB_COMMAND_COUNT; i++)
+        names[i] = commands[i].name;
+    const char *nearest = lab_nearest(name, names, LAB_COMMAND_COUNT);
+    fprintf(stderr, "rung: there is no command \"%s\"", name);
+    if (nearest) {
+        fprintf(stderr, "; did you mean %s?\nrung: see: rung help %s\n", nearest, nearest);
+        return;
+    }
+    fprintf(stderr, "; these there are:\n");
+    lab_options_help(LAB_COMMAND_COUNT, stderr);
+}
+
+/* ---- Help ------------------------------------------------------------------------------------------ */
+
+/* Lines longer than a hundred columns are hard to read, and none are shorter than forty. */
+static int help_width(FILE *out)
+{
+    int width = lab_terminal_width(out);
+    return width > 100 ? 100 : width < 40 ? 40 : width;
+}
+
+/* Two columns; what is too long for the left one has a line of its own. */
+static void help_line(const char *left, int column, const char *help, FILE *out)
+{
+    int length = fprintf(out, "  %s", left);
+    fprintf(out, "%s%*s", length + 2 > column ? "\n" : "", length + 2 > column ? column : column - length, "");
+    lab_text_wrap(help, column, column, help_width(out), out);
+}
+
 static void help_on_commands(FILE *out)
 {
-    for (int i = 0; i < LAB_COMMAND_COUNT; i++)
-        fprintf(out, "  rung %-7s %-18s  %s\n", commands[i].name, commands[i].arguments,
-                commands[i].help);
+    for (int i = 0; i < LAB_COMMAND_COUNT; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "rung %-7s %s", commands[i].name, commands[i].arguments);
+        help_line(left, 35, commands[i].help, out);
+    }
+}
+
+static void help_on_option(const lab_option *option, FILE *out)
+{
+    char left[80], letter = lab_option_letter(option);
+    snprintf(left, sizeof left, "%c%c%s--%.31s%s%.24s", letter ? '-' : ' ', letter ? letter : ' ', letter ? ", " : "  ",
+             option->name, *option->argument ? " " : "", option->argument);
+    help_line(letter ? left : left + 4, 24, option->help, out);
 }
 
 void lab_options_help(int command, FILE *out)
@@ -73,38 +142,91 @@ void lab_options_help(int command, FILE *out)
         help_on_commands(out);
         return;
     }
-    fprintf(out, "rung %s %s\n  %s\n\n", commands[command].name, commands[command].arguments,
-            commands[command].help);
-    for (int i = 0; i < ROW_COUNT; i++) {
-        char left[64];
-        if (!(rows[i].commands & 1u << command))
-            continue;
-        snprintf(left, sizeof left, "--%.31s %.24s", rows[i].name, rows[i].argument);
-        fprintf(out, "  %-20s  %s\n", left, rows[i].help);
+    fprintf(out, "rung %s %s\n  ", commands[command].name, commands[command].arguments);
+    lab_text_wrap(commands[command].help, 2, 2, help_width(out), out);
+    fputc('\n', out);
+    for (int i = 0; i < ROW_COUNT; i++)
+        if (rows[i].commands & 1u << command)
+            help_on_option(&rows[i], out);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------- */
+
+static const char *nearest_option(int command, const char *text)
+{
+    const char *names[ROW_COUNT];
+    for (int i = 0; i < ROW_COUNT; i++)
+        names[i] = rows[i].commands & 1u << command ? rows[i].name : NULL;
+    return lab_nearest(text, names, ROW_COUNT);
+}
+
+/* What getopt_long found wrong with this text: `found` is what it returned. */
+static void complain(int command, int found, const char *text)
+{
+    char name[64];
+    int row = optopt - 256;
+    for (int i = 0; i < LETTER_COUNT; i++)
+        for (int j = 0; optopt == letters[i].letter && j < ROW_COUNT; j++)
+            row = strcmp(rows[j].name, letters[i].field) == 0 ? j : row;
+    if (found == ':' && row >= 0 && row < ROW_COUNT) {
+        fprintf(stderr, "rung: --%s needs its %s behind it\n", rows[row].name, rows[row].argument);
+        return;
     }
+    if (row >= 0 && row < ROW_COUNT) {
+        fprintf(stderr, "rung: --%s is a switch, and has no value\n", rows[row].name);
+        return;
+    }
+    if (optopt > 0)
+        snprintf(name, sizeof name, "-%c", optopt);
+    else
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    const char *nearest = optopt > 0 ? NULL : nearest_option(command, name + strspn(name, "-"));
+    fprintf(stderr, "rung: %s has no option %s%s%s%s\n", commands[command].name, name,
+            nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+/* The table for getopt_long, and ":ho:" for its letters. */
+static void fill_table(struct option table[ROW_COUNT + 2], char *short_forms)
+{
+    memset(table, 0, (ROW_COUNT + 2) * sizeof *table);
+    for (int i = 0; i < ROW_COUNT; i++)
+        table[i] = (struct option){rows[i].name, *rows[i].argument ? required_argument : no_argument, NULL, i + 256};
+    table[ROW_COUNT] = (struct option){"help", no_argument, NULL, 'h'};
+    short_forms += sprintf(short_forms, ":h");
+    for (int i = 0; i < ROW_COUNT; i++)
+        if (lab_option_letter(&rows[i]))
+            short_forms += sprintf(short_forms, "%c%s", lab_option_letter(&rows[i]), *rows[i].argument ? ":" : "");
+}
+
+static int row_of(int found)
+{
+    for (int i = 0; i < ROW_COUNT && found < 256; i++)
+        if (lab_option_letter(&rows[i]) == found)
+            return i;
+    return found - 256;
 }
 
 bool lab_options_read(int command, int argc, char **argv, lab_options *options)
 {
     struct option table[ROW_COUNT + 2];
+    char short_forms[3 + 2 * LETTER_COUNT + 1];
     int row;
     write_dashes();
     memset(options, 0, sizeof *options);
-    memset(table, 0, sizeof table);
-    for (int i = 0; i < ROW_COUNT; i++)
-        table[i] = (struct option){rows[i].name,
-                                   *rows[i].argument ? required_argument : no_argument, NULL, i + 256};
-    table[ROW_COUNT] = (struct option){"help", no_argument, NULL, 'h'};
+    fill_table(table, short_forms);
 
     optind = 2;
-    while ((row = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+    opterr = 0;
+    while ((row = getopt_long(argc, argv, short_forms, table, NULL)) != -1) {
         if (row == 'h') {
             lab_options_help(command, stdout);
             exit(LAB_GOOD);
         }
-        if (row < 256)
-            break; /* getopt has said what is wrong */
-        row -= 256;
+        if (row == '?' || row == ':') {
+            complain(command, row, argv[optind - 1]);
+            break;
+        }
+        row = row_of(row);
         if (!(rows[row].commands & 1u << command)) {
             fprintf(stderr, "rung: %s takes no --%s; see: rung help %s\n", commands[command].name,
                     rows[row].name, commands[command].name);

@@ -8,8 +8,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Exit codes; they stay. */
-enum { LAB_GOOD = 0, LAB_WRONG = 1, LAB_USAGE = 2, LAB_NOTHING = 77 };
+/* Exit codes. */
+enum {
+#define EXIT(name, code, help) LAB_##name = code,
+#include "exits.def"
+#undef EXIT
+};
 
 enum {
 #define COMMAND(name, arguments, help) LAB_COMMAND_##name,
@@ -35,6 +39,27 @@ void lab_options_help(int command, FILE *out);
 
 /* The number of a command's name, LAB_COMMAND_COUNT if there is none. */
 int lab_command_of(const char *name);
+
+/* That there is no such command, which is meant perhaps, and the list, on standard error. */
+void lab_command_unknown(const char *name);
+
+/* The tables as they are, for the manual and the shell. */
+typedef struct lab_command {
+    const char *name, *arguments, *help;
+} lab_command;
+
+typedef struct lab_option {
+    char        name[32]; /* with dashes */
+    const char *argument; /* "" for a switch */
+    unsigned    commands; /* that take it: 1 << LAB_COMMAND_name */
+    const char *help;
+} lab_option;
+
+const lab_command *lab_command_at(int command);
+const lab_option  *lab_option_at(int index); /* NULL past the last */
+
+/* An option's short form, 0 if it has none. */
+char lab_option_letter(const lab_option *option);
 
 /* Whole numbers and others, whole text; false if it is not one. */
 bool lab_read_integer(const char *text, int64_t *value);

@@ -8,6 +8,7 @@
 
 #include "finals.h"
 #include "oracle.h"
+#include "progress.h"
 #include "rank.h"
 
 enum {
@@ -267,6 +268,7 @@ static void tell_best(const lab_search *search, const lab_trial *best)
     const lab_counts *counts = search->counts;
     if (search->quiet)
         return;
+    lab_progress_break();
     fprintf(stderr, "%6.1f s  %lldx%lldx%lld  tried %lld, refused %lld: best %s %s %.2f GFLOPS\n",
             (double)(lab_now() - search->began_ns) * 1e-9, (long long)best->m, (long long)best->n,
             (long long)best->k, (long long)counts->tried, (long long)counts->refused, best->kernel,
@@ -320,8 +322,10 @@ static bool record(lab_search *search, const lab_contender *contender, lab_trial
         good = (known && known->kind == LAB_TRIAL_TIMED) || lab_journal_add(search->journal, trial, NULL);
     }
     count(search->counts, trial);
-    if (trial->kind == LAB_TRIAL_WRONG)
+    if (trial->kind == LAB_TRIAL_WRONG) {
+        lab_progress_break();
         fprintf(stderr, "rung: %s %s: %s\n", trial->kernel, trial->parameters, contender->why_not);
+    }
     if (trial->kind == LAB_TRIAL_TIMED && (before == 0 || trial->ns < before))
         tell_best(search, trial);
     return good;

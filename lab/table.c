@@ -4,14 +4,43 @@
 
 #include <string.h>
 
+#include "terminal.h"
+
+/* What does not fit is cut off, between characters. */
+static void fill_cell(char *cell, const char *text)
+{
+    size_t length = strlen(text);
+    if (length >= LAB_TABLE_CELL)
+        for (length = LAB_TABLE_CELL - 1; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80; length--)
+            ;
+    memcpy(cell, text, length);
+    cell[length] = '\0';
+}
+
 void lab_table_add(lab_table *table, int columns, const char *const *cells)
 {
     if (table->rows == LAB_TABLE_ROWS)
         return;
     table->columns = columns;
+    table->colours[table->rows] = LAB_PLAIN;
     for (int i = 0; i < columns; i++)
-        snprintf(table->cells[table->rows][i], LAB_TABLE_CELL, "%s", cells[i]);
+        fill_cell(table->cells[table->rows][i], cells[i]);
     table->rows++;
+}
+
+void lab_table_colour(lab_table *table, lab_colour colour)
+{
+    if (table->rows > 0)
+        table->colours[table->rows - 1] = colour;
+}
+
+/* printf would count bytes. */
+static void print_cell(const char *text, char align, int width, FILE *out)
+{
+    int padding = width - lab_text_width(text);
+    if (padding < 0)
+        padding = 0;
+    fprintf(out, "%*s%s%*s", align == 'r' ? padding : 0, "", text, align == 'l' ? padding : 0, "");
 }
 
 void lab_table_print(const lab_table *table, const char *align, FILE *out)
@@ -19,17 +48,19 @@ void lab_table_print(const lab_table *table, const char *align, FILE *out)
     int widths[LAB_TABLE_COLUMNS] = {0};
     for (int row = 0; row < table->rows; row++)
         for (int i = 0; i < table->columns; i++) {
-            int width = (int)strlen(table->cells[row][i]);
+            int width = lab_text_width(table->cells[row][i]);
             if (width > widths[i])
                 widths[i] = width;
         }
     for (int row = 0; row < table->rows; row++) {
+        lab_colour_begin(table->colours[row], out);
         for (int i = 0; i < table->columns; i++) {
             /* The last column needs no padding at its right. */
             int width = i == table->columns - 1 && align[i] == 'l' ? 0 : widths[i];
-            fprintf(out, "%s%*s", i ? "  " : "", align[i] == 'l' ? -width : width,
-                    table->cells[row][i]);
+            fputs(i ? "  " : "", out);
+            print_cell(table->cells[row][i], align[i], width, out);
         }
+        lab_colour_end(table->colours[row], out);
         fputc('\n', out);
     }
 }

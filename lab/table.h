@@ -5,16 +5,22 @@
 
 #include <stdio.h>
 
+#include "colour.h"
+
 enum { LAB_TABLE_COLUMNS = 12, LAB_TABLE_ROWS = 256, LAB_TABLE_CELL = 96 };
 
 typedef struct lab_table {
-    int  columns, rows;
-    char cells[LAB_TABLE_ROWS][LAB_TABLE_COLUMNS][LAB_TABLE_CELL];
+    int        columns, rows;
+    char       cells[LAB_TABLE_ROWS][LAB_TABLE_COLUMNS][LAB_TABLE_CELL];
+    lab_colour colours[LAB_TABLE_ROWS];
 } lab_table;
 
 /* One more row, a text a column; rows past the last are dropped. `align` has an l
  * or an r a column. */
 void lab_table_add(lab_table *table, int columns, const char *const *cells);
 void lab_table_print(const lab_table *table, const char *align, FILE *out);
+
+/* The colour of the row that was added last. */
+void lab_table_colour(lab_table *table, lab_colour colour);
 
 #endif /* LAB_TABLE_H */

@@ -2,6 +2,7 @@
 /* target.c - see target.h. */
 #include "target.h"
 
+#include "nearest.h"
 #include "oracle.h"
 
 #include <stdlib.h>
@@ -102,6 +103,37 @@ static bool names_a_backend(const char *device)
     return false;
 }
 
+static void add_suggestion(const char *nearest, char *text, size_t capacity)
+{
+    size_t used = strlen(text);
+    if (nearest && used < capacity)
+        snprintf(text + used, capacity - used, "; did you mean %s?", nearest);
+}
+
+void lab_suggest_device(const char *name, char *text, size_t capacity)
+{
+    rung_device_info infos[64];
+    const char *words[64], *colon = strchr(name, ':');
+    char backend[64];
+    int64_t count = 0;
+    rung_device_list(NULL, infos, 64, &count);
+    count = count < 64 ? count : 64;
+    for (int64_t i = 0; i < count; i++)
+        words[i] = infos[i].backend;
+    snprintf(backend, sizeof backend, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
+    add_suggestion(lab_nearest(backend, words, (int)count), text, capacity);
+}
+
+void lab_suggest_kernel(rung_context *context, const char *backend, const char *name, char *text, size_t capacity)
+{
+    const char *words[LAB_KERNELS_MAX + 1] = {"rung_gemm"};
+    rung_kernel *kernel;
+    int count = 1;
+    for (int64_t i = 0; count <= LAB_KERNELS_MAX && rung_kernel_at(context, backend, i, &kernel) == RUNG_OK; i++)
+        words[count++] = rung_kernel_describe(kernel)->name;
+    add_suggestion(lab_nearest(name, words, count), text, capacity);
+}
+
 static bool is_file(const char *name)
 {
     size_t length = strlen(name);
@@ -150,8 +182,13 @@ int lab_target_open(const lab_options *options, const char *kernels, lab_target 
         status = rung_queue_create(target->device, &target->queue);
     if (status == RUNG_OK)
         return LAB_GOOD;
-    fprintf(stderr, "rung: %s\n", rung_error_text());
-    return names_a_backend(name) ? LAB_NOTHING : LAB_USAGE;
+    char why[1024];
+    bool is_known = names_a_backend(name);
+    snprintf(why, sizeof why, "%s", rung_error_text());
+    if (!is_known)
+        lab_suggest_device(name, why, sizeof why);
+    fprintf(stderr, "rung: %s\n%s", why, is_known ? "" : "rung: see: rung devices\n");
+    return is_known ? LAB_NOTHING : LAB_USAGE;
 }
 
 void lab_target_close(lab_target *target)
@@ -191,15 +228,18 @@ bool lab_kernel_open(rung_context *context, const char *backend, const char *nam
     char *text = is_file(name) ? read_file(name) : NULL;
     *kernel = NULL;
     if (is_file(name) && !text) {
-        snprintf(why, capacity, "%s cannot be read", name);
+        snprintf(why, capacity, "%s cannot be read; is that its name, and may you read it?", name);
         return false;
     }
     rung_status status = text ? rung_kernel_from_source(context, backend, name, text, kernel)
                               : rung_kernel_find(context, backend, name, kernel);
     free(text);
-    if (status != RUNG_OK)
-        snprintf(why, capacity, "%s", rung_error_text());
-    return status == RUNG_OK;
+    if (status == RUNG_OK)
+        return true;
+    snprintf(why, capacity, "%s", rung_error_text());
+    if (!is_file(name))
+        lab_suggest_kernel(context, backend, name, why, capacity);
+    return false;
 }
 
 int64_t lab_kernel_number(const rung_kernel *kernel, const char *parameters, rung_type in, const char *name,

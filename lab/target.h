@@ -32,6 +32,11 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
 bool lab_kernel_open(rung_context *context, const char *backend, const char *name, rung_kernel **kernel, char *why,
                      size_t capacity);
 
+/* Adds to a sentence which kernel of the ladder, or which backend, is meant by a name that there is
+ * not, where that can be told: "; did you mean 07_tile2d?" */
+void lab_suggest_kernel(rung_context *context, const char *backend, const char *name, char *text, size_t capacity);
+void lab_suggest_device(const char *name, char *text, size_t capacity);
+
 /* What a macro or parameter of a kernel comes to; `otherwise` where it has none above 0. */
 int64_t lab_kernel_number(const rung_kernel *kernel, const char *parameters, rung_type in, const char *name,
                           int64_t otherwise);

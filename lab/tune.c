@@ -9,11 +9,13 @@
 #include <sys/stat.h>
 
 #include "oracle.h"
+#include "progress.h"
 
 enum { PATIENCE = 40 /* candidates a process */ };
 
 static int complain(const char *message)
 {
+    lab_progress_break();
     fprintf(stderr, "rung: %s\n", message);
     return LAB_NOTHING;
 }
@@ -38,7 +40,7 @@ static int find_kernels(lab_tuner *session)
         if (!all[i] || rung_kernel_describe(all[i])->number == 0 || lab_is_emulated(all[i])) {
             if (list)
                 return lab_usage("tune", "rung tune has nothing to vary in rung_gemm, the vendor's library and a "
-                                 "matrix engine in software");
+                                 "matrix engine in software; leave them out of --kernels");
             continue;
         }
         if (!fits_journal(rung_kernel_describe(all[i])->name))
@@ -48,7 +50,7 @@ static int find_kernels(lab_tuner *session)
             session->kernels[session->kernel_count++] = all[i];
     }
     if (code == LAB_GOOD && session->kernel_count == 0)
-        return complain("no kernel takes this type on this device");
+        return complain("no kernel takes this type on this device; rung kernels KERNEL tells the types of one");
     return code;
 }
 
@@ -203,7 +205,7 @@ static int search_on(lab_tuner *session, const lab_problem *problem, lab_tuned *
 {
     lab_search *search = calloc(1, sizeof *search);
     if (!search)
-        return complain("there is no memory");
+        return complain("there is no memory; end other programs");
     *search = (lab_search){
         .target = &session->target, .journal = &session->journal, .watch = &session->shared->watch,
         .counts = &tuned->counts, .problem = problem, .seed = session->seed,
@@ -228,7 +230,8 @@ static int search_on(lab_tuner *session, const lab_problem *problem, lab_tuned *
     lab_search_end(search);
     free(search);
     if (result == LAB_SEARCH_FAILED)
-        return complain("the search's state cannot be written, or there is no memory");
+        return complain("the search's state cannot be written, or there is no memory; --state names another file "
+                        "for it");
     return LAB_AGAIN;
 }
 

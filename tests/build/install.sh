@@ -97,6 +97,11 @@ fi
 
 unset LD_LIBRARY_PATH # the command finds its library by itself
 [ "$("$work/usr/bin/rung" --version)" = "rung $(pkg-config --modversion rung)" ]
+# ... its manual and its completion,
+for page in rung rung-bench rung-help; do
+    cmp "$work/usr/share/man/man1/$page.1" "$RUNG_BUILD/man1/$page.1"
+done
+[ "$(bash -c '. "$0" && complete -p rung' "$work/usr/share/bash-completion/completions/rung")" = "complete -F _rung rung" ]
 # ... and its microscope, if there is one.
 if [ -e "$RUNG_BUILD/rung_microscope.so" ]; then
     OCL_ICD_VENDORS=$work "$work/usr/bin/rung" doctor | grep "microscope: $work/usr/"

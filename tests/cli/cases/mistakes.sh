@@ -47,3 +47,14 @@ try rung explain 04 --arch sm_1
 try rung explain 04 --machine p100 --arch sm_86
 try rung explain 04 --m 0
 try rung explain 44
+# What is meant, where that can be told.
+try rung benhc
+try rung frobnicate | head -n 3
+try rung bench --kernal 01
+try rung bench --device
+try rung bench --json=yes
+try rung bench -x
+try rung bench --color pink
+try rung verify --device opncl
+try rung verify --device cpu --kernels til2d | sed 's/it has .*; did/it has ...; did/'
+try rung kernels coalesed --device cpu | sed 's/it has .*; did/it has ...; did/'
