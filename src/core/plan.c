@@ -253,8 +253,12 @@ static bool is_at_hand(const rung_matrix *view, const rung_matrix *form, int64_t
     return (*first & (size - 1)) == 0 && *end > *first; /* sizes are powers of two */
 }
 
+/* As it is, in the type of the sums. */
 static bool is_held(const rung_plan *plan, double scalar)
 {
+    rung_type out = plan->problem.c.type;
+    if (out == RUNG_I32 || out == RUNG_I8)
+        return scalar >= INT32_MIN && scalar <= INT32_MAX && scalar == (double)(int32_t)scalar;
     return (double)(float)scalar == scalar || plan->problem.a.type == RUNG_F64;
 }
 
