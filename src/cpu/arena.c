@@ -32,6 +32,15 @@ void rungi_arenas_init(rungi_arenas *arenas, rung_context *context)
 
 /* ---- Waiting -------------------------------------------------------------------------------------- */
 
+void rungi_sleep_until(sem_t *event)
+{
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    while (sem_wait(event) != 0) /* a signal came in between */
+        continue;
+    pthread_setcancelstate(state, NULL);
+}
+
 /* Lies on the stack of the thread that waits. */
 typedef struct waiter {
     struct waiter *next;
@@ -219,8 +228,7 @@ rungi_arena *rungi_arena_take(rungi_arenas *arenas)
     join_queue(arenas, &self);
     while (!self.arena && !(arena = rungi_arena_try(arenas))) {
         pthread_mutex_unlock(&arenas->lock);
-        while (sem_wait(&self.call) != 0) /* a signal came in between */
-            continue;
+        rungi_sleep_until(&self.call);
         pthread_mutex_lock(&arenas->lock);
         self.is_called = false;
     }

@@ -4,6 +4,7 @@
 #ifndef RUNGI_CPU_ARENA_H
 #define RUNGI_CPU_ARENA_H
 
+#include <semaphore.h>
 #include <stdalign.h>
 
 #include "core/context.h"
@@ -46,5 +47,9 @@ void         rungi_arena_give(rungi_arenas *arenas, rungi_arena *arena);
 
 /* In a fork's child, which has one thread: all who had arenas are gone. */
 void rungi_arenas_forked(rungi_arenas *arenas);
+
+/* Waits for it; neither a signal nor a cancellation of the thread comes in between, since others rely on what it has
+ * begun. */
+void rungi_sleep_until(sem_t *event);
 
 #endif /* RUNGI_CPU_ARENA_H */

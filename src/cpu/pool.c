@@ -80,8 +80,7 @@ static void wait_for(sem_t *event)
             pause_a_little();
         }
     } while (rungi_cpu_now() < until);
-    while (sem_wait(event) != 0) /* a signal came in between */
-        continue;
+    rungi_sleep_until(event);
 }
 
 /* ---- Parts ---------------------------------------------------------------------------------------- */
