@@ -37,6 +37,12 @@ static inline int64_t rungi_divide_up(int64_t x, int64_t y)
     return x / y + (x % y != 0);
 }
 
+/* Up to a multiple of `step`, for 0 <= value <= INT64_MAX - step. */
+static inline int64_t rungi_round_up(int64_t value, int64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
 static inline int64_t rungi_smaller(int64_t x, int64_t y)
 {
     return x < y ? x : y;

@@ -54,11 +54,6 @@ static bool count_bytes(const rungi_cut *cut, const rung_problem *problem, int64
     return true;
 }
 
-static int64_t rounded_up(int64_t value, int64_t unit)
-{
-    return rungi_divide_up(value, unit) * unit;
-}
-
 /* Whole units, each panel worth it and not too many; fewer to a panel where there would
  * hardly be any panels. */
 static int64_t step_of(const rungi_cut *cut, int64_t moved, int64_t unit, int64_t unit_min)
@@ -68,10 +63,10 @@ static int64_t step_of(const rungi_cut *cut, int64_t moved, int64_t unit, int64_
     int64_t least = rungi_divide_up(cut->extent, PANELS_MAX);
     if (worth < least)
         worth = least;
-    while (unit > unit_min && rungi_divide_up(cut->extent, rounded_up(worth, unit)) < PANELS_MIN)
+    while (unit > unit_min && rungi_divide_up(cut->extent, rungi_round_up(worth, unit)) < PANELS_MIN)
         unit /= 2;
-    int64_t step = rounded_up(worth, unit);
-    int64_t most = rounded_up(rungi_divide_up(cut->extent, PANELS_MIN), unit);
+    int64_t step = rungi_round_up(worth, unit);
+    int64_t most = rungi_round_up(rungi_divide_up(cut->extent, PANELS_MIN), unit);
     return rungi_smaller(step, most);
 }
 

@@ -34,6 +34,8 @@ typedef struct rungi_cpu_form {
     int     path;             /* the kernel's own: which of its ways through */
     int64_t grain_m, grain_n; /* C is cut between threads at multiples of these */
     int64_t kc, nc;           /* blocks along k and n, where the kernel has such */
+    int64_t kept;             /* of what a kernel keeps packed, in its own unit, the most: as a part of C is kept no
+                               * more than scratch was asked for */
     int64_t scratch;          /* bytes that a thread needs */
     bool    is_slow;          /* another kernel is faster here: it is taken only when named */
     bool    is_turned;        /* C^T = B^T A^T is computed, since C stands by columns */

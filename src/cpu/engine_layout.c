@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_layout.c - how a multiply by packed panels is cut, and where in a thread's scratch its pieces stand. A smaller
- * part of C needs no more scratch than a larger one. */
+/* engine_layout.c - how a multiply by packed panels is cut, and where in a thread's scratch its pieces stand. A part
+ * of C needs no more scratch than the whole, if it keeps no more slices of B than that. */
 #include "cpu/engine_layout.h"
 
 #if defined(__x86_64__)
@@ -11,7 +11,7 @@ enum { KEPT_BYTES = 16 << 20 }; /* of B, packed */
 static int64_t take(int64_t *bytes, int64_t more)
 {
     int64_t place = *bytes;
-    *bytes += rungi_rounded(more, 4096);
+    *bytes += rungi_round_up(more, 4096);
     return place;
 }
 
@@ -32,12 +32,13 @@ rungi_layout rungi_lay_out(int64_t m, int64_t n, int64_t k, rungi_packing packin
     rungi_layout l = {.packing = packing, .unit = RUNGI_PANEL_BYTES * parts, .step = packing == RUNGI_PACK_I8 ? 64 : 32,
                       .size = packing == RUNGI_PACK_PARTS ? 4 : packing == RUNGI_PACK_I8 ? 1 : 2};
     cut_k(k, most > 0 ? most : 1, &l);
-    l.mc = rungi_smaller(rungi_rounded(cuts->mc, RUNGI_PANEL), rungi_rounded(m, RUNGI_PANEL));
-    l.nc = rungi_smaller(cuts->nc, rungi_rounded(n, RUNGI_PANEL));
+    l.mc = rungi_smaller(rungi_round_up(cuts->mc, RUNGI_PANEL), rungi_round_up(m, RUNGI_PANEL));
+    l.nc = rungi_smaller(cuts->nc, rungi_round_up(n, RUNGI_PANEL));
     l.panels = l.nc / RUNGI_PANEL;
-    l.slice_bytes = rungi_rounded(l.panels, 2) * l.panel_bytes;
+    l.slice_bytes = rungi_round_up(l.panels, 2) * l.panel_bytes;
     l.stretch = rungi_smaller(cuts->kd / cuts->kc, l.slices);
-    l.kept = m > l.mc && l.slices <= KEPT_BYTES / (l.slice_bytes + 1) ? l.slices : l.stretch;
+    bool keeps_all = m > l.mc && l.slices <= KEPT_BYTES / (l.slice_bytes + 1) && l.slices <= cuts->most_kept;
+    l.kept = keeps_all ? l.slices : l.stretch;
     int64_t strips = l.mc / RUNGI_PANEL, blocks = strips * l.panels;
     l.a = take(&l.bytes, (cuts->is_whole_a ? strips * l.slices : 1) * l.panel_bytes);
     l.b = take(&l.bytes, l.kept * l.slice_bytes);

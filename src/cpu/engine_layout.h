@@ -3,26 +3,17 @@
 #ifndef RUNGI_CPU_ENGINE_LAYOUT_H
 #define RUNGI_CPU_ENGINE_LAYOUT_H
 
+#include "core/checked.h"
 #include "cpu/engine.h"
 
 #if defined(__x86_64__)
-
-static inline int64_t rungi_smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
-/* Up to a multiple of a power of two. */
-static inline int64_t rungi_rounded(int64_t value, int64_t step)
-{
-    return (value + step - 1) & -step;
-}
 
 /* What is given: bytes of k, as packed, in a slice and in a stretch of slices; rows and columns of a block; and whether
  * all of A is packed before all else, or only the 32 rows that are next. */
 typedef struct rungi_cuts {
     int64_t kc, kd, mc, nc;
     bool    is_whole_a;
+    int64_t most_kept; /* slices of B, see rungi_layout's kept: of a part of C those of the whole */
 } rungi_cuts;
 
 typedef struct rungi_layout {

@@ -5,6 +5,7 @@
  * rows; a step of k whose elements are neighbours across it is in order for a panel of columns, once
  * its groups are interleaved. Where an operand stands the other way, 16 x 16 groups are turned in
  * registers; where it has no unit stride at all, its elements are gathered first. */
+#include "core/checked.h"
 #include "cpu/engine.h"
 
 #if defined(__x86_64__)
@@ -12,11 +13,6 @@
 #include <string.h>
 
 typedef __m512i tile[RUNGI_GROUPS];
-
-static inline int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
 
 static inline int64_t at_least_zero(int64_t x)
 {
@@ -129,8 +125,8 @@ RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch
             continue;
         }
         __m512i groups[RUNGI_PARTS];
-        __m512 x = _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth, 16)), row);
-        __m512 y = _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - 16, 16)), row + 64);
+        __m512 x = _mm512_maskz_loadu_ps((__mmask16)first_of(rungi_smaller(depth, 16)), row);
+        __m512 y = _mm512_maskz_loadu_ps((__mmask16)first_of(rungi_smaller(depth - 16, 16)), row + 64);
         pair(x, y, groups, range);
         for (int i = 0; i < RUNGI_PARTS; i++)
             parts[i][r] = groups[i];
@@ -142,7 +138,7 @@ RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch
                                       range_of *range)
 {
     int64_t size = size_of(packing), line = from->depth_stride * size;
-    __mmask16 mask = (__mmask16)first_of(smaller(from->items, 16));
+    __mmask16 mask = (__mmask16)first_of(rungi_smaller(from->items, 16));
     for (int64_t g = 0; g < RUNGI_GROUPS; g++) {
         int64_t count = step_of(packing) / RUNGI_GROUPS, done = g * count;
         const char *at = from->first + done * line;
@@ -169,7 +165,7 @@ RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch
 /* A tile's elements, one behind the other along k. */
 static void gather(rungi_packing packing, const rungi_stretch *from, char *room, rungi_stretch *gathered)
 {
-    int64_t size = size_of(packing), step = step_of(packing), items = smaller(from->items, RUNGI_GROUPS);
+    int64_t size = size_of(packing), step = step_of(packing), items = rungi_smaller(from->items, RUNGI_GROUPS);
     for (int64_t r = 0; r < items; r++)
         for (int64_t p = 0; p < from->depth; p++)
             memcpy(room + (r * step + p) * size,
@@ -212,7 +208,7 @@ RUNGI_ON_AVX512 static void pack_panel(rungi_packing packing, const rungi_stretc
         for (int64_t r = 0; r < RUNGI_PANEL; r += RUNGI_GROUPS) {
             rungi_stretch part = *from;
             part.items = at_least_zero(from->items - r);
-            part.depth = smaller(from->depth - p, step);
+            part.depth = rungi_smaller(from->depth - p, step);
             part.first += (part.items ? r * from->item_stride + p * from->depth_stride : 0) * size;
             pack_tile(packing, &part, by_rows, to + r * RUNGI_STEP_BYTES, &found);
         }
@@ -276,7 +272,7 @@ RUNGI_ON_AVX512 static void weave_columns_bf16(const rungi_stretch *from, char *
         for (int64_t j = 0; j < from->items; j += RUNGI_PANEL) {
             const char *x = from->first + p * line + j * 2;
             char *at = to + j / RUNGI_PANEL * panel_bytes;
-            __mmask32 mask = (__mmask32)first_of(smaller(from->items - j, RUNGI_PANEL));
+            __mmask32 mask = (__mmask32)first_of(rungi_smaller(from->items - j, RUNGI_PANEL));
             for (int64_t left = from->depth - p, g = 0; g < RUNGI_GROUPS; g++, left -= 2, x += 2 * line)
                 weave_bf16(left > 0 ? _mm512_maskz_loadu_epi16(mask, x) : _mm512_setzero_si512(),
                            left > 1 ? _mm512_maskz_loadu_epi16(mask, x + line) : _mm512_setzero_si512(),
@@ -320,8 +316,8 @@ RUNGI_ON_AVX512 static void split_rows(const rungi_stretch *from, char *to, rung
         for (; p + 32 <= depth; p += 32, at += RUNGI_PARTS * RUNGI_PANEL_BYTES)
             pack_pair(_mm512_loadu_ps(row + p * 4), _mm512_loadu_ps(row + p * 4 + 64), at, &found);
         for (; p < from->depth; p += 32, at += RUNGI_PARTS * RUNGI_PANEL_BYTES)
-            pack_pair(_mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - p, 16)), row + p * 4),
-                      _mm512_maskz_loadu_ps((__mmask16)first_of(smaller(depth - p - 16, 16)), row + p * 4 + 64), at,
+            pack_pair(_mm512_maskz_loadu_ps((__mmask16)first_of(rungi_smaller(depth - p, 16)), row + p * 4),
+                      _mm512_maskz_loadu_ps((__mmask16)first_of(rungi_smaller(depth - p - 16, 16)), row + p * 4 + 64), at,
                       &found);
     }
     *range = range_told(found);
@@ -345,7 +341,7 @@ RUNGI_ON_AVX512 static void split_columns(const rungi_stretch *from, char *to, r
         for (int64_t j = 0; j < RUNGI_PANEL; j += 16) {
             const char *first = from->first + p * line + j * 4;
             char *at = to + j / 16 * RUNGI_TILE_BYTES;
-            __mmask16 mask = (__mmask16)first_of(smaller(from->items - j, 16));
+            __mmask16 mask = (__mmask16)first_of(rungi_smaller(from->items - j, 16));
             if (p + 32 <= from->depth)
                 split_half(first, line, 32, mask, at, &found);
             else
@@ -379,7 +375,7 @@ RUNGI_ON_AVX512 void rungi_pack_columns(rungi_packing packing, const rungi_stret
         return;
     }
     for (int64_t j = 0; j < from->items; j += RUNGI_PANEL, to += bytes) {
-        panel.items = smaller(from->items - j, RUNGI_PANEL);
+        panel.items = rungi_smaller(from->items - j, RUNGI_PANEL);
         panel.first = from->first + j * from->item_stride * size_of(packing);
         if (packing == RUNGI_PACK_PARTS && from->item_stride == 1)
             split_columns(&panel, to, ranges++);

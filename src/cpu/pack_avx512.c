@@ -2,12 +2,9 @@
 /* pack_avx512.c - blocks of a matrix turned in AVX-512 registers, and 16-bit numbers widened. */
 #include "cpu/pack.h"
 
-#include <immintrin.h>
+#include "core/checked.h"
 
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
+#include <immintrin.h>
 
 /* ---- 4 bytes, 16 x 16 ----------------------------------------------------------------------- */
 
@@ -90,7 +87,7 @@ void rungi_turn_avx512(int64_t size, const rungi_pack *pack)
     int64_t side = 64 / size;
     for (int64_t i = 0; i < pack->rows; i += side)
         for (int64_t j = 0; j < pack->cols; j += side) {
-            int rows = (int)smaller(side, pack->rows - i), cols = (int)smaller(side, pack->cols - j);
+            int rows = (int)rungi_smaller(side, pack->rows - i), cols = (int)rungi_smaller(side, pack->cols - j);
             if (size == 4)
                 turn32(pack, i, j, rows, cols);
             else

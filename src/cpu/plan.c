@@ -6,6 +6,7 @@
  * along m and n alone, never along k: each element is summed by one thread and in one way. So the
  * bits of a result do not depend on how many threads were asked for, nor on how many came. A batch
  * is cut between its items where there are enough of them, else each item is cut in turn. */
+#include "core/checked.h"
 #include "core/matrix.h"
 #include "core/plan.h"
 #include "core/problem.h"
@@ -94,17 +95,12 @@ static void cut(rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n)
 
 /* ---- Making ------------------------------------------------------------------------------------- */
 
-static int64_t round_up(int64_t value, int64_t step)
-{
-    return (value + step - 1) / step * step;
-}
-
 /* Of grids with so many rows of blocks and no more than `parts` blocks, the finest. */
 static rungi_cpu_grid grid_of(int64_t m, int64_t n, const rungi_cpu_form *form, int64_t parts, int64_t rows)
 {
     int64_t cols = parts / rows;
-    int64_t m_step = round_up((m + rows - 1) / rows, form->grain_m);
-    int64_t n_step = round_up((n + cols - 1) / cols, form->grain_n);
+    int64_t m_step = rungi_round_up((m + rows - 1) / rows, form->grain_m);
+    int64_t n_step = rungi_round_up((n + cols - 1) / cols, form->grain_n);
     return (rungi_cpu_grid){.rows = (m + m_step - 1) / m_step, .cols = (n + n_step - 1) / n_step,
                             .m_step = m_step, .n_step = n_step};
 }

@@ -42,7 +42,7 @@ int64_t rungi_processors_allowed(rungi_affinity_function *affinity)
 
 enum { PATH = 4096 };
 
-static int64_t smaller(int64_t limit, int64_t other)
+static int64_t tighter(int64_t limit, int64_t other)
 {
     return limit == 0 || (other > 0 && other < limit) ? other : limit;
 }
@@ -100,7 +100,7 @@ static int64_t limit_upwards(const char *mount, const char *group, int64_t (*lim
     if (strstr(group, "/..") || snprintf(folder, sizeof folder, "%s%s", mount, group) >= (int)sizeof folder)
         snprintf(folder, sizeof folder, "%s", mount); /* of a name space that this is not in */
     for (;;) {
-        limit = smaller(limit, limit_of(folder));
+        limit = tighter(limit, limit_of(folder));
         char *last = strrchr(folder, '/');
         if (strlen(folder) <= top || !last || last < folder + top)
             return limit;
@@ -133,14 +133,14 @@ static int64_t limit_of_line(const char *root, char *line)
         snprintf(mount, sizeof mount, "%s/sys/fs/cgroup", root);
         int64_t limit = limit_upwards(mount, group, limit_v2);
         snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/unified", root); /* where both versions are used */
-        return smaller(limit, limit_upwards(mount, group, limit_v2));
+        return tighter(limit, limit_upwards(mount, group, limit_v2));
     }
     if (!has_cpu(controllers))
         return 0;
     snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/%s", root, controllers);
     int64_t limit = limit_upwards(mount, group, limit_v1);
     snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root); /* often a link to the same */
-    return smaller(limit, limit_upwards(mount, group, limit_v1));
+    return tighter(limit, limit_upwards(mount, group, limit_v1));
 }
 
 int64_t rungi_processors_quota(const char *root)
@@ -150,7 +150,7 @@ int64_t rungi_processors_quota(const char *root)
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
-        limit = smaller(limit, limit_of_line(root, line));
+        limit = tighter(limit, limit_of_line(root, line));
     if (file)
         fclose(file);
     return limit;
@@ -163,6 +163,6 @@ int64_t rungi_processors_count(void)
     int64_t count = rungi_processors_allowed(own_affinity);
     if (count == 0)
         count = sysconf(_SC_NPROCESSORS_ONLN);
-    count = smaller(rungi_processors_quota(""), count);
+    count = tighter(rungi_processors_quota(""), count);
     return count > 0 ? count : 1;
 }

@@ -366,26 +366,39 @@ static void test_less_than_dot_products(void **state)
 
 /* ---- Tiles that the system does not give ------------------------------------------------------------------------ */
 
-/* 0 if a plan for 12_matrix is refused in a sentence, and an open choice takes another kernel. */
+/* 0 if a plan for f32 by 12_matrix is refused in a sentence, bytes are multiplied by dot products if there are any, and an
+ * open choice for BF16 takes another kernel. */
 static int plan_without_tiles(void)
 {
-    uint16_t a[16] = {0}, b[16] = {0};
-    float c[16];
+    int8_t bytes[2][16] = {{2, 0, 0, 0, 0, -3}, {5, 0, 0, 0, 0, 7}};
+    float numbers[3][16] = {{0}};
+    uint16_t halves[16] = {0};
+    int32_t sums[16];
     rung_device *device;
+    rung_queue *queue;
     rung_kernel *kernel;
     rung_plan *plan;
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_BF16, 4, 4, a), rung_matrix_of(RUNG_BF16, 4, 4, b),
-                                           rung_matrix_of(RUNG_F32, 4, 4, c));
-    if (rung_device_open(NULL, "cpu", &device) != RUNG_OK || rung_kernel_find(NULL, "cpu", "12", &kernel) != RUNG_OK)
+    rung_problem parts = rung_problem_of(rung_matrix_of(RUNG_F32, 4, 4, numbers[0]), rung_matrix_of(RUNG_F32, 4, 4, numbers[1]),
+                                         rung_matrix_of(RUNG_F32, 4, 4, numbers[2]));
+    rung_problem whole = rung_problem_of(rung_matrix_of(RUNG_I8, 4, 4, bytes[0]), rung_matrix_of(RUNG_I8, 4, 4, bytes[1]),
+                                         rung_matrix_of(RUNG_I32, 4, 4, sums));
+    rung_problem half = rung_problem_of(rung_matrix_of(RUNG_BF16, 4, 4, halves), rung_matrix_of(RUNG_BF16, 4, 4, halves),
+                                        rung_matrix_of(RUNG_F32, 4, 4, numbers[2]));
+    if (rung_device_open(NULL, "cpu", &device) != RUNG_OK || rung_queue_create(device, &queue) != RUNG_OK ||
+        rung_kernel_find(NULL, "cpu", "12", &kernel) != RUNG_OK)
         return 1;
     rung_plan_options options = {.kernel = kernel};
-    if (rung_plan_create(device, &problem, &options, &plan) != RUNG_UNSUPPORTED)
+    parts.compute = RUNG_BF16X3;
+    if (rung_plan_create(device, &parts, &options, &plan) != RUNG_UNSUPPORTED)
         return 2;
     if (!strstr(rung_error_text(), "12_matrix") || !strstr(rung_error_text(), "sigaltstack"))
         return 3;
-    if (rung_plan_create(device, &problem, NULL, &plan) != RUNG_OK)
+    if (rung_plan_create(device, &whole, &options, &plan) != RUNG_OK || rung_plan_run(plan, queue, &whole, NULL) != RUNG_OK ||
+        sums[0] != 10 || sums[5] != -21)
         return 4;
-    return strcmp(rung_plan_describe(plan)->kernel, "12_matrix") == 0 ? 5 : 0;
+    if (rung_plan_create(device, &half, NULL, &plan) != RUNG_OK)
+        return 5;
+    return strcmp(rung_plan_describe(plan)->kernel, "12_matrix") == 0 ? 7 : 0;
 }
 
 /* The system keeps AMX from a process in which a signal's stack has no room for its registers. */

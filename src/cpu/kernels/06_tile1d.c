@@ -40,7 +40,7 @@ static void add_tile(const rungi_cpu_job *block, int64_t i, int64_t j, sum_t *su
     int64_t row[MR];
     sum_t sum[MR];
     for (int r = 0; r < MR; r++) {
-        row[r] = at(block->a, smaller(i + r, block->m - 1), 0);
+        row[r] = at(block->a, rungi_smaller(i + r, block->m - 1), 0);
         sum[r] = sums[(i + r) * bn + j];
     }
     for (int64_t p = 0; p < block->k; p++) {

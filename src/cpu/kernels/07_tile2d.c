@@ -43,9 +43,9 @@ static void add_tile(const rungi_cpu_job *block, int64_t i, int64_t j, sum_t *su
     int64_t row[MR], col[NR];
     sum_t sum[MR][NR], b_part[NR];
     for (int r = 0; r < MR; r++)
-        row[r] = at(block->a, smaller(i + r, block->m - 1), 0);
+        row[r] = at(block->a, rungi_smaller(i + r, block->m - 1), 0);
     for (int c = 0; c < NR; c++)
-        col[c] = at(block->b, 0, smaller(j + c, block->n - 1));
+        col[c] = at(block->b, 0, rungi_smaller(j + c, block->n - 1));
     for (int r = 0; r < MR; r++)
         for (int c = 0; c < NR; c++)
             sum[r][c] = sums[(i + r) * bn + j + c];

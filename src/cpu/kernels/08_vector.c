@@ -41,7 +41,7 @@ static inline vec_t load_b(const rungi_cpu_job *block, const in_t *from, int64_t
 {
     if (form == WHOLE)
         return load(from);
-    count = count < 0 ? 0 : smaller(count, LANES);
+    count = count < 0 ? 0 : rungi_smaller(count, LANES);
     return form == PARTLY ? load_some(from, count) : load_spread(from, block->b.col_stride, count);
 }
 
@@ -54,7 +54,7 @@ add_tile(const rungi_cpu_job *block, int64_t i, int64_t j, sum_t *sums, int64_t 
     int64_t row[MR];
     vec_t sum[MR][2];
     for (int r = 0; r < MR; r++)
-        row[r] = at(block->a, smaller(i + r, block->m - 1), 0);
+        row[r] = at(block->a, rungi_smaller(i + r, block->m - 1), 0);
     for (int r = 0; r < MR; r++)
         for (int c = 0; c < 2; c++)
             sum[r][c] = load_sums(sums + (i + r) * bn + j + c * LANES);

@@ -70,7 +70,7 @@ static inline void pack_rows(const in_t *from, int64_t across, int64_t along, in
     for (int64_t i = 0; i < count; i++)
         for (int64_t p = 0; p < depth; p += LANES) {
             const in_t *first = from + i * across + p * along;
-            const int64_t steps = smaller(depth - p, LANES);
+            const int64_t steps = rungi_smaller(depth - p, LANES);
             if (along != 1)
                 store_column(load_spread(first, along, steps), steps, width, to + p * width + i);
             else if (steps < LANES)
@@ -98,7 +98,7 @@ static void pack_a(const rungi_cpu_job *block, sum_t *to)
 {
     const in_t *from = block->a.first;
     for (int64_t i = 0; i < block->m; i += MR, to += MR * block->k)
-        pack_slice(from + at(block->a, i, 0), block->a.row_stride, block->a.col_stride, smaller(block->m - i, MR),
+        pack_slice(from + at(block->a, i, 0), block->a.row_stride, block->a.col_stride, rungi_smaller(block->m - i, MR),
                    block->k, MR, to);
 }
 
@@ -106,7 +106,7 @@ static void pack_b(const rungi_cpu_job *block, sum_t *to)
 {
     const in_t *from = block->b.first;
     for (int64_t j = 0; j < block->n; j += NR, to += NR * block->k)
-        pack_slice(from + at(block->b, 0, j), block->b.col_stride, block->b.row_stride, smaller(block->n - j, NR),
+        pack_slice(from + at(block->b, 0, j), block->b.col_stride, block->b.row_stride, rungi_smaller(block->n - j, NR),
                    block->k, NR, to);
 }
 
@@ -204,7 +204,7 @@ static void run(const rungi_cpu_job *job)
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     const int64_t mc = job->parameters[0], nc = job->parameters[1], kc = job->parameters[2];
-    int64_t rows = smaller(rows_at_once(job), rungi_divide_up(job->m, mc) * mc);
+    int64_t rows = rungi_smaller(rows_at_once(job), rungi_divide_up(job->m, mc) * mc);
     (void)compute;
     form->scratch = (mc * kc + nc * kc + (job->k > kc ? rows * nc : MR * NR)) * (int64_t)sizeof(sum_t);
     return RUNG_OK;

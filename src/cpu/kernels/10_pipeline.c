@@ -13,8 +13,11 @@
  * 14 or so at a time. Where A has too few rows to pay for packing, B is read where it stands.
  * The bits of an element depend on k, KC and the path alone.
  */
+#include <math.h>
 #include <string.h>
 
+#include "core/checked.h"
+#include "core/error.h"
 #include "cpu/finish_block.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/pack.h"
@@ -47,6 +50,7 @@ enum {
     FEW = 10,         /* ... panels */
     NEAR = 8,         /* tiles whose B is still in the first cache */
     KEPT = 20 << 20,  /* bytes of A that are copied at a time, at most */
+    EVEN = 1 << 16,   /* alpha up to which beta is not divided by it: whole numbers stay whole */
     GAP = 64,         /* bytes between copied rows of A, so that they do not meet in the cache */
     PAGE = 4096
 };
@@ -55,25 +59,16 @@ typedef struct work {
     const rungi_cpu_job *job;
     const rungi_tiles   *tiles;
     int64_t              size, in_size; /* of a sum, and of an element of A or B */
-    int64_t              kc, nc;
+    int64_t              kc, nc, kept; /* kept: rows of A */
     bool                 a_fits, b_fits; /* they may be read where they stand */
     bool                 copies_a, keeps_a; /* panel by panel; a stretch of k of many rows */
     bool                 keeps_sums; /* beside C */
     bool                 streams_c, brings_c;
+    bool                 scales_last; /* alpha comes when all of k is summed */
     char                *a_rows, *b_panels, *sums; /* scratch */
     int64_t              i, j, rows, cols; /* the block of C at hand, */
     int64_t              p, depth;         /* and the stretch of k */
 } work;
-
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
-static int64_t round_up(int64_t value, int64_t step)
-{
-    return (value + step - 1) / step * step;
-}
 
 /* ---- What is settled for the whole problem -------------------------------------------------------------- */
 
@@ -85,38 +80,39 @@ static rung_type sum_type(const rungi_cpu_job *job)
 /* k in stretches of about KC, all of the same length but the last. */
 static int64_t depth_of(const rungi_cpu_job *job)
 {
-    int64_t most = job->parameters[PARAMETER_KC], stretches = (job->k + most - 1) / most;
-    return stretches > 1 ? round_up((job->k + stretches - 1) / stretches, 4) : job->k;
+    int64_t most = job->parameters[PARAMETER_KC], stretches = rungi_divide_up(job->k, most);
+    return stretches > 1 ? rungi_round_up((job->k + stretches - 1) / stretches, 4) : job->k;
 }
 
 /* Columns of a block of B, which leaves some of the second cache to A and C. */
 static int64_t width_of(const rungi_cpu_job *job, int64_t tile, int64_t step_bytes)
 {
     int64_t room = BLOCK / (step_bytes > 0 ? step_bytes : 1) / tile * tile;
-    int64_t most = round_up(smaller(job->parameters[PARAMETER_NC], room > tile ? room : tile), tile);
-    int64_t blocks = (job->n + most - 1) / most;
-    return blocks > 1 ? round_up((job->n + blocks - 1) / blocks, tile) : round_up(job->n, tile);
+    int64_t most = rungi_round_up(rungi_smaller(job->parameters[PARAMETER_NC], room > tile ? room : tile), tile);
+    int64_t blocks = rungi_divide_up(job->n, most);
+    return blocks > 1 ? rungi_round_up((job->n + blocks - 1) / blocks, tile) : rungi_round_up(job->n, tile);
 }
 
 /* Bytes from one copied row of A to the next, which is at another place of the cache. */
 static int64_t a_row_bytes(const work *work, int64_t depth)
 {
-    return round_up(depth * work->size, GAP) + GAP;
+    return rungi_round_up(depth * work->size, GAP) + GAP;
 }
 
-/* Rows of A whose copies are kept. */
+/* Rows of A whose copies are kept, of the whole problem. A part of it has its own number of rows, of which more might
+ * fit evenly: it keeps no more all the same, since the scratch was asked for once. */
 static int64_t rows_kept(const work *work)
 {
     int64_t row = a_row_bytes(work, work->kc), tile = work->tiles->rows, m = work->job->m;
-    int64_t most = row < KEPT / tile ? KEPT / row : tile, blocks = (m + most - 1) / most;
-    return blocks > 1 ? round_up((m + blocks - 1) / blocks, tile) : m;
+    int64_t most = row < KEPT / tile ? KEPT / row : tile, blocks = rungi_divide_up(m, most);
+    return blocks > 1 ? rungi_round_up((m + blocks - 1) / blocks, tile) : m;
 }
 
 /* For a panel, for those that are kept, or for all rows where B is read in place. */
 static int64_t a_bytes(const work *work, bool in_place)
 {
-    int64_t rows = in_place ? work->job->m : work->keeps_a ? rows_kept(work) : work->tiles->rows;
-    return in_place || work->copies_a ? round_up(rows * a_row_bytes(work, work->kc), PAGE) : 0;
+    int64_t rows = in_place ? work->job->m : work->keeps_a ? work->kept : work->tiles->rows;
+    return in_place || work->copies_a ? rungi_round_up(rows * a_row_bytes(work, work->kc), PAGE) : 0;
 }
 
 /* A very large A would come from many pages of memory for each block of B. It is copied, as one is whose rows must be,
@@ -141,7 +137,7 @@ static void begin(work *work, const rungi_cpu_job *job, const rungi_cpu_form *fo
     work->a_fits = job->in == sum && job->a.col_stride == 1;
     work->b_fits = job->in == sum && job->b.col_stride == 1 && !form->takes_packed;
     /* Rows a multiple of a page apart fall on the same few places of the first cache. */
-    work->copies_a = !work->a_fits || (job->a.row_stride * work->size % 1024 == 0 && job->k > 256);
+    work->copies_a = !work->a_fits || ((uint64_t)job->a.row_stride * (uint64_t)work->size % 1024 == 0 && job->k > 256);
     work->keeps_sums = job->out != sum || job->c.col_stride != 1;
 }
 
@@ -150,7 +146,7 @@ static int64_t sum_bytes(const work *work, bool in_place)
 {
     if (!work->keeps_sums)
         return 0;
-    return in_place ? work->job->m * round_up(smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
+    return in_place ? work->job->m * rungi_round_up(rungi_smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
                     : SUM_ROWS * work->nc * work->size;
 }
 
@@ -180,9 +176,12 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     form->grain_n = 2 * work.tiles->lanes;
     form->kc = work.kc;
     form->nc = work.nc;
-    if (form->takes_packed)
-        form->packed = round_up(job->n, 2 * work.tiles->lanes) * job->k * work.size;
+    if (form->takes_packed && (!rungi_multiply(rungi_round_up(job->n, 2 * work.tiles->lanes), job->k, &form->packed) ||
+                               !rungi_multiply(form->packed, work.size, &form->packed)))
+        return rungi_fail(RUNG_TOO_LARGE, "10_pipeline: B, %lld x %lld, packed is more than can be addressed; pack it in "
+                          "parts", (long long)job->k, (long long)job->n);
     settle_copies(&work, in_place);
+    form->kept = work.kept = rows_kept(&work);
     form->scratch = a_bytes(&work, in_place) + sum_bytes(&work, in_place) +
                     (in_place || form->takes_packed ? 0 : work.kc * work.nc * work.size);
     return RUNG_OK;
@@ -209,7 +208,7 @@ static void pack_b(const work *work)
     const rungi_cpu_input *b = &work->job->b;
     int64_t tile = 2 * work->tiles->lanes;
     for (int64_t j = 0; j < work->cols; j += tile) {
-        int64_t cols = smaller(tile, work->cols - j);
+        int64_t cols = rungi_smaller(tile, work->cols - j);
         char *to = work->b_panels + j * work->depth * work->size;
         if (cols < tile)
             memset(to, 0, (size_t)(work->depth * tile * work->size));
@@ -223,7 +222,7 @@ static void pack_b(const work *work)
  * the block at hand is. */
 static int64_t packed_place(const work *work, int64_t col)
 {
-    int64_t cols = round_up(work->job->form->whole_n, 2 * work->tiles->lanes);
+    int64_t cols = rungi_round_up(work->job->form->whole_n, 2 * work->tiles->lanes);
     return (work->p * cols + col * work->depth) * work->size;
 }
 
@@ -238,7 +237,7 @@ static void pack(const rungi_cpu_job *job, char *packed)
     begin(&work, job, job->form);
     work.cols = job->n;
     for (work.p = 0; work.p < job->k; work.p += job->form->kc) {
-        work.depth = smaller(job->form->kc, job->k - work.p);
+        work.depth = rungi_smaller(job->form->kc, job->k - work.p);
         work.b_panels = packed + packed_place(&work, 0);
         pack_b(&work);
     }
@@ -284,21 +283,22 @@ static void take_next(const work *work, int64_t i, bool is_there, rungi_tile_job
 
 /* ---- Tiles ------------------------------------------------------------------------------------------------ */
 
-/* Where a panel's sums go, and how they are taken: k's first stretch replaces, the others add. */
+/* Where a panel's sums go, and how they are taken: k's first stretch replaces, the others add. A large alpha waits for the
+ * last one: what a part of k comes to may be too large for it where the whole is not. */
 static void take_c(const work *work, int64_t i, int64_t j, rungi_tile_job *tile)
 {
     const rungi_cpu_job *job = work->job;
     bool is_first = work->p == 0;
     if (work->keeps_sums) {
-        tile->c_row = round_up(work->cols, 2 * work->tiles->lanes);
+        tile->c_row = rungi_round_up(work->cols, 2 * work->tiles->lanes);
         tile->c = work->sums + ((i - work->i) * tile->c_row + j - work->j) * work->size;
         tile->alpha = 1;
         tile->beta = is_first ? 0 : 1;
     } else {
         tile->c_row = job->c.row_stride;
         tile->c = (char *)job->c.first + (i * job->c.row_stride + j) * work->size;
-        tile->alpha = job->alpha;
-        tile->beta = is_first ? job->beta : 1;
+        tile->alpha = work->scales_last ? 1 : job->alpha;
+        tile->beta = !is_first ? 1 : work->scales_last ? job->beta / job->alpha : job->beta;
     }
 }
 
@@ -333,12 +333,27 @@ static void multiply(const work *work, const tile_table *table, int64_t rows, in
     (*table)[rows - 1][rest > lanes](tile);
 }
 
+static void scale(const work *work, int64_t i, int64_t rows)
+{
+    const rungi_cpu_job *job = work->job;
+    for (int64_t row = i; row < i + rows; row++)
+        for (int64_t j = work->j; j < work->j + work->cols; j++) {
+            char *at = (char *)job->c.first + (row * job->c.row_stride + j) * work->size;
+            if (work->size == 8)
+                *(double *)at *= job->alpha;
+            else
+                *(float *)at = (float)(*(float *)at * job->alpha);
+        }
+}
+
 /* What follows the last stretch of k. */
 static void finish(const work *work, int64_t i, int64_t rows)
 {
-    int64_t sums_row = round_up(work->cols, 2 * work->tiles->lanes);
+    int64_t sums_row = rungi_round_up(work->cols, 2 * work->tiles->lanes);
     if (work->p + work->depth < work->job->k)
         return;
+    if (work->scales_last)
+        scale(work, i, rows);
     if (work->keeps_sums)
         rungi_cpu_finish(work->job, i, work->j, rows, work->cols, work->sums + (i - work->i) * sums_row * work->size,
                          sums_row);
@@ -368,7 +383,8 @@ static void multiply_block(const work *work)
     const char *b_panels = is_packed ? packed_at(work) : work->b_panels;
     bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
     /* Panels of the same height at once, unless something is to be done with each. */
-    bool together = (!work->copies_a || has_a(work)) && !work->keeps_sums && !rungi_cpu_has_epilogue(work->job);
+    bool together = (!work->copies_a || has_a(work)) && !work->keeps_sums && !work->scales_last &&
+                    !rungi_cpu_has_epilogue(work->job);
     if (!packing && !is_packed)
         pack_b(work);
     int64_t i = work->i, count;
@@ -396,13 +412,13 @@ static void multiply_block(const work *work)
 static void run_kept(work *work)
 {
     const rungi_cpu_job *job = work->job;
-    int64_t high = rows_kept(work);
+    int64_t high = work->kept;
     for (work->i = 0; work->i < job->m; work->i += high) {
-        work->rows = smaller(high, job->m - work->i);
+        work->rows = rungi_smaller(high, job->m - work->i);
         for (work->p = 0; work->p < job->k; work->p += work->kc) {
-            work->depth = smaller(work->kc, job->k - work->p);
+            work->depth = rungi_smaller(work->kc, job->k - work->p);
             for (work->j = 0; work->j < job->n; work->j += work->nc) {
-                work->cols = smaller(work->nc, job->n - work->j);
+                work->cols = rungi_smaller(work->nc, job->n - work->j);
                 multiply_block(work);
             }
         }
@@ -414,11 +430,11 @@ static void run_packed(work *work)
     const rungi_cpu_job *job = work->job;
     int64_t high = work->keeps_sums ? SUM_ROWS : job->m;
     for (work->j = 0; work->j < job->n; work->j += work->nc) {
-        work->cols = smaller(work->nc, job->n - work->j);
+        work->cols = rungi_smaller(work->nc, job->n - work->j);
         for (work->i = 0; work->i < job->m; work->i += high) {
-            work->rows = smaller(high, job->m - work->i);
+            work->rows = rungi_smaller(high, job->m - work->i);
             for (work->p = 0; work->p < job->k; work->p += work->kc) {
-                work->depth = smaller(work->kc, job->k - work->p);
+                work->depth = rungi_smaller(work->kc, job->k - work->p);
                 multiply_block(work);
             }
         }
@@ -452,7 +468,7 @@ static void multiply_stretch(const work *work)
     rungi_tile_job tile = {.panels = 1, .b_step = step};
     take_a(work, 0, work->rows, &tile);
     for (int64_t j = 0; j < work->cols; j += near)
-        multiply_near(work, tile, j, smaller(near, work->cols - j), j + near < work->cols ? near : work->depth * step - j);
+        multiply_near(work, tile, j, rungi_smaller(near, work->cols - j), j + near < work->cols ? near : work->depth * step - j);
 }
 
 /* B is large and goes by once: a few of its rows at a time, as they stand in memory. */
@@ -461,9 +477,9 @@ static void run_in_place(work *work)
     const rungi_cpu_job *job = work->job;
     work->rows = job->m;
     for (work->j = 0; work->j < job->n; work->j += WIDE) {
-        work->cols = smaller(WIDE, job->n - work->j);
+        work->cols = rungi_smaller(WIDE, job->n - work->j);
         for (work->p = 0; work->p < job->k; work->p += work->kc) {
-            work->depth = smaller(work->kc, job->k - work->p);
+            work->depth = rungi_smaller(work->kc, job->k - work->p);
             multiply_stretch(work);
         }
         work->p = job->k - work->depth;
@@ -479,7 +495,7 @@ static void run_empty(work *work)
     static const double nothing[SUM_ROWS];
     for (int64_t i = 0; i < work->job->m; i++)
         for (int64_t j = 0; j < work->job->n; j += SUM_ROWS)
-            rungi_cpu_finish(work->job, i, j, 1, smaller(SUM_ROWS, work->job->n - j), nothing, 0);
+            rungi_cpu_finish(work->job, i, j, 1, rungi_smaller(SUM_ROWS, work->job->n - j), nothing, 0);
 }
 
 static void run(const rungi_cpu_job *job)
@@ -497,8 +513,11 @@ static void run(const rungi_cpu_job *job)
     work.streams_c = !work.keeps_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= work.kc &&
                      c_bytes > (int64_t)16 << 20 && (uintptr_t)job->c.first % 64 == 0 &&
                      job->c.row_stride * work.size % 64 == 0;
+    work.scales_last = !work.keeps_sums && job->out != RUNG_I32 && job->k > work.kc &&
+                       fabs(job->alpha) > (job->beta == 0 ? 1 : EVEN);
     work.brings_c = !work.streams_c && c_bytes > (int64_t)1 << 20;
     work.a_rows = job->scratch;
+    work.kept = rungi_smaller(job->form->kept, job->m);
     settle_copies(&work, in_place);
     work.sums = work.a_rows + a_bytes(&work, in_place);
     work.b_panels = work.sums + sum_bytes(&work, in_place);
@@ -508,6 +527,10 @@ static void run(const rungi_cpu_job *job)
         run_kept(&work);
     else
         run_packed(&work);
+#if defined(__x86_64__)
+    if (work.streams_c)
+        __builtin_ia32_sfence(); /* stores past the caches are seen by others before what follows */
+#endif
 }
 
 const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run, .settle = settle, .pack = pack, .is_threaded = true};

@@ -91,17 +91,17 @@ enum {
 
 /* Where C is thin, short stretches of long rows of B; where all is small, a panel of B at a time. In parts all are
  * alike, since slices decide what is summed how. */
-static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime)
+static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime, int64_t most_kept)
 {
     const int64_t *given = job->parameters;
     rungi_packing packing = path == TILES_PARTS                     ? RUNGI_PACK_PARTS
                             : path == TILES_I8 || path == DOT_I8    ? RUNGI_PACK_I8
                                                                     : RUNGI_PACK_BF16;
-    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false};
+    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false, most_kept};
     if (regime == IS_THIN)
-        cuts = (rungi_cuts){given[KC_GIVEN] / 2, given[KC_GIVEN] / 2, given[MC_GIVEN], 4 * given[NC_GIVEN], false};
+        cuts = (rungi_cuts){given[KC_GIVEN] / 2, given[KC_GIVEN] / 2, given[MC_GIVEN], 4 * given[NC_GIVEN], false, most_kept};
     if (regime == IS_SMALL)
-        cuts = (rungi_cuts){given[KC_GIVEN], given[KC_GIVEN], job->m, path == TILES_I8 ? 2 * PANEL : PANEL, true};
+        cuts = (rungi_cuts){given[KC_GIVEN], given[KC_GIVEN], job->m, path == TILES_I8 ? 2 * PANEL : PANEL, true, most_kept};
     return rungi_lay_out(job->m, job->n, job->k, packing, &cuts);
 }
 
@@ -135,7 +135,7 @@ typedef struct strip {
 static k_slice slice_of(const engine *e, int64_t number)
 {
     int64_t p = number * e->l.depth, depth = rungi_smaller(e->l.depth, e->job->k - p);
-    return (k_slice){number, p, depth, rungi_rounded(depth, e->l.step) / e->l.step, number == 0,
+    return (k_slice){number, p, depth, rungi_round_up(depth, e->l.step) / e->l.step, number == 0,
                      number + 1 == e->l.slices};
 }
 
@@ -556,7 +556,7 @@ RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
         rungi_vector_multiply(job, path == ONE_ROW);
         return;
     }
-    e.l = lay_out(job, path, e.regime);
+    e.l = lay_out(job, path, e.regime, job->form->kept);
     e.held = no_place(&e);
     if (path <= TILES_PARTS)
         multiply_on_tiles(&e);
@@ -568,21 +568,24 @@ RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 
 /* ---- What it takes --------------------------------------------------------------------------------------------- */
 
+/* Tiles, or dot products where there are none or the system does not let them be used. It is asked only if nothing else
+ * stands against it, since the process is another one afterwards (rung.h, "Signals"). */
 static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *path)
 {
-    bool may_use_tiles = has->isa >= RUNGI_ISA_AMX;
-    if (may_use_tiles && !rungi_cpu_ask_for_tiles())
+    bool has_tiles = has->isa >= RUNGI_ISA_AMX, has_dots = in == RUNG_BF16 ? has->has_bf16 : has->has_vnni;
+    if (in == RUNG_F32 && !has_tiles)
+        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies f32 by AMX, which is not here");
+    if (in == RUNG_BF16 && !has_dots)
+        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies bf16 by AMX or AVX512_BF16, which are not here");
+    if (in == RUNG_I8 && !has_dots)
+        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies i8 by AMX or AVX512_VNNI, which are not here");
+    has_tiles = has_tiles && rungi_cpu_ask_for_tiles();
+    if (in == RUNG_F32 && !has_tiles)
         return rungi_fail(RUNG_UNSUPPORTED, "12_matrix: the system does not let this process use AMX; if it has signal "
                           "handlers on stacks of their own (sigaltstack), give those 16 KiB or more");
-    if (in == RUNG_F32 && !may_use_tiles)
-        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies f32 by AMX, which is not here");
-    if (in == RUNG_BF16 && !has->has_bf16)
-        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies bf16 by AMX or AVX512_BF16, which are not here");
-    if (in == RUNG_I8 && !has->has_vnni)
-        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies i8 by AMX or AVX512_VNNI, which are not here");
     *path = in == RUNG_F32    ? TILES_PARTS
-            : in == RUNG_BF16 ? may_use_tiles ? TILES_BF16 : DOT_BF16
-                              : may_use_tiles ? TILES_I8 : DOT_I8;
+            : in == RUNG_BF16 ? has_tiles ? TILES_BF16 : DOT_BF16
+                              : has_tiles ? TILES_I8 : DOT_I8;
     return RUNG_OK;
 }
 
@@ -616,10 +619,16 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     else if (path <= TILES_I8)
         regime = regime_of(job);
     form->path = (int)path * REGIMES + (int)regime;
-    form->is_slow = path == TILES_PARTS && parts_are_slow(job);
+    /* Dot products of BF16 are as many a cycle as FMAs of what they would be widened to, and feeding them costs more. */
+    form->is_slow = path == DOT_BF16 || (path == TILES_PARTS && parts_are_slow(job));
     form->grain_m = PANEL;
     form->grain_n = PANEL;
-    form->scratch = path >= ONE_ROW ? RUNGI_VECTOR_SCRATCH : lay_out(job, path, regime).bytes;
+    form->scratch = RUNGI_VECTOR_SCRATCH;
+    if (path < ONE_ROW) {
+        rungi_layout whole = lay_out(job, path, regime, INT64_MAX);
+        form->scratch = whole.bytes;
+        form->kept = whole.kept;
+    }
     return RUNG_OK;
 }
 #else

@@ -134,8 +134,8 @@ static inline void finish_row(const rungi_cpu_job *job, int64_t i, int64_t j, in
 static inline void finish_block(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n,
                                 const sum_t *sums)
 {
-    for (int64_t x = 0; x < smaller(m, job->m - i); x++)
-        finish_row(job, i + x, j, smaller(n, job->n - j), sums + x * n);
+    for (int64_t x = 0; x < rungi_smaller(m, job->m - i); x++)
+        finish_row(job, i + x, j, rungi_smaller(n, job->n - j), sums + x * n);
 }
 
 /* All of C, where there is nothing to sum. */

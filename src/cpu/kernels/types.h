@@ -3,7 +3,7 @@
  *
  * A file that includes this is compiled once for each type of A and B, and its words are
  * those of the SIMT kernels: an element is stored as in_t and multiplied as widen(x), into
- * sums of sum_t. The build says which type it is (cmake/ladder.cmake); without it, F32. */
+ * sums of sum_t. The build says which type it is (cmake/cpu_kernels.cmake); without it, F32. */
 #ifndef RUNGI_CPU_TYPES_H
 #define RUNGI_CPU_TYPES_H
 
@@ -55,20 +55,15 @@ static inline int64_t at(rungi_cpu_input view, int64_t i, int64_t j)
     return i * view.row_stride + j * view.col_stride;
 }
 
-static inline int64_t smaller(int64_t x, int64_t y)
-{
-    return rungi_smaller(x, y);
-}
-
 /* The part of a job that makes rows i and on and columns j and on of C, of its steps of k those
  * from p on: m x n x k of them, or as many as there are. */
 static inline rungi_cpu_job block_of(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t p, int64_t m, int64_t n,
                                      int64_t k)
 {
     rungi_cpu_job block = *job;
-    block.m = smaller(m, job->m - i);
-    block.n = smaller(n, job->n - j);
-    block.k = smaller(k, job->k - p);
+    block.m = rungi_smaller(m, job->m - i);
+    block.n = rungi_smaller(n, job->n - j);
+    block.k = rungi_smaller(k, job->k - p);
     block.a.first = (const in_t *)job->a.first + at(job->a, i, p);
     block.b.first = (const in_t *)job->b.first + at(job->b, p, j);
     return block;
