@@ -18,6 +18,11 @@
  *           may be read by many or written by one.
  * Fork      A process may fork at any moment, and multiply on the CPU in the child
  *           with all that was made before. Other devices have their drivers' rules.
+ * Signals   On processors with AMX the first plan that uses it asks the system for it, and
+ *           from then on a signal handler's own stack (sigaltstack) needs room for its
+ *           registers, 16 KiB or so; where smaller ones are in use the system refuses,
+ *           and other kernels are taken. RUNG_CPU_ISA=dot leaves AMX alone. A thread that
+ *           is cancelled while it waits in a multiply ends behind it.
  * Memory    Running a plan never allocates, unless it is to be logged, or is the
  *           first on the CPU after a fork and starts its threads again. Every
  *           destroy accepts NULL. A queue and an event are destroyed after their
@@ -112,8 +117,8 @@ RUNG_API int64_t     rung_type_size(rung_type type);
 RUNG_API const char *rung_type_name(rung_type type);
 
 /* What may be multiplied into what: the type of A and B, the type of C, the type that
- * sums, alpha and beta have, and the word for it. Sums are rounded to C's type once, at
- * the end; whole numbers are exact modulo 2^32. Which of them a kernel takes is the
+ * sums, alpha and beta have, and the word for it. Sums are rounded to C's type at
+ * the end, to F16 and BF16 by way of F32; whole numbers are exact modulo 2^32. Which of them a kernel takes is the
  * kernel's to say (rung_kernel_info). */
 #define RUNG_PRODUCT_LIST(X)                                                    \
     X(F32,  F32,  F32, "f32")                                                   \
