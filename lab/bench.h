@@ -27,6 +27,8 @@ typedef struct lab_row {
     char         why_not[512];
     int64_t      median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
     rung_compute asked, compute; /* how it was to form products, and how it did, or better */
+    int64_t      worst_ns, outliers; /* see samples.h */
+    lab_series   series;
     int64_t      batch_wall_ns, calls_wall_ns;
     lab_call     call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
     double       gflops;

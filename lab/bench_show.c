@@ -108,6 +108,14 @@ static void print_doubt(const lab_row *row)
         printf("%s is not compared with: %s\n", row->kernel, row->doubt);
 }
 
+/* A median does not show them; a machine that has many is not quiet. */
+static void print_outliers(const lab_row *row)
+{
+    if (row->verified && row->outliers * 20 > row->samples)
+        printf("%s: %lld of %lld samples are outliers, the worst %.1f times the median\n", row->kernel,
+               (long long)row->outliers, (long long)row->samples, lab_ratio(row->worst_ns, row->median_ns));
+}
+
 static void print_explained(const lab_row *row)
 {
     const lab_explanation *answer = row->explanation;
@@ -185,6 +193,8 @@ static void print_problem(const lab_bench *bench, const lab_row *rows, int count
     lab_table_print(table, cpu ? "llrrrrrrrrrl" : "llrrrrrrrl", stdout);
     for (int i = 0; i < count; i++)
         print_doubt(&rows[i]);
+    for (int i = 0; i < count; i++)
+        print_outliers(&rows[i]);
     for (int i = 0; i < count; i++)
         print_calls(bench, &rows[i]);
     for (int i = 0; i < count; i++)
@@ -301,6 +311,12 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     lab_json_integer(json, "min_ns", row->min_ns);
     lab_json_integer(json, "ci95_ns", row->ci95_ns);
     lab_json_integer(json, "samples", row->samples);
+    lab_json_integer(json, "worst_ns", row->worst_ns);
+    lab_json_integer(json, "outliers", row->outliers);
+    if (row->verified) {
+        lab_json_integer(json, "series_of", row->series.of);
+        lab_json_times(json, "series_ns", row->series.times, row->series.count);
+    }
     lab_json_number(json, "gflops", row->gflops);
     add_ratio(json, "over_before", row->over_before);
     add_ratio(json, "over_first", row->over_first);

@@ -41,6 +41,7 @@ typedef struct session {
     int                known_count;
     lab_contender     *contenders;
     int                contender_count;
+    int64_t            rounds; /* turns of all contenders that this problem has seen */
     lab_call           calls[CONTENDERS_MAX]; /* of those that are rung_gemm */
     double             best_probe[LAB_PROBE_COUNT]; /* that was ever seen */
     lab_bench          found;
@@ -342,19 +343,27 @@ static void take_sample(session *session, const lab_problem *problem, lab_conten
         lab_contender_summarise(contender, best_of(session, problem));
 }
 
-/* In turn, as long as anybody wants more. On a processor, whose mood changes from one second to the
+/* A turn of all; another begins each time. On a processor, whose mood changes from one second to the
  * next, those who are sure go on with the others as long as they have time: so all have seen
  * the same. */
+static void sample_round(session *session, const lab_problem *problem)
+{
+    for (int i = 0; i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[(session->rounds + i) % session->contender_count];
+        bool has_time = session->is_cpu && contender->verified && contender->spent_ns < session->budget_ns &&
+                        contender->taken.count < LAB_SAMPLES_MAX;
+        contender->taken.round = session->rounds;
+        if (has_time || wants_more(session, problem, contender))
+            take_sample(session, problem, contender);
+    }
+    session->rounds++;
+}
+
+/* As long as anybody wants more. */
 static void sample_all(session *session, const lab_problem *problem)
 {
     while (anybody_wants_more(session, problem))
-        for (int i = 0; i < session->contender_count; i++) {
-            lab_contender *contender = &session->contenders[i];
-            bool has_time = session->is_cpu && contender->verified && contender->spent_ns < session->budget_ns &&
-                            contender->taken.count < LAB_SAMPLES_MAX;
-            if (has_time || wants_more(session, problem, contender))
-                take_sample(session, problem, contender);
-        }
+        sample_round(session, problem);
 }
 
 static void fill_row(const session *session, const lab_problem *problem, const lab_contender *contender,
@@ -368,12 +377,14 @@ static void fill_row(const session *session, const lab_problem *problem, const l
         .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
         .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
         .asked = problem->compute, .compute = contender->compute,
+        .worst_ns = contender->worst_ns, .outliers = contender->outliers,
         .batch_wall_ns = contender->batch_wall_ns, .calls_wall_ns = contender->calls_wall_ns,
         .gflops = lab_gflops(problem, contender->median_ns), .clock = problem->clock,
         .threads = contender->threads, .repeats = contender->repeats, .probe = problem->probe,
         .probe_gflops = lab_samples_probe(&contender->taken, contender->mode, best_of(session, problem)),
         .mode = contender->mode, .fast = contender->fast, .slow = contender->slow,
     };
+    lab_samples_series(&contender->taken, contender->mode, best_of(session, problem), session->rounds, &row->series);
     snprintf(row->origin, sizeof row->origin, "%s", contender->origin);
     snprintf(row->kernel, sizeof row->kernel, "%s", name_of(contender));
     snprintf(row->params, sizeof row->params, "%s", contender->parameters);
@@ -464,6 +475,7 @@ static void choose_clock(const session *session, lab_problem *problem)
 static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
 {
     memset(session->calls, 0, sizeof session->calls);
+    session->rounds = 0;
     lab_problem problem = {.context = session->target.context, .device = session->target.device, .queue = session->target.queue,
                            .product = dtype->product, .compute = dtype->compute, .m = size.m, .n = size.n,
                            .k = size.k, .batch = session->found.batch, .splits = session->splits,

@@ -418,6 +418,8 @@ void lab_contender_summarise(lab_contender *contender, double best_probe)
     contender->median_ns = chosen.median_ns;
     contender->min_ns = chosen.min_ns;
     contender->ci95_ns = chosen.ci95_ns;
+    contender->worst_ns = chosen.worst_ns;
+    contender->outliers = chosen.outliers;
     contender->samples = chosen.samples;
 }
 

@@ -56,6 +56,7 @@ typedef struct lab_contender {
     lab_samples        taken;
     lab_mode           mode;         /* that these are of: the fast one if enough samples are in it */
     int64_t            samples, median_ns, min_ns, ci95_ns; /* ci95: half of the interval's width */
+    int64_t            worst_ns, outliers; /* see samples.h */
     lab_spread         fast, slow;   /* each by itself, where there are two */
     int64_t            batch_wall_ns, calls_wall_ns; /* if its calls were timed, else 0 */
 } lab_contender;
