@@ -8,6 +8,7 @@
 #include "cases.h"
 #include "clock.h"
 #include "explain.h"
+#include "measure.h"
 #include "options.h"
 #include "peers.h"
 #include "probe.h"
@@ -29,6 +30,7 @@ typedef struct lab_row {
     rung_compute asked, compute; /* how it was to form products, and how it did, or better */
     int64_t      worst_ns, outliers; /* see samples.h */
     lab_series   series;
+    int64_t      sets, cold_bytes; /* of A, B and C that took turns, 1 where it is hot, and their bytes */
     int64_t      batch_wall_ns, calls_wall_ns;
     lab_call     call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
     double       gflops;
@@ -62,6 +64,9 @@ typedef struct lab_bench {
     const rung_device_info *device;
     int64_t                 batch;
     lab_epilogue            epilogue;
+    bool                    is_cold;
+    lab_inputs              inputs;
+    int64_t                 seed; /* of inputs that are not whole */
     lab_settings            settings; /* what was set for the vendors' sake */
     lab_row                *rows;
     int                     row_count;

@@ -87,8 +87,9 @@ static void write_extras(const lab_bench *bench, rung_compute asked, char *text,
     lab_write_epilogue(bench->epilogue, epilogue, sizeof epilogue);
     if (bench->batch > 1)
         snprintf(batch, sizeof batch, ", batch of %lld", (long long)bench->batch);
-    snprintf(text, capacity, "%s%s%s%s%s", batch, *epilogue ? ", " : "", epilogue,
-             asked == RUNG_STRICT ? "" : ", ", asked == RUNG_STRICT ? "" : rung_compute_name(asked));
+    snprintf(text, capacity, "%s%s%s%s%s%s%s", batch, *epilogue ? ", " : "", epilogue,
+             asked == RUNG_STRICT ? "" : ", ", asked == RUNG_STRICT ? "" : rung_compute_name(asked),
+             bench->is_cold ? ", cold" : "", bench->inputs == LAB_INPUTS_NORMAL ? ", normal inputs" : "");
 }
 
 static void print_calls(const lab_bench *bench, const lab_row *row)
@@ -304,6 +305,12 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     lab_json_string(json, "compute", rung_compute_name(row->asked));
     lab_json_string(json, "computed", rung_compute_name(row->compute));
     lab_json_string(json, "epilogue", epilogue);
+    lab_json_string(json, "cache", bench->is_cold ? "cold" : "hot");
+    if (bench->is_cold) {
+        lab_json_integer(json, "sets", row->sets);
+        lab_json_integer(json, "cold_bytes", row->cold_bytes);
+    }
+    lab_json_string(json, "inputs", lab_inputs_name(bench->inputs));
     lab_json_true(json, "verified", row->verified);
     lab_json_string(json, "why_not", row->why_not);
     lab_json_string(json, "time", lab_clock_name(row->clock));
@@ -359,6 +366,9 @@ static void print_json(const lab_bench *bench)
     lab_json_string(&json, "schema", "rung-bench/1");
     lab_setting_print(&json, bench->device);
     print_settings(&json, &bench->settings);
+    lab_json_string(&json, "inputs", lab_inputs_meaning(bench->inputs));
+    if (bench->inputs != LAB_INPUTS_WHOLE)
+        lab_json_integer(&json, "seed", bench->seed);
     lab_json_begin(&json, "results", '[');
     for (int i = 0; i < bench->row_count; i++)
         print_row(&json, bench, &bench->rows[i]);

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, ROWS_MAX = 4096, THREADS_MAX = 256 };
@@ -110,6 +111,27 @@ static bool add_shapes(session *session, const char *text)
     return count > 0;
 }
 
+/* What the matrices are, and whether they are in the caches. */
+static int read_inputs(session *session)
+{
+    const lab_options *options = session->options;
+    lab_bench *found = &session->found;
+    found->inputs = options->inputs ? lab_inputs_of(options->inputs) : LAB_INPUTS_WHOLE;
+    found->is_cold = options->cache && strcmp(options->cache, "cold") == 0;
+    found->seed = (int64_t)(time(NULL) & 0x7fffffff);
+    if (options->cache && !found->is_cold && strcmp(options->cache, "hot") != 0)
+        return usage("--cache is hot or cold");
+    if (found->inputs == LAB_INPUTS_COUNT)
+        return usage("--inputs is whole or normal");
+    if (options->seed && (!lab_read_integer(options->seed, &found->seed) || found->seed < 0))
+        return usage("--seed is a whole number");
+    if (options->seed && found->inputs == LAB_INPUTS_WHOLE)
+        return usage("--seed is for --inputs normal; whole numbers are always the same");
+    if (found->is_cold && options->calls)
+        return usage("--calls are timed with --cache hot");
+    return LAB_GOOD;
+}
+
 static int read_options(session *session)
 {
     const lab_options *options = session->options;
@@ -148,7 +170,7 @@ static int read_options(session *session)
         return usage("sizes are given like --sizes 256,512,1x4096x512 or --m 128:1024:128 --n 64, or shortly: "
                      "rung bench KERNEL LARGEST");
     session->kernel_list = options->argument ? options->argument : options->kernels;
-    return LAB_GOOD;
+    return read_inputs(session);
 }
 
 /* The vendor's library is always there to be held against, unless a list leaves it
@@ -180,6 +202,9 @@ static int find_kernels(session *session)
     for (int i = 0; !wrong && i < session->kernel_count; i++)
         if (!session->kernels[i] && options->threads)
             wrong = "--threads is for kernels; rung_gemm has those of its context";
+    for (int i = 0; !wrong && i < session->kernel_count; i++)
+        if (!session->kernels[i] && session->found.is_cold)
+            wrong = "--cache cold is for kernels; rung_gemm copies its matrices itself";
     if (wrong)
         return usage(wrong);
     if (session->is_cpu)
@@ -366,6 +391,41 @@ static void sample_all(session *session, const lab_problem *problem)
         sample_round(session, problem);
 }
 
+static void give_up(session *session, const char *why)
+{
+    for (int i = 0; i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[i];
+        if (contender->verified)
+            snprintf(contender->why_not, sizeof contender->why_not, "%s", why);
+        contender->verified = false;
+    }
+}
+
+/* Verified on whole numbers, timed on what was asked for. */
+static void change_inputs(session *session, const lab_problem *problem, lab_inputs inputs)
+{
+    show_progress(session, problem, "filling", NULL);
+    if (session->found.inputs != LAB_INPUTS_WHOLE &&
+        lab_problem_fill(problem, inputs, (uint64_t)session->found.seed) != RUNG_OK)
+        give_up(session, rung_error_text());
+}
+
+/* What was timed on copies was not what was verified. */
+static void judge_copies(session *session, const lab_problem *problem)
+{
+    if (!problem->sets)
+        return;
+    change_inputs(session, problem, LAB_INPUTS_WHOLE);
+    for (int i = 0; i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[i];
+        show_progress(session, problem, "verifying", contender);
+        if (contender->verified) {
+            lab_contender_judge_sets(problem, contender);
+            session->any_wrong = session->any_wrong || !contender->verified;
+        }
+    }
+}
+
 static void fill_row(const session *session, const lab_problem *problem, const lab_contender *contender,
                      lab_row *row)
 {
@@ -377,6 +437,7 @@ static void fill_row(const session *session, const lab_problem *problem, const l
         .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
         .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
         .asked = problem->compute, .compute = contender->compute,
+        .sets = problem->sets ? problem->sets->count : 1, .cold_bytes = problem->sets ? problem->sets->bytes : 0,
         .worst_ns = contender->worst_ns, .outliers = contender->outliers,
         .batch_wall_ns = contender->batch_wall_ns, .calls_wall_ns = contender->calls_wall_ns,
         .gflops = lab_gflops(problem, contender->median_ns), .clock = problem->clock,
@@ -472,6 +533,16 @@ static void choose_clock(const session *session, lab_problem *problem)
     problem->rest_ns = problem->probe_threads > 1 && session->contender_count > 1 ? lab_peers_rest() : 0;
 }
 
+/* Memory may not do for as many copies as there should be. */
+static void tell_of_sets(const lab_problem *problem)
+{
+    const lab_sets *sets = problem->sets;
+    if (sets && sets->bytes < sets->wanted)
+        fprintf(stderr, "rung: %lld copies of A, B and C are %lld MiB, less than twice the last cache, %lld MiB: memory "
+                "has no room for more, and they may not be cold\n", (long long)sets->count,
+                (long long)(sets->bytes >> 20), (long long)(sets->wanted >> 20));
+}
+
 static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
 {
     memset(session->calls, 0, sizeof session->calls);
@@ -479,15 +550,18 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
     lab_problem problem = {.context = session->target.context, .device = session->target.device, .queue = session->target.queue,
                            .product = dtype->product, .compute = dtype->compute, .m = size.m, .n = size.n,
                            .k = size.k, .batch = session->found.batch, .splits = session->splits,
-                           .carveout = session->carveout,
+                           .carveout = session->carveout, .is_cold = session->found.is_cold,
                            .epilogue = session->found.epilogue};
     int code = gather_contenders(session, dtype);
     if (code != LAB_GOOD)
         return code;
     choose_clock(session, &problem);
     if (lab_problem_create(&problem) == RUNG_OK) {
+        tell_of_sets(&problem);
         verify_all(session, &problem);
+        change_inputs(session, &problem, session->found.inputs);
         sample_all(session, &problem);
+        judge_copies(session, &problem);
         time_calls(session, &problem);
         take_apart(session, &problem);
     } else {
