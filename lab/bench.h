@@ -7,6 +7,7 @@
 #include "call.h"
 #include "cases.h"
 #include "clock.h"
+#include "conditions.h"
 #include "explain.h"
 #include "measure.h"
 #include "options.h"
@@ -39,6 +40,8 @@ typedef struct lab_row {
     int64_t      threads, repeats;
     lab_probe    probe;
     double       probe_gflops;
+    double       roof_gflops; /* the best that was seen of the probe, 0 where it is no roof */
+    bool         is_beyond;   /* that: it has no time then, and why_not says so */
     lab_mode     mode; /* that the median is of */
     lab_spread   fast, slow;
     char         library[512], doubt[256]; /* see rung_plan_info */
@@ -49,12 +52,16 @@ typedef struct lab_row {
     lab_explanation *explanation; /* NULL where it is not asked for or cannot be given */
 } lab_row;
 
-/* Fills in how the rows of one problem compare. A library that is in doubt, by its own word or
+/* Fills in how the rows of one problem compare. One that is faster than its own instructions can be is
+ * an error of measuring, however right its result: it loses its times. A library that is in doubt, by its own word or
  * because it is far below the machine's peak where none is that is at its best, is told of in
  * its row and compared with nowhere. Times are compared within a mode, and a per cent of the
  * vendor is told only where both form products alike; the best peer is that of whatever was
  * asked for. (compare.c) */
 void lab_rows_compare(lab_row *rows, int count);
+
+/* Whether it is more than ten per cent faster than the best that was seen of its instructions. */
+bool lab_row_is_beyond(const lab_row *row);
 
 /* slow over fast, 0 if one of them is. */
 double lab_ratio(int64_t slow, int64_t fast);
@@ -68,6 +75,8 @@ typedef struct lab_bench {
     lab_inputs              inputs;
     int64_t                 seed; /* of inputs that are not whole */
     lab_settings            settings; /* what was set for the vendors' sake */
+    lab_conditions          before, after;
+    lab_warnings            warnings; /* of those */
     lab_row                *rows;
     int                     row_count;
 } lab_bench;

@@ -55,7 +55,7 @@ static void add_row(lab_table *table, const lab_row *row, bool cpu)
 {
     char median[32], spread[32], least[32], gflops[32], peak[32], before[32], first[32], vendor[32], peer[32];
     char samples[32];
-    if (!row->verified) {
+    if (!row->verified || row->is_beyond) {
         lab_table_add(table, cpu ? CPU_COLUMNS : COLUMNS,
                       cpu ? (const char *[]){row->kernel, row->params, "-", "", "", "", "", "", "", "", "", row->why_not}
                           : (const char *[]){row->kernel, row->params, "-", "", "", "", "", "", "", row->why_not});
@@ -112,7 +112,7 @@ static void print_doubt(const lab_row *row)
 /* A median does not show them; a machine that has many is not quiet. */
 static void print_outliers(const lab_row *row)
 {
-    if (row->verified && row->outliers * 20 > row->samples)
+    if (row->verified && !row->is_beyond && row->outliers * 20 > row->samples)
         printf("%s: %lld of %lld samples are outliers, the worst %.1f times the median\n", row->kernel,
                (long long)row->outliers, (long long)row->samples, lab_ratio(row->worst_ns, row->median_ns));
 }
@@ -366,6 +366,7 @@ static void print_json(const lab_bench *bench)
     lab_json_string(&json, "schema", "rung-bench/1");
     lab_setting_print(&json, bench->device);
     print_settings(&json, &bench->settings);
+    lab_conditions_print(&json, &bench->before, &bench->after, &bench->warnings);
     lab_json_string(&json, "inputs", lab_inputs_meaning(bench->inputs));
     if (bench->inputs != LAB_INPUTS_WHOLE)
         lab_json_integer(&json, "seed", bench->seed);

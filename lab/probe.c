@@ -191,6 +191,13 @@ static probe_loop *loop_of(lab_probe probe)
 }
 #endif
 
+bool lab_probe_is_roof(lab_probe probe, rung_product product)
+{
+    bool is_fma = probe == LAB_PROBE_FMA_F32 || probe == LAB_PROBE_FMA_F64;
+    rung_type sum = rung_product_sum(product);
+    return probe != LAB_PROBE_NONE && (!is_fma || (lab_probe_width() > 0 && (sum == RUNG_F32 || sum == RUNG_F64)));
+}
+
 lab_probe lab_probe_of(rung_product product, rung_compute compute)
 {
     if (rung_product_sum(product) == RUNG_F64)

@@ -37,6 +37,10 @@ lab_probe lab_probe_of(rung_product product, rung_compute compute);
  * as two, of whole numbers too. 0 of none. */
 double lab_probe_run(lab_probe probe, int threads);
 
+/* Whether nothing that this product is made of can be faster than the probe. Not so where it is plain C,
+ * which kernels' vectors are faster than, and of whole numbers that no engine here multiplies. */
+bool lab_probe_is_roof(lab_probe probe, rung_product product);
+
 /* Whether its speed may have two modes, see samples.h. */
 bool lab_probe_has_modes(lab_probe probe);
 

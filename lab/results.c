@@ -28,8 +28,9 @@ static const char *find_fault(const lab_result *row)
         return "a row without a kernel or a dtype";
     if (row->m < 0 || row->n < 0 || row->k < 0 || row->batch < 1)
         return "a row with no size";
-    if (row->verified && !(row->median_ns > 0 && row->gflops >= 0))
-        return "a verified row without a time";
+    bool is_timed = row->median_ns > 0 && row->gflops >= 0;
+    if (row->verified && !is_timed && !*lab_text(row->fields, "why_not", ""))
+        return "a verified row with neither a time nor a reason why not";
     return NULL;
 }
 

@@ -10,7 +10,7 @@
 typedef struct lab_result {
     const char *device, *kernel, *params, *dtype, *compute, *epilogue;
     int64_t     m, n, k, batch, threads;
-    bool        verified;  /* else it has no times */
+    bool        verified;  /* else it has no times; nor if it is beyond the roof, see bench.h */
     int64_t     median_ns, min_ns, ci95_ns;
     double      gflops;
     const lab_value *fields;
