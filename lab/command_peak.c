@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "conditions.h"
 #include "json.h"
@@ -19,7 +20,7 @@ static void write_bytes(int64_t bytes, char *text, size_t capacity)
     if (bytes >= 1 << 20)
         snprintf(text, capacity, "%.1f MiB", (double)bytes / (1 << 20));
     else
-        snprintf(text, capacity, bytes > 0 ? "%.1f KiB" : "-", (double)bytes / (1 << 10));
+        snprintf(text, capacity, "%.1f KiB", (double)bytes / (1 << 10));
 }
 
 static void add_row(lab_table *table, const lab_ceiling *ceiling)
@@ -27,10 +28,11 @@ static void add_row(lab_table *table, const lab_ceiling *ceiling)
     char bytes[32], threads[32], value[32], spread[32];
     double number = ceiling->gflops > 0 ? ceiling->gflops : ceiling->gb_s;
     write_bytes(ceiling->bytes, bytes, sizeof bytes);
-    snprintf(threads, sizeof threads, ceiling->threads > 0 ? "%lld" : "-", (long long)ceiling->threads);
-    snprintf(value, sizeof value, number > 0 ? "%.1f %s" : "-", number, ceiling->gflops > 0 ? "GFLOPS" : "GB/s");
+    snprintf(threads, sizeof threads, "%lld", (long long)ceiling->threads);
+    snprintf(value, sizeof value, "%.1f %s", number, ceiling->gflops > 0 ? "GFLOPS" : "GB/s");
     snprintf(spread, sizeof spread, "%.1f%%", ceiling->spread);
-    lab_table_add(table, 6, (const char *[]){ceiling->name, ceiling->level, threads, bytes, value,
+    lab_table_add(table, 6, (const char *[]){ceiling->name, ceiling->level, ceiling->threads > 0 ? threads : "-",
+                                             ceiling->bytes > 0 ? bytes : "-", number > 0 ? value : "-",
                                              *ceiling->why_not ? ceiling->why_not : spread});
 }
 
@@ -82,7 +84,7 @@ static int judge(const lab_peak *peak)
 {
     bool any = false;
     for (int i = 0; i < peak->count; i++) {
-        if (strstr(peak->list[i].why_not, "wrong") || strstr(peak->list[i].why_not, "not what was copied"))
+        if (peak->list[i].is_wrong)
             return LAB_WRONG;
         any = any || !*peak->list[i].why_not;
     }
@@ -105,7 +107,7 @@ static int measure(const lab_options *options, const lab_target *target)
     else
         lab_peak_device(target->context, target->device, target->queue, &peak);
     lab_conditions after = lab_conditions_read(device);
-    lab_warnings warnings = lab_conditions_judge(&before, &after, is_cpu ? threads : 1, device->compute_units);
+    lab_warnings warnings = lab_conditions_judge(&before, &after, is_cpu ? threads : 1, sysconf(_SC_NPROCESSORS_ONLN));
     for (int i = 0; i < warnings.count; i++)
         fprintf(stderr, "rung: %s\n", warnings.list[i]);
     if (options->json)

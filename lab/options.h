@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* Exit codes; they stay. */
-enum { LAB_GOOD = 0, LAB_WRONG = 1, LAB_USAGE = 2, LAB_NOTHING = 77 };
+enum { LAB_GOOD = 0, LAB_WRONG = 1, LAB_USAGE = 2, LAB_SLOWED = 3, LAB_NOTHING = 77 };
 
 enum {
 #define COMMAND(name, arguments, help) LAB_COMMAND_##name,

@@ -58,7 +58,8 @@ static void measure_probe(lab_probe probe, int64_t threads, lab_peak *peak)
     ceiling->threads = threads;
     ceiling->samples = PROBES;
     ceiling->gflops = lab_peak_best(samples, PROBES, &ceiling->spread);
-    if (ceiling->gflops <= 0)
+    ceiling->is_wrong = ceiling->gflops <= 0;
+    if (ceiling->is_wrong)
         snprintf(ceiling->why_not, sizeof ceiling->why_not, "its sums are wrong");
 }
 
@@ -247,7 +248,8 @@ static const char *sample_parts(part *parts, int64_t count, bool copies, lab_cei
         int64_t time = run_parts(parts, count, work);
         if (time <= 0)
             return "threads could not be started";
-        if (!all_right(parts, count, copies))
+        ceiling->is_wrong = !all_right(parts, count, copies);
+        if (ceiling->is_wrong)
             return copies ? "the copy is not what was copied" : "the sum of what was read is wrong";
         samples[i] = bytes / (double)time;
     }

@@ -22,6 +22,7 @@ typedef struct lab_ceiling {
     double  gflops, gb_s; /* the best of the samples */
     int64_t samples;
     double  spread;       /* how far the median is below the best, in per cent of that */
+    bool    is_wrong;     /* the loop did not do its work */
     char    why_not[256];
 } lab_ceiling;
 

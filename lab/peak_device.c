@@ -105,6 +105,7 @@ static void tell(lab_ceiling *ceiling, rung_status status, bool right, const cha
                  rung_error_text());
     else if (!right)
         snprintf(ceiling->why_not, sizeof ceiling->why_not, "%s", wrong);
+    ceiling->is_wrong = status == RUNG_OK && !right;
     if (*ceiling->why_not)
         ceiling->gflops = ceiling->gb_s = ceiling->spread = 0;
 }

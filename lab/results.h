@@ -25,6 +25,10 @@ typedef struct lab_results {
 
 /* False with a sentence that names the file; nothing is to be freed then. */
 bool lab_results_load(const char *file, lab_results *results, char *why, size_t capacity);
+
+/* The same from text, which is called so. */
+bool lab_results_read(const char *text, size_t length, const char *name, lab_results *results, char *why,
+                      size_t capacity);
 void lab_results_free(lab_results *results);
 
 #endif /* LAB_RESULTS_H */
