@@ -75,6 +75,7 @@ typedef struct lab_bench {
     lab_inputs              inputs;
     int64_t                 seed; /* of inputs that are not whole */
     lab_settings            settings; /* what was set for the vendors' sake */
+    char                    pairing[64]; /* of two runs that took turns, "" of one alone */
     lab_conditions          before, after;
     lab_warnings            warnings; /* of those */
     lab_row                *rows;
@@ -83,5 +84,8 @@ typedef struct lab_bench {
 
 /* bench_show.c: all of it on standard output, as the options say. */
 void lab_bench_print(const lab_bench *bench);
+
+/* The JSON alone. */
+void lab_bench_write_json(const lab_bench *bench, FILE *out);
 
 #endif /* LAB_BENCH_H */

@@ -359,11 +359,13 @@ static void print_settings(lab_json *json, const lab_settings *settings)
     lab_json_end(json, ']');
 }
 
-static void print_json(const lab_bench *bench)
+void lab_bench_write_json(const lab_bench *bench, FILE *out)
 {
-    lab_json json = {.out = stdout};
+    lab_json json = {.out = out};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-bench/1");
+    if (*bench->pairing)
+        lab_json_string(&json, "pairing", bench->pairing);
     lab_setting_print(&json, bench->device);
     print_settings(&json, &bench->settings);
     lab_conditions_print(&json, &bench->before, &bench->after, &bench->warnings);
@@ -380,7 +382,7 @@ static void print_json(const lab_bench *bench)
 void lab_bench_print(const lab_bench *bench)
 {
     if (bench->options->json)
-        print_json(bench);
+        lab_bench_write_json(bench, stdout);
     else if (bench->options->csv)
         print_csv(bench);
     else

@@ -4,6 +4,7 @@
  * For each problem every contender is verified exactly, then all take turns, a
  * sample each, until each knows its median well or has spent its time: what disturbs
  * the machine disturbs them alike. A time of a wrong result is never printed. */
+#include "baseline.h"
 #include "bench.h"
 #include "measure.h"
 #include "target.h"
@@ -14,6 +15,10 @@
 #include <unistd.h>
 
 enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, ROWS_MAX = 4096, THREADS_MAX = 256 };
+
+/* So many rounds at least, if there is time, where two executables take turns: a difference is told by
+ * the number of pairs. */
+enum { PAIRED_ROUNDS = 30 };
 
 /* What a contender took before, to tell beforehand what it will take. */
 typedef struct experience {
@@ -45,6 +50,7 @@ typedef struct session {
     int64_t            rounds; /* turns of all contenders that this problem has seen */
     lab_call           calls[CONTENDERS_MAX]; /* of those that are rung_gemm */
     double             best_probe[LAB_PROBE_COUNT]; /* that was ever seen */
+    lab_turns          turns; /* with another executable */
     lab_bench          found;
     bool               any_wrong, any_right;
     lab_caller         caller; /* of rung_gemm, where it is among the kernels */
@@ -342,8 +348,10 @@ static void note_probe(session *session, const lab_problem *problem, const lab_s
 
 static bool wants_more(const session *session, const lab_problem *problem, const lab_contender *contender)
 {
+    bool wants_pairs = session->turns.role != LAB_ALONE && contender->taken.count < PAIRED_ROUNDS &&
+                       contender->spent_ns < session->budget_ns;
     return contender->verified &&
-           lab_contender_wants_more(contender, best_of(session, problem), session->budget_ns);
+           (wants_pairs || lab_contender_wants_more(contender, best_of(session, problem), session->budget_ns));
 }
 
 static bool anybody_wants_more(const session *session, const lab_problem *problem)
@@ -375,7 +383,8 @@ static void sample_round(session *session, const lab_problem *problem)
 {
     for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[(session->rounds + i) % session->contender_count];
-        bool has_time = session->is_cpu && contender->verified && contender->spent_ns < session->budget_ns &&
+        bool goes_on = session->is_cpu || session->turns.role != LAB_ALONE;
+        bool has_time = goes_on && contender->verified && contender->spent_ns < session->budget_ns &&
                         contender->taken.count < LAB_SAMPLES_MAX;
         contender->taken.round = session->rounds;
         if (has_time || wants_more(session, problem, contender))
@@ -384,11 +393,48 @@ static void sample_round(session *session, const lab_problem *problem)
     session->rounds++;
 }
 
+/* As the parent says, a round at a time. */
+static void sample_when_asked(session *session, const lab_problem *problem)
+{
+    char word[64];
+    lab_turns_answer(&session->turns, "ready", anybody_wants_more(session, problem));
+    for (;;) {
+        lab_turns_hear(&session->turns, word, sizeof word);
+        if (strcmp(word, "round") != 0)
+            break;
+        sample_round(session, problem);
+        lab_turns_answer(&session->turns, "done", anybody_wants_more(session, problem));
+    }
+    session->turns.failed = session->turns.failed || strcmp(word, "end") != 0;
+}
+
+/* As long as anybody wants more, here or there. Who goes first changes with every round. */
+static void sample_in_turn(session *session, const lab_problem *problem)
+{
+    lab_turns *turns = &session->turns;
+    bool good = lab_turns_ask(turns, "problem", "ready");
+    while (good && (turns->wants || anybody_wants_more(session, problem))) {
+        bool other_first = session->rounds % 2 == 1;
+        if (other_first)
+            good = lab_turns_ask(turns, "round", "done");
+        sample_round(session, problem);
+        if (!other_first)
+            good = lab_turns_ask(turns, "round", "done");
+    }
+    if (good)
+        lab_turns_ask(turns, "end", "ended");
+}
+
 /* As long as anybody wants more. */
 static void sample_all(session *session, const lab_problem *problem)
 {
-    while (anybody_wants_more(session, problem))
-        sample_round(session, problem);
+    if (session->turns.role == LAB_CHILD)
+        sample_when_asked(session, problem);
+    else if (session->turns.role == LAB_PARENT)
+        sample_in_turn(session, problem);
+    else
+        while (anybody_wants_more(session, problem))
+            sample_round(session, problem);
 }
 
 static void give_up(session *session, const char *why)
@@ -548,7 +594,8 @@ static void choose_clock(const session *session, lab_problem *problem)
     problem->probe = lab_probe_of(problem->product, problem->compute);
     problem->threads = session->threads;
     problem->probe_threads = session->threads > 0 ? session->threads : session->found.device->compute_units;
-    problem->rest_ns = problem->probe_threads > 1 && session->contender_count > 1 ? lab_peers_rest() : 0;
+    bool is_alone = session->contender_count == 1 && session->turns.role == LAB_ALONE;
+    problem->rest_ns = problem->probe_threads > 1 && !is_alone ? lab_peers_rest() : 0;
 }
 
 /* Memory may not do for as many copies as there should be. */
@@ -574,6 +621,8 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
     if (code != LAB_GOOD)
         return code;
     choose_clock(session, &problem);
+    if (session->turns.role == LAB_CHILD && !lab_turns_wait(&session->turns, "problem"))
+        return LAB_USAGE;
     if (lab_problem_create(&problem) == RUNG_OK) {
         tell_of_sets(&problem);
         verify_all(session, &problem);
@@ -586,12 +635,17 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
         for (int i = 0; i < session->contender_count; i++)
             snprintf(session->contenders[i].why_not, sizeof session->contenders[i].why_not, "%s",
                      rung_error_text());
+        sample_all(session, &problem); /* nobody wants any: but another may wait for an answer */
     }
     add_rows(session, &problem);
     for (int i = 0; i < session->contender_count; i++)
         lab_contender_finish(&session->contenders[i]);
     lab_problem_destroy(&problem);
-    return LAB_GOOD;
+    if (session->turns.role == LAB_CHILD)
+        lab_turns_answer(&session->turns, "ended", false);
+    if (session->turns.failed && session->turns.role == LAB_PARENT)
+        fprintf(stderr, "rung: %s\n", session->turns.why);
+    return session->turns.failed ? LAB_USAGE : LAB_GOOD;
 }
 
 /* On a device of its own a thread of this process waits for it, no more. */
@@ -703,8 +757,27 @@ static bool close_trace(session *session)
     return good;
 }
 
+/* What --baseline names, before anything is measured. */
+static int open_baseline(session *session)
+{
+    const lab_options *options = session->options;
+    bool is_executable = false;
+    const char *wrong = options->baseline ? lab_baseline_look(options->baseline, &is_executable) : NULL;
+    if (!wrong && options->baseline_json && !is_executable)
+        wrong = "--baseline-json is for a --baseline that is an executable";
+    if (wrong)
+        return usage(wrong);
+    if (is_executable && !lab_baseline_start(options, &session->found, &session->turns)) {
+        fprintf(stderr, "rung: %s\n", session->turns.why);
+        return LAB_USAGE;
+    }
+    snprintf(session->found.pairing, sizeof session->found.pairing, "%s", session->turns.pairing);
+    return LAB_GOOD;
+}
+
 static int bench(session *session)
 {
+    lab_turns_join(&session->turns); /* before anything that takes time */
     int code = read_options(session);
     if (code == LAB_GOOD)
         code = lab_target_open(session->options, session->kernel_list, &session->target);
@@ -716,6 +789,8 @@ static int bench(session *session)
     if (code == LAB_GOOD)
         code = open_caller(session);
     if (code == LAB_GOOD)
+        code = open_baseline(session);
+    if (code == LAB_GOOD)
         code = run_all(session);
     if (!close_trace(session) && code == LAB_GOOD)
         code = LAB_USAGE;
@@ -723,9 +798,11 @@ static int bench(session *session)
         return code;
     explain_rows(session);
     lab_bench_print(&session->found);
+    code = session->options->baseline
+               ? lab_baseline_compare(session->options, &session->found, &session->turns) : LAB_GOOD;
     if (session->any_wrong)
         return LAB_WRONG;
-    return session->any_right ? LAB_GOOD : LAB_NOTHING;
+    return session->any_right ? code : LAB_NOTHING;
 }
 
 int lab_command_bench(const lab_options *options)
@@ -738,6 +815,7 @@ int lab_command_bench(const lab_options *options)
         session->found.rows = calloc(ROWS_MAX, sizeof *session->found.rows);
         if (session->contenders && session->found.rows)
             code = bench(session);
+        lab_turns_close(&session->turns);
         lab_caller_close(&session->caller);
         lab_target_close(&session->target);
         if (session->found.rows)
