@@ -242,8 +242,8 @@ void lab_comparison_print(const lab_comparison *comparison, FILE *out)
         fprintf(out, "not interleaved: weaker; times of one machine's moments are held against another's\n");
     for (int64_t start = 0; table && start < comparison->count; start += LAB_TABLE_ROWS - 1) {
         memset(table, 0, sizeof *table);
-        lab_table_add(table, 9, (const char *[]){"kernel", "problem", "old ms", "new ms", "shift", "p", "pairs", "verdict",
-                                                 ""});
+        lab_table_add(table, 9, (const char *[]){"kernel", "problem", "old ms", "new ms", "shift", "p", "pairs",
+                                                 "verdict", ""});
         for (int64_t i = start; i < comparison->count && i < start + LAB_TABLE_ROWS - 1; i++)
             add_row(table, &comparison->pairs[i]);
         lab_table_print(table, "llrrrrrll", out);

@@ -83,7 +83,8 @@ static void read_processors(lab_conditions *found)
 
 static bool is_nvidia(const rung_device_info *device)
 {
-    return strcmp(device->backend, "cuda") == 0 || strstr(device->platform, "NVIDIA") || strstr(device->title, "NVIDIA");
+    return strcmp(device->backend, "cuda") == 0 || strstr(device->platform, "NVIDIA") ||
+           strstr(device->title, "NVIDIA");
 }
 
 /* Its command's devices count like the driver's, unless the user has ordered those otherwise. */
@@ -140,8 +141,8 @@ lab_warnings lab_conditions_judge(const lab_conditions *before, const lab_condit
     lab_warnings warnings = {.count = 0};
     double stolen = lab_conditions_stolen(before, after);
     if (before->load > (double)(processors - threads) + 0.5)
-        snprintf(next_warning(&warnings), room, "the load was %.2f before it began, and %lld of %lld processors were to be "
-                 "used: others ran on them too", before->load, (long long)threads, (long long)processors);
+        snprintf(next_warning(&warnings), room, "the load was %.2f before it began, and %lld of %lld processors were "
+                 "to be used: others ran on them too", before->load, (long long)threads, (long long)processors);
     if (stolen > 2)
         snprintf(next_warning(&warnings), room, "%.1f %% of the processors' time was given to other machines (steal)",
                  stolen);
@@ -149,8 +150,8 @@ lab_warnings lab_conditions_judge(const lab_conditions *before, const lab_condit
         snprintf(next_warning(&warnings), room, "processors were held back %lld times because they were hot",
                  (long long)(after->throttles - before->throttles));
     if (after->gpu_throttle > 0 && after->gpu_throttle & ~(int64_t)GPU_HARMLESS)
-        snprintf(next_warning(&warnings), room, "the GPU's clock was held back, to %.0f MHz (nvidia-smi: reasons 0x%llx)",
-                 after->gpu_clock_mhz, (unsigned long long)after->gpu_throttle);
+        snprintf(next_warning(&warnings), room, "the GPU's clock was held back, to %.0f MHz (nvidia-smi: reasons "
+                 "0x%llx)", after->gpu_clock_mhz, (unsigned long long)after->gpu_throttle);
     return warnings;
 }
 

@@ -43,8 +43,8 @@ static void end_trial(trial *trial)
 
 static rung_status open_kernel(trial *trial, const char *file, const char *text)
 {
-    rung_status status = rung_kernel_from_source(trial->context, rung_device_describe(trial->device)->backend, file, text,
-                                                 &trial->kernel);
+    const char *backend = rung_device_describe(trial->device)->backend;
+    rung_status status = rung_kernel_from_source(trial->context, backend, file, text, &trial->kernel);
     return status == RUNG_OK ? rung_event_create(trial->device, &trial->event) : status;
 }
 
@@ -133,7 +133,8 @@ static rung_status make_chain(trial *trial, rung_type type, int64_t n, int64_t k
                                      rung_matrix_in(type, 1, n, trial->c, 0));
     rung_plan_destroy(trial->plan);
     trial->plan = NULL;
-    return rung_plan_create(trial->device, &trial->problem, &(rung_plan_options){.kernel = trial->kernel}, &trial->plan);
+    return rung_plan_create(trial->device, &trial->problem, &(rung_plan_options){.kernel = trial->kernel},
+                            &trial->plan);
 }
 
 /* Longer and longer, until a run takes its time. */
