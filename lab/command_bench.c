@@ -603,8 +603,8 @@ static void tell_of_sets(const lab_problem *problem)
 {
     const lab_sets *sets = problem->sets;
     if (sets && sets->bytes < sets->wanted)
-        fprintf(stderr, "rung: %lld copies of A, B and C are %lld MiB, less than twice the last cache, %lld MiB: memory "
-                "has no room for more, and they may not be cold\n", (long long)sets->count,
+        fprintf(stderr, "rung: warning: %lld copies of A, B and C are %lld MiB, less than twice the last cache, %lld "
+                "MiB: memory has no room for more, and they may not be cold\n", (long long)sets->count,
                 (long long)(sets->bytes >> 20), (long long)(sets->wanted >> 20));
 }
 
@@ -658,7 +658,7 @@ static void judge_conditions(session *session)
     found->warnings = lab_conditions_judge(&found->before, &found->after, threads,
                                            processors > threads ? processors : threads);
     for (int i = 0; i < found->warnings.count; i++)
-        fprintf(stderr, "rung: %s\n", found->warnings.list[i]);
+        fprintf(stderr, "rung: warning: %s\n", found->warnings.list[i]);
 }
 
 static int run_all(session *session)

@@ -109,7 +109,7 @@ static int measure(const lab_options *options, const lab_target *target)
     lab_conditions after = lab_conditions_read(device);
     lab_warnings warnings = lab_conditions_judge(&before, &after, is_cpu ? threads : 1, sysconf(_SC_NPROCESSORS_ONLN));
     for (int i = 0; i < warnings.count; i++)
-        fprintf(stderr, "rung: %s\n", warnings.list[i]);
+        fprintf(stderr, "rung: warning: %s\n", warnings.list[i]);
     if (options->json)
         print_json(device, &peak, &before, &after, &warnings);
     else

@@ -213,17 +213,18 @@ static void write_problem(const lab_result *row, char *text, size_t capacity)
 
 static void add_row(lab_table *table, const lab_pair *pair)
 {
-    char problem[96], before[32], after[32], shift[32], p[32], pairs[32];
-    const char *verdict = *pair->why_not ? "-" : lab_judgement_name(pair->judgement);
+    char problem[96], before[32], after[32], shift[32], p[32], pairs[32], verdict[96];
+    bool none = *pair->why_not;
+    snprintf(verdict, sizeof verdict, "%s%s%s", none ? "-: " : lab_judgement_name(pair->judgement),
+             *pair->note ? ": " : "", none ? pair->why_not : pair->note);
     write_problem(pair->before, problem, sizeof problem);
     snprintf(before, sizeof before, "%.4g", (double)pair->before->median_ns * 1e-6);
     snprintf(after, sizeof after, "%.4g", (double)pair->after->median_ns * 1e-6);
     snprintf(shift, sizeof shift, "%+.1f%%", 100 * pair->shift);
     snprintf(p, sizeof p, "%.2g", pair->p);
     snprintf(pairs, sizeof pairs, "%lld", (long long)pair->pairs);
-    bool none = *pair->why_not;
-    lab_table_add(table, 9, (const char *[]){pair->before->kernel, problem, before, after, none ? "-" : shift,
-                                             none ? "-" : p, pairs, verdict, none ? pair->why_not : pair->note});
+    lab_table_add(table, 8, (const char *[]){pair->before->kernel, problem, before, after, none ? "-" : shift,
+                                             none ? "-" : p, pairs, verdict});
 }
 
 static void print_alone(const lab_result *const *rows, int64_t count, const char *where, FILE *out)
@@ -242,11 +243,11 @@ void lab_comparison_print(const lab_comparison *comparison, FILE *out)
         fprintf(out, "not interleaved: weaker; times of one machine's moments are held against another's\n");
     for (int64_t start = 0; table && start < comparison->count; start += LAB_TABLE_ROWS - 1) {
         memset(table, 0, sizeof *table);
-        lab_table_add(table, 9, (const char *[]){"kernel", "problem", "old ms", "new ms", "shift", "p", "pairs",
-                                                 "verdict", ""});
+        lab_table_add(table, 8, (const char *[]){"kernel", "problem", "old ms", "new ms", "shift", "p", "pairs",
+                                                 "verdict"});
         for (int64_t i = start; i < comparison->count && i < start + LAB_TABLE_ROWS - 1; i++)
             add_row(table, &comparison->pairs[i]);
-        lab_table_print(table, "llrrrrrll", out);
+        lab_table_print(table, "llrrrrrl", out);
     }
     free(table);
     print_alone(comparison->only_before, comparison->only_before_count, "old", out);

@@ -9,14 +9,14 @@
 #include "dialect.h"
 
 #ifndef SUMS
-#define SUMS 16 // 8 16 32
+#define SUMS 16 // 8 16 32 64 128
 #endif
 #ifndef THREADS
 #define THREADS 256 // 64 128 256
 #endif
 
-#if SUMS < 1 || SUMS > 64
-#error "SUMS is a number from 1 to 64"
+#if SUMS < 1 || SUMS > 128
+#error "SUMS is a number from 1 to 128"
 #endif
 #if THREADS < 1 || THREADS > 1024
 #error "THREADS must fit a block of 1024"

@@ -20,7 +20,7 @@ bench() { # EXECUTABLE BASELINE: the results are new.json and old.json
 bench "$slowed" "$RUNG"; check "slower: exit code" 3 $?
 check "slower: verdicts" "2 slower, 0 faster, of 2" "$(grep ' slower, ' said.txt)"
 check "the same pairing" true "$(jq -n '[inputs.pairing] | length == 2 and .[0] == .[1] and (.[0] | length) > 5' old.json new.json)"
-check "the same rounds" true "$(jq -n '[inputs.results[] | [.series_of, (.series_ns | length)]] | unique | length == 1' old.json new.json)"
+check "the same rounds" true "$(jq -n '[inputs.results[].series_of] | unique | length == 1' old.json new.json)"
 check "enough rounds" true "$(jq '[.results[].series_ns | length >= 30] | all' new.json)"
 "$RUNG" compare old.json new.json --json > compared.json; check "compare: exit code" 3 $?
 check "compare: verdicts" '[true,["slower","slower"],true]' \
@@ -50,7 +50,7 @@ while read word <&8; do case $word in problem) echo ready 0;; round) echo done 0
 refused() { # EXECUTABLE SENTENCE
     timeout 60 "$RUNG" bench --device cpu --kernels 01 --sizes 16 --threads 1 --budget 0.05 --quiet --baseline "./$1" > out.txt 2> said.txt
     check "$1: exit code" 2 $?
-    grep -q "$2" said.txt || { echo "$1: $(cat said.txt)"; bad=1; }
+    grep -q -e "$2" said.txt || { echo "$1: $(cat said.txt)"; bad=1; }
 }
 refused dies 'ended too early (exit code 5)'
 refused chatters 'speaks another protocol ("hello")'

@@ -108,8 +108,8 @@ static void doubted_peers(void **state)
 
 static void set_modes(lab_row *row, int64_t fast, int64_t slow)
 {
-    row->fast = (lab_spread){fast * 1000000, fast * 1000000, 0, fast > 0 ? 9 : 0};
-    row->slow = (lab_spread){slow * 1000000, slow * 1000000, 0, slow > 0 ? 9 : 0};
+    row->fast = (lab_spread){.median_ns = fast * 1000000, .min_ns = fast * 1000000, .samples = fast > 0 ? 9 : 0};
+    row->slow = (lab_spread){.median_ns = slow * 1000000, .min_ns = slow * 1000000, .samples = slow > 0 ? 9 : 0};
     row->mode = fast > 0 ? LAB_MODE_FAST : slow > 0 ? LAB_MODE_SLOW : LAB_MODE_ANY;
     row->median_ns = 1000000 * (fast > 0 ? fast : slow);
     row->probe = LAB_PROBE_AMX_BF16;

@@ -18,7 +18,7 @@ file() {
 verdicts() {
     rung compare "$1" "$2" --json > out.json
     echo "exit $?"
-    jq -c '[.interleaved, .slower, .faster, [.rows[] | [.kernel, .m, .verdict, (.shift | if . then . * 100 | round else . end), .pairs, .note, .why_not]],
+    jq -c '[.interleaved, .slower, .faster, [.rows[] | [.kernel, .m, .verdict, (.shift | if . then . * 100 | round + 0 else . end), .pairs, .note, .why_not]],
             [.only_old[].kernel], [.only_new[].kernel]]' out.json
 }
 
@@ -70,7 +70,7 @@ verdicts old.json new.json
 { row 04 64 1 1; row 07 64 1 2; } | file run1 > old.json
 try rung compare old.json mixed.json
 try rung compare old.json others.json
-{ row 04 64 1 3; row 07 64 1 4; } | file > same.json
+{ row 04 64 1 3 | jq -c '.verified = false | .why_not = "WRONG"'; row 07 64 1 4 | jq -c '.series_ns = .series_ns[:6]'; } | file > same.json
 try rung compare old.json same.json
 head -c 700 old.json > cut.json
 try rung compare old.json cut.json
