@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slowed.c - makes a rung that is slower by a known part: linked with --wrap=rung_plan_run, every run of
  * a plan spins for PLANTED_PERCENT (5) per cent of the time it took. On the CPU, where a run is over
- * when the call returns, that is what rung bench must find. */
+ * when the call returns, that is what rung bench must find. With PLANTED_IDLE runs are skipped once the
+ * first ones were verified: what remains is right, and faster than anything can be. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -31,6 +32,9 @@ static double planted(void)
 rung_status __wrap_rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                  const rung_run_options *options)
 {
+    static int runs;
+    if (getenv("PLANTED_IDLE") && ++runs > 2)
+        return RUNG_OK;
     double started = now();
     rung_status status = __real_rung_plan_run(plan, queue, problem, options);
     double until = now() + planted() * (now() - started);

@@ -37,6 +37,13 @@ code=$?
 [ $code -eq 0 ] || [ $code -eq 3 ] || { echo "a file: exit code $code"; bad=1; }
 grep -q '^not interleaved: weaker' said.txt || { echo "a file: $(cat said.txt)"; bad=1; }
 
+# A result that was verified and is not computed any more.
+PLANTED_IDLE=1 "$slowed" bench --device cpu --kernels 07 --sizes 256 --threads 1 --budget 0.3 --quiet --json > out.json 2> /dev/null
+check "beyond the roof: exit code" 1 $?
+check "beyond the roof" '[true,0,0,true,0]' \
+    "$(jq -c '.results[] | [.verified, .median_ns, .gflops, (.why_not | startswith("beyond the roof: ")), (.series_ns | length)]' out.json)"
+"$RUNG" compare out.json out.json > /dev/null 2>&1; check "beyond the roof: compared" 77 $?
+
 # What is no baseline. The silent one is waited for ten seconds.
 script() { printf '#!/bin/sh\n%s\n' "$2" > "$1"; chmod +x "$1"; }
 script dies 'exit 5'
