@@ -15,7 +15,7 @@
 #include "clock.h"
 #include "probe.h"
 
-enum { SAMPLES = 25, PROBES = 100, SAMPLE_NS = 4000000, THREADS_MAX = 256, STEP = 64 /* words */ };
+enum { SAMPLES = 25, SAMPLES_MIN = 5, PROBES = 100, SAMPLE_NS = 4000000, THREADS_MAX = 256, STEP = 64 /* words */ };
 
 lab_ceiling *lab_peak_add(lab_peak *peak, const char *name, const char *level)
 {
@@ -242,7 +242,8 @@ static const char *sample_parts(part *parts, int64_t count, bool copies, lab_cei
     double bytes = (double)ceiling->bytes * (double)passes;
     if (passes == 0)
         return "threads could not be started";
-    for (int i = 0; i < SAMPLES; i++) {
+    int64_t i = 0, began = lab_now();
+    for (; i < SAMPLES && (i < SAMPLES_MIN || lab_now() - began < 1000000000); i++) {
         for (int64_t j = 0; copies && j < count; j++)
             parts[j].memory[parts[j].words - 1 - i] = 0; /* what is there is not what was there */
         int64_t time = run_parts(parts, count, work);
@@ -253,8 +254,8 @@ static const char *sample_parts(part *parts, int64_t count, bool copies, lab_cei
             return copies ? "the copy is not what was copied" : "the sum of what was read is wrong";
         samples[i] = bytes / (double)time;
     }
-    ceiling->samples = SAMPLES;
-    ceiling->gb_s = lab_peak_best(samples, SAMPLES, &ceiling->spread);
+    ceiling->samples = i;
+    ceiling->gb_s = lab_peak_best(samples, i, &ceiling->spread);
     return NULL;
 }
 

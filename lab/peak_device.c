@@ -11,11 +11,12 @@
 #include <string.h>
 
 #include "caches.h"
+#include "clock.h"
 #include "peak/sources.h"
 #include "target.h"
 
 /* Sums of F32 stay whole up to 2^24: 128 sums of 2^16 steps. */
-enum { SAMPLES = 25, ENOUGH_NS = 5000000, BLOCKS_A_UNIT = 32, K_MAX = 1 << 16 };
+enum { SAMPLES = 25, SAMPLES_MIN = 5, ENOUGH_NS = 5000000, BLOCKS_A_UNIT = 32, K_MAX = 1 << 16 };
 
 /* What a kernel is run with; all of it is made for one ceiling and freed after it. */
 typedef struct trial {
@@ -83,19 +84,20 @@ static rung_status time_run(trial *trial, int64_t *time)
     return status == RUNG_OK ? rung_event_time(trial->event, time) : status;
 }
 
-/* `work` operations or bytes a run. */
+/* `work` operations or bytes a run. As many samples as there should be, or as fit a second. */
 static rung_status sample(trial *trial, double work, lab_ceiling *ceiling, double *best)
 {
     double samples[SAMPLES];
-    for (int i = 0; i < SAMPLES; i++) {
+    int64_t count = 0, started = lab_now();
+    while (count < SAMPLES && (count < SAMPLES_MIN || lab_now() - started < 1000000000)) {
         int64_t time;
         rung_status status = time_run(trial, &time);
         if (status != RUNG_OK)
             return status;
-        samples[i] = work / (double)(time > 0 ? time : 1);
+        samples[count++] = work / (double)(time > 0 ? time : 1);
     }
-    *best = lab_peak_best(samples, SAMPLES, &ceiling->spread);
-    ceiling->samples = SAMPLES;
+    *best = lab_peak_best(samples, count, &ceiling->spread);
+    ceiling->samples = count;
     return RUNG_OK;
 }
 
@@ -138,54 +140,57 @@ static rung_status make_chain(trial *trial, rung_type type, int64_t n, int64_t k
     return rung_plan_create(trial->device, &trial->problem, &options, &trial->plan);
 }
 
+/* A form of the kernel: sums a thread, whether threads meet, steps. */
+typedef struct chain {
+    int64_t sums, k;
+    bool    meet;
+    char    parameters[64];
+    double  gflops; /* of one run */
+} chain;
+
 /* Longer and longer, until a run takes its time. */
-static rung_status find_chain(trial *trial, rung_type type, int64_t n, const char *parameters, int64_t *k)
+static rung_status find_chain(trial *trial, rung_type type, int64_t n, chain *chain)
 {
     int64_t time = 0;
     rung_status status = RUNG_OK;
-    for (*k = 128; status == RUNG_OK && time < ENOUGH_NS && *k < K_MAX;) {
-        *k *= 2;
-        status = make_chain(trial, type, n, *k, parameters);
+    snprintf(chain->parameters, sizeof chain->parameters, "SUMS=%lld,MEET=%d", (long long)chain->sums, chain->meet);
+    for (chain->k = 128; status == RUNG_OK && time < ENOUGH_NS && chain->k < K_MAX;) {
+        chain->k *= 2;
+        status = make_chain(trial, type, n, chain->k, chain->parameters);
         if (status == RUNG_OK)
             status = time_run(trial, &time);
     }
+    chain->gflops = 2.0 * (double)chain->sums * (double)chain->k * (double)n / (double)(time > 0 ? time : 1);
     return status;
 }
 
-static bool chain_is_right(const trial *trial, rung_type type, int64_t n, int64_t k, int64_t sums)
+/* How many sums hide the latency and still fit the registers is the device's business: all that the file
+ * thinks worth trying are tried. */
+static rung_status find_best(trial *trial, rung_type type, int64_t n, chain *best)
 {
-    double expected = (double)(sums * k + sums * (sums - 1) / 2);
+    const rung_parameter *sums = &rung_kernel_describe(trial->kernel)->parameters[0];
+    rung_status status = RUNG_OK;
+    for (int64_t i = 0; status == RUNG_OK && i < 2 * sums->choice_count; i++) {
+        chain tried = {.sums = sums->choices[i / 2], .meet = i % 2};
+        status = find_chain(trial, type, n, &tried);
+        *best = tried.gflops > best->gflops ? tried : *best;
+    }
+    return status == RUNG_OK ? make_chain(trial, type, n, best->k, best->parameters) : status;
+}
+
+static bool chain_is_right(const trial *trial, rung_type type, int64_t n, const chain *chain)
+{
+    double expected = (double)(chain->sums * chain->k + chain->sums * (chain->sums - 1) / 2);
     for (int64_t i = 0; i < n; i++)
         if (element(type, trial->here, i) != expected)
             return false;
     return true;
 }
 
-/* With so many sums a thread; kept if it is the fastest so far. */
-static rung_status try_sums(trial *trial, rung_type type, int64_t n, int64_t sums, lab_ceiling *best, bool *right)
-{
-    lab_ceiling found = *best;
-    char parameters[32];
-    int64_t k = 0;
-    snprintf(parameters, sizeof parameters, "SUMS=%lld", (long long)sums);
-    rung_status status = find_chain(trial, type, n, parameters, &k);
-    if (status == RUNG_OK)
-        status = spoil(trial);
-    if (status == RUNG_OK)
-        status = sample(trial, 2.0 * (double)sums * (double)k * (double)n, &found, &found.gflops);
-    if (status == RUNG_OK)
-        status = fetch(trial);
-    *right = *right && status == RUNG_OK && chain_is_right(trial, type, n, k, sums);
-    if (status == RUNG_OK && found.gflops > best->gflops)
-        *best = found;
-    return status;
-}
-
-/* How many sums hide the latency and still fit the registers is the device's business: all that the file
- * thinks worth trying are tried. */
 static rung_status measure_chain(trial *trial, rung_type type, lab_ceiling *ceiling, bool *right)
 {
     int64_t units = rung_device_describe(trial->device)->compute_units;
+    chain best = {.gflops = 0};
     double one = 0;
     rung_status status = open_kernel(trial, "fma.cu", lab_source_fma);
     if (status != RUNG_OK)
@@ -197,10 +202,15 @@ static rung_status measure_chain(trial *trial, rung_type type, lab_ceiling *ceil
         status = rung_buffer_write(trial->queue, trial->a, 0, 8, &one, NULL);
     if (status == RUNG_OK)
         status = rung_buffer_write(trial->queue, trial->b, 0, 8, &one, NULL);
-    const rung_parameter *sums = &rung_kernel_describe(trial->kernel)->parameters[0];
-    *right = true;
-    for (int64_t i = 0; status == RUNG_OK && i < sums->choice_count; i++)
-        status = try_sums(trial, type, n, sums->choices[i], ceiling, right);
+    if (status == RUNG_OK)
+        status = find_best(trial, type, n, &best);
+    if (status == RUNG_OK)
+        status = spoil(trial);
+    if (status == RUNG_OK)
+        status = sample(trial, 2.0 * (double)best.sums * (double)best.k * (double)n, ceiling, &ceiling->gflops);
+    if (status == RUNG_OK)
+        status = fetch(trial);
+    *right = status == RUNG_OK && chain_is_right(trial, type, n, &best);
     return status;
 }
 
