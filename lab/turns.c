@@ -20,7 +20,7 @@
 #define VARIABLE "RUNG_BENCH_TURNS"
 
 /* A greeting comes before a device is opened; verifying a large problem may take its time. */
-enum { GREETING_SECONDS = 10, ANSWER_SECONDS = 900 };
+enum { GREETING_SECONDS = 10, ANSWER_SECONDS = 900, EXIT_SECONDS = 5 };
 
 extern char **environ;
 
@@ -116,23 +116,29 @@ void lab_turns_answer(lab_turns *turns, const char *word, bool wants)
 
 /* ---- The parent --------------------------------------------------------------------------------------- */
 
-/* Ends it, if it does not by itself; how it ended, -1 by a signal. */
-static int end_child(lab_turns *turns, bool kill_it)
+/* Ends it, if it does not by itself within so many seconds: one that has closed its pipe may still be
+ * there. How it ended, -1 by a signal. */
+static int end_child(lab_turns *turns, int seconds)
 {
+    int64_t until = lab_now() + (int64_t)seconds * 1000000000;
     int state = 0;
+    pid_t ended = 0;
     if (turns->child <= 0)
         return 0;
-    if (kill_it)
+    while ((ended = waitpid(turns->child, &state, WNOHANG)) == 0 && lab_now() < until)
+        lab_rest(5000000);
+    if (ended == 0) {
         kill(turns->child, SIGKILL);
-    while (waitpid(turns->child, &state, 0) < 0 && errno == EINTR)
-        ;
+        while (waitpid(turns->child, &state, 0) < 0 && errno == EINTR)
+            ;
+    }
     turns->child = 0;
     return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
 static bool fail(lab_turns *turns, heard how, const char *line)
 {
-    int code = end_child(turns, how != GONE);
+    int code = end_child(turns, how == GONE ? EXIT_SECONDS : 0);
     if (how == LATE)
         snprintf(turns->why, sizeof turns->why, "%s did not answer: give an executable of rung that can take turns, "
                  "or a result of its bench --json", turns->executable);
@@ -141,8 +147,7 @@ static bool fail(lab_turns *turns, heard how, const char *line)
                  "that can take turns, or a result of its bench --json", turns->executable, line);
     else
         snprintf(turns->why, sizeof turns->why, "%s ended too early (%s %d): if it is an executable of rung that can "
-                 "take turns, see what it said above", turns->executable, code < 0 ? "by a signal," : "exit code",
-                 code);
+                 "take turns, see what it said above", turns->executable, code < 0 ? "killed," : "exit code", code);
     turns->failed = true;
     return false;
 }
@@ -259,7 +264,7 @@ char *lab_turns_finish(lab_turns *turns, size_t *length)
         fail(turns, how, line);
         return NULL;
     }
-    end_child(turns, false);
+    end_child(turns, EXIT_SECONDS);
     return read_results(turns->results, length);
 }
 
@@ -267,7 +272,7 @@ void lab_turns_close(lab_turns *turns)
 {
     if (turns->role != LAB_PARENT)
         return;
-    end_child(turns, true);
+    end_child(turns, 0);
     if (turns->in >= 0)
         close(turns->in);
     if (turns->out >= 0)

@@ -45,15 +45,16 @@ check "beyond the roof" '[true,0,0,true,0]' \
 "$RUNG" compare out.json out.json > /dev/null 2>&1; check "beyond the roof: compared" 77 $?
 
 # What is no baseline. The silent one is waited for ten seconds.
-script() { printf '#!/bin/sh\n%s\n' "$2" > "$1"; chmod +x "$1"; }
+script() { printf '#!/usr/bin/env bash\nIFS=, read -r in out id <<< "$RUNG_BENCH_TURNS"\n%s\n' "$2" > "$1"; chmod +x "$1"; }
 script dies 'exit 5'
-script chatters 'out=${RUNG_BENCH_TURNS#*,}; out=${out%%,*}; eval "echo hello >&$out"; exec sleep 60'
-script greets 'out=${RUNG_BENCH_TURNS#*,}; out=${out%%,*}; eval "echo rung-turns/1 >&$out"; exit 0'
-script mumbles 'out=${RUNG_BENCH_TURNS#*,}; out=${out%%,*}; eval "echo rung-turns/1 >&$out; echo what >&$out"; exec sleep 60'
+script chatters 'echo hello >&$out; exec sleep 60'
+script greets 'echo rung-turns/1 >&$out; exit 0'
+script mumbles 'echo rung-turns/1 >&$out; echo what >&$out; exec sleep 60'
 script silent 'exec sleep 60'
-script answers 'in=${RUNG_BENCH_TURNS%%,*}; out=${RUNG_BENCH_TURNS#*,}; out=${out%%,*}
-eval "exec 8<&$in 9>&$out"; echo rung-turns/1 >&9
-while read word <&8; do case $word in problem) echo ready 0;; round) echo done 0;; end) echo ended 0;; esac >&9; done; echo no JSON'
+script lingers 'eval "exec $out>&-"; exec sleep 60'
+script answers 'echo rung-turns/1 >&$out
+while read -r word <&$in; do case $word in problem) echo ready 0;; round) echo done 0;; end) echo ended 0;; esac >&$out; done
+echo no JSON'
 refused() { # EXECUTABLE SENTENCE
     timeout 60 "$RUNG" bench --device cpu --kernels 01 --sizes 16 --threads 1 --budget 0.05 --quiet --baseline "./$1" > out.txt 2> said.txt
     check "$1: exit code" 2 $?
@@ -64,6 +65,7 @@ refused chatters 'speaks another protocol ("hello")'
 refused greets 'ended too early (exit code 0)'
 refused mumbles 'speaks another protocol ("what")'
 refused silent 'did not answer'
+refused lingers 'ended too early (killed'
 refused answers 'line 1 is not JSON'
 echo text > text; refused text 'neither a result of rung bench --json nor an executable'
 refused missing '--baseline is a file'
