@@ -16,7 +16,7 @@ export PLANTED_PERCENT=5
 # compare KIND NUMBER NEW: a line with the shifts and verdicts; its last word is what they come to.
 compare() {
     local size=${sizes[$(($2 % ${#sizes[@]}))]} code told
-    "$3" bench --device cpu --kernels 07,10 --sizes "$size" --threads 1 --budget 4 --quiet --json \
+    "$3" bench --device cpu --kernels 09,10 --sizes "$size" --threads 1 --budget 4 --quiet --json \
         --baseline "$RUNG" --baseline-json "$work/old.json" > "$work/new.json" 2> "$work/said.txt"
     code=$?
     [ $code -eq 0 ] || [ $code -eq 3 ] || { cat "$work/said.txt" >&2; echo "$1 $2: exit code $code" >&2; exit 1; }
