@@ -2,12 +2,15 @@
 # Writes sources.h and sources.c: the text of each kernel file as an array of
 # bytes (a string literal that long is more than C promises to take).
 #
-#   cmake -DOUT=folder "-DFILES=symbol=path;symbol=path" -P embed.cmake
+#   cmake -DOUT=folder "-DFILES=symbol=path;symbol=path" [-DPREFIX=rungi_source_] -P embed.cmake
+if(NOT PREFIX)
+    set(PREFIX rungi_source_)
+endif()
 set(header "/* Made by cmake/embed.cmake. */\n#ifndef RUNGI_SOURCES_H\n#define RUNGI_SOURCES_H\n\n")
 set(source "/* Made by cmake/embed.cmake. */\n#include \"sources.h\"\n")
 foreach(entry IN LISTS FILES)
     string(REGEX MATCH "^([^=]+)=(.+)$" matched "${entry}")
-    set(symbol "rungi_source_${CMAKE_MATCH_1}")
+    set(symbol "${PREFIX}${CMAKE_MATCH_1}")
     file(READ "${CMAKE_MATCH_2}" bytes HEX)
     string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
     string(REGEX REPLACE "(................................................................................)"

@@ -9,7 +9,9 @@
 #include "call.h"
 #include "cases.h"
 #include "clock.h"
+#include "conditions.h"
 #include "explain.h"
+#include "measure.h"
 #include "options.h"
 #include "peers.h"
 #include "probe.h"
@@ -29,6 +31,9 @@ typedef struct lab_row {
     char         why_not[512];
     int64_t      median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
     rung_compute asked, compute; /* how it was to form products, and how it did, or better */
+    int64_t      worst_ns, outliers; /* see samples.h */
+    lab_series   series;
+    int64_t      sets, cold_bytes; /* of A, B and C that took turns, 1 where it is hot, and their bytes */
     int64_t      batch_wall_ns, calls_wall_ns;
     lab_call     call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
     double       gflops;
@@ -37,6 +42,8 @@ typedef struct lab_row {
     int64_t      threads, repeats;
     lab_probe    probe;
     double       probe_gflops;
+    double       roof_gflops; /* the best that was seen of the probe, 0 where it is no roof */
+    bool         is_beyond;   /* that: it has no time then, and why_not says so */
     lab_mode     mode; /* that the median is of */
     lab_spread   fast, slow;
     char         library[512], doubt[256]; /* see rung_plan_info */
@@ -47,12 +54,16 @@ typedef struct lab_row {
     lab_explanation *explanation; /* NULL where it is not asked for or cannot be given */
 } lab_row;
 
-/* Fills in how the rows of one problem compare. A library that is in doubt, by its own word or
+/* Fills in how the rows of one problem compare. One that is faster than its own instructions can be is
+ * an error of measuring, however right its result: it loses its times. A library that is in doubt, by its own word or
  * because it is far below the machine's peak where none is that is at its best, is told of in
  * its row and compared with nowhere. Times are compared within a mode, and a per cent of the
  * vendor is told only where both form products alike; the best peer is that of whatever was
  * asked for. (compare.c) */
 void lab_rows_compare(lab_row *rows, int count);
+
+/* Whether it is more than ten per cent faster than the best that was seen of its instructions. */
+bool lab_row_is_beyond(const lab_row *row);
 
 /* slow over fast, 0 if one of them is. */
 double lab_ratio(int64_t slow, int64_t fast);
@@ -62,7 +73,13 @@ typedef struct lab_bench {
     const rung_device_info *device;
     int64_t                 batch;
     lab_epilogue            epilogue;
+    bool                    is_cold;
+    lab_inputs              inputs;
+    int64_t                 seed; /* of inputs that are not whole */
     lab_settings            settings; /* what was set for the vendors' sake */
+    char                    pairing[64]; /* of two runs that took turns, "" of one alone */
+    lab_conditions          before, after;
+    lab_warnings            warnings; /* of those */
     lab_row                *rows;
     int                     row_count;
     bool                    complete; /* nothing is missing: it was not interrupted, and is at its end */
@@ -86,5 +103,8 @@ bool lab_bench_save(lab_bench *bench);
 
 /* Whether that file can be written, before minutes are spent. An exit code. */
 int lab_bench_check_file(const lab_options *options);
+
+/* The JSON alone. */
+void lab_bench_write_json(const lab_bench *bench, FILE *out);
 
 #endif /* LAB_BENCH_H */

@@ -55,7 +55,7 @@ static void add_row(lab_table *table, const lab_row *row, bool cpu)
 {
     char median[32], spread[32], least[32], gflops[32], peak[32], before[32], first[32], vendor[32], peer[32];
     char samples[32];
-    if (!row->verified) {
+    if (!row->verified || row->is_beyond) {
         lab_table_add(table, cpu ? CPU_COLUMNS : COLUMNS,
                       cpu ? (const char *[]){row->kernel, row->params, "-", "", "", "", "", "", "", "", "", row->why_not}
                           : (const char *[]){row->kernel, row->params, "-", "", "", "", "", "", "", row->why_not});
@@ -87,8 +87,9 @@ static void write_extras(const lab_bench *bench, rung_compute asked, char *text,
     lab_write_epilogue(bench->epilogue, epilogue, sizeof epilogue);
     if (bench->batch > 1)
         snprintf(batch, sizeof batch, ", batch of %lld", (long long)bench->batch);
-    snprintf(text, capacity, "%s%s%s%s%s", batch, *epilogue ? ", " : "", epilogue,
-             asked == RUNG_STRICT ? "" : ", ", asked == RUNG_STRICT ? "" : rung_compute_name(asked));
+    snprintf(text, capacity, "%s%s%s%s%s%s%s", batch, *epilogue ? ", " : "", epilogue,
+             asked == RUNG_STRICT ? "" : ", ", asked == RUNG_STRICT ? "" : rung_compute_name(asked),
+             bench->is_cold ? ", cold" : "", bench->inputs == LAB_INPUTS_NORMAL ? ", normal inputs" : "");
 }
 
 static void print_calls(const lab_bench *bench, const lab_row *row)
@@ -110,6 +111,14 @@ static void print_doubt(const lab_bench *bench, const lab_row *row)
     fprintf(bench->out, "%s is not compared with: %s", row->kernel, row->doubt);
     lab_colour_end(LAB_YELLOW, bench->out);
     fputc('\n', bench->out);
+}
+
+/* A median does not show them; a machine that has many is not quiet. */
+static void print_outliers(const lab_bench *bench, const lab_row *row)
+{
+    if (row->verified && !row->is_beyond && row->outliers * 20 > row->samples)
+        fprintf(bench->out, "%s: %lld of %lld samples are outliers, the worst %.1f times the median\n", row->kernel,
+                (long long)row->outliers, (long long)row->samples, lab_ratio(row->worst_ns, row->median_ns));
 }
 
 static void print_explained(const lab_bench *bench, const lab_row *row)
@@ -208,6 +217,8 @@ static void print_problem(const lab_bench *bench, const lab_row *rows, int count
     lab_table_print(table, cpu ? "llrrrrrrrrrl" : "llrrrrrrrl", bench->out);
     for (int i = 0; i < count; i++)
         print_doubt(bench, &rows[i]);
+    for (int i = 0; i < count; i++)
+        print_outliers(bench, &rows[i]);
     for (int i = 0; i < count; i++)
         print_calls(bench, &rows[i]);
     for (int i = 0; i < count; i++)
@@ -323,6 +334,12 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     lab_json_string(json, "compute", rung_compute_name(row->asked));
     lab_json_string(json, "computed", rung_compute_name(row->compute));
     lab_json_string(json, "epilogue", epilogue);
+    lab_json_string(json, "cache", bench->is_cold ? "cold" : "hot");
+    if (bench->is_cold) {
+        lab_json_integer(json, "sets", row->sets);
+        lab_json_integer(json, "cold_bytes", row->cold_bytes);
+    }
+    lab_json_string(json, "inputs", lab_inputs_name(bench->inputs));
     lab_json_true(json, "verified", row->verified);
     lab_json_string(json, "why_not", row->why_not);
     lab_json_string(json, "time", lab_clock_name(row->clock));
@@ -330,6 +347,12 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     lab_json_integer(json, "min_ns", row->min_ns);
     lab_json_integer(json, "ci95_ns", row->ci95_ns);
     lab_json_integer(json, "samples", row->samples);
+    lab_json_integer(json, "worst_ns", row->worst_ns);
+    lab_json_integer(json, "outliers", row->outliers);
+    if (row->verified) {
+        lab_json_integer(json, "series_of", row->series.of);
+        lab_json_times(json, "series_ns", row->series.times, row->series.count);
+    }
     lab_json_number(json, "gflops", row->gflops);
     add_ratio(json, "over_before", row->over_before);
     add_ratio(json, "over_first", row->over_first);
@@ -365,14 +388,20 @@ static void print_settings(lab_json *json, const lab_settings *settings)
     lab_json_end(json, ']');
 }
 
-static void print_json(const lab_bench *bench)
+void lab_bench_write_json(const lab_bench *bench, FILE *out)
 {
-    lab_json json = {.out = bench->out};
+    lab_json json = {.out = out};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-bench/1");
     lab_json_true(&json, "complete", bench->complete);
+    if (*bench->pairing)
+        lab_json_string(&json, "pairing", bench->pairing);
     lab_setting_print(&json, bench->device);
     print_settings(&json, &bench->settings);
+    lab_conditions_print(&json, &bench->before, &bench->after, &bench->warnings);
+    lab_json_string(&json, "inputs", lab_inputs_meaning(bench->inputs));
+    if (bench->inputs != LAB_INPUTS_WHOLE)
+        lab_json_integer(&json, "seed", bench->seed);
     lab_json_begin(&json, "results", '[');
     for (int i = 0; i < bench->row_count; i++)
         print_row(&json, bench, &bench->rows[i]);
@@ -401,7 +430,7 @@ void lab_bench_print(lab_bench *bench, FILE *out)
 {
     bench->out = out;
     if (bench->options->json) {
-        print_json(bench);
+        lab_bench_write_json(bench, out);
     } else if (bench->options->csv) {
         print_csv(bench);
     } else {

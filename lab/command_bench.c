@@ -4,6 +4,7 @@
  * For each problem every contender is verified exactly, then all take turns, a
  * sample each, until each knows its median well or has spent its time: what disturbs
  * the machine disturbs them alike. A time of a wrong result is never printed. */
+#include "baseline.h"
 #include "bench.h"
 #include "interrupt.h"
 #include "measure.h"
@@ -13,8 +14,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, ROWS_MAX = 4096, THREADS_MAX = 256 };
+
+/* So many rounds at least, if there is time, where two executables take turns: a difference is told by
+ * the number of pairs. */
+enum { PAIRED_ROUNDS = 30 };
 
 /* What a contender took before, to tell beforehand what it will take. */
 typedef struct experience {
@@ -43,8 +50,10 @@ typedef struct session {
     int                known_count;
     lab_contender     *contenders;
     int                contender_count;
+    int64_t            rounds; /* turns of all contenders that this problem has seen */
     lab_call           calls[CONTENDERS_MAX]; /* of those that are rung_gemm */
     double             best_probe[LAB_PROBE_COUNT]; /* that was ever seen */
+    lab_turns          turns; /* with another executable */
     lab_bench          found;
     bool               any_wrong, any_right;
     lab_caller         caller; /* of rung_gemm, where it is among the kernels */
@@ -113,6 +122,27 @@ static bool add_shapes(session *session, const char *text)
     return count > 0;
 }
 
+/* What the matrices are, and whether they are in the caches. */
+static int read_inputs(session *session)
+{
+    const lab_options *options = session->options;
+    lab_bench *found = &session->found;
+    found->inputs = options->inputs ? lab_inputs_of(options->inputs) : LAB_INPUTS_WHOLE;
+    found->is_cold = options->cache && strcmp(options->cache, "cold") == 0;
+    found->seed = (int64_t)(time(NULL) & 0x7fffffff);
+    if (options->cache && !found->is_cold && strcmp(options->cache, "hot") != 0)
+        return usage("--cache is hot or cold");
+    if (found->inputs == LAB_INPUTS_COUNT)
+        return usage("--inputs is whole or normal");
+    if (options->seed && (!lab_read_integer(options->seed, &found->seed) || found->seed < 0))
+        return usage("--seed is a whole number");
+    if (options->seed && found->inputs == LAB_INPUTS_WHOLE)
+        return usage("--seed is for --inputs normal; whole numbers are always the same");
+    if (found->is_cold && options->calls)
+        return usage("--calls are timed with --cache hot");
+    return LAB_GOOD;
+}
+
 static int read_options(session *session)
 {
     const lab_options *options = session->options;
@@ -151,7 +181,7 @@ static int read_options(session *session)
         return usage("sizes are given like --sizes 256,512,1x4096x512 or --m 128:1024:128 --n 64, or shortly: "
                      "rung bench KERNEL LARGEST");
     session->kernel_list = options->argument ? options->argument : options->kernels;
-    return LAB_GOOD;
+    return read_inputs(session);
 }
 
 /* The vendor's library is always there to be held against, unless a list leaves it
@@ -183,6 +213,9 @@ static int find_kernels(session *session)
     for (int i = 0; !wrong && i < session->kernel_count; i++)
         if (!session->kernels[i] && options->threads)
             wrong = "--threads is for kernels; rung_gemm has those of its context";
+    for (int i = 0; !wrong && i < session->kernel_count; i++)
+        if (!session->kernels[i] && session->found.is_cold)
+            wrong = "--cache cold is for kernels; rung_gemm copies its matrices itself";
     if (wrong)
         return usage(wrong);
     if (session->is_cpu)
@@ -297,7 +330,7 @@ static void show_progress(const session *session, const lab_problem *problem, co
 {
     char text[256];
     snprintf(text, sizeof text, "%lldx%lldx%lld %s, %s %s", (long long)problem->m, (long long)problem->n,
-             (long long)problem->k, rung_product_name(problem->product), what, name_of(contender));
+             (long long)problem->k, rung_product_name(problem->product), what, contender ? name_of(contender) : "");
     lab_progress_show(&(lab_progress){.what = text, .done = session->done + part_done(session),
                                       .count = session->problem_count * session->dtype_count, .units = "problems"});
 }
@@ -333,8 +366,10 @@ static void note_probe(session *session, const lab_problem *problem, const lab_s
 
 static bool wants_more(const session *session, const lab_problem *problem, const lab_contender *contender)
 {
+    bool wants_pairs = session->turns.role != LAB_ALONE && contender->taken.count < PAIRED_ROUNDS &&
+                       contender->spent_ns < session->budget_ns;
     return contender->verified &&
-           lab_contender_wants_more(contender, best_of(session, problem), session->budget_ns);
+           (wants_pairs || lab_contender_wants_more(contender, best_of(session, problem), session->budget_ns));
 }
 
 static bool anybody_wants_more(const session *session, const lab_problem *problem)
@@ -359,19 +394,100 @@ static void take_sample(session *session, const lab_problem *problem, lab_conten
         lab_contender_summarise(contender, best_of(session, problem));
 }
 
-/* In turn, as long as anybody wants more. On a processor, whose mood changes from one second to the
+/* A turn of all; another begins each time. On a processor, whose mood changes from one second to the
  * next, those who are sure go on with the others as long as they have time: so all have seen
  * the same. */
+static void sample_round(session *session, const lab_problem *problem)
+{
+    for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
+        lab_contender *contender = &session->contenders[(session->rounds + i) % session->contender_count];
+        bool goes_on = session->is_cpu || session->turns.role != LAB_ALONE;
+        bool has_time = goes_on && contender->verified && contender->spent_ns < session->budget_ns &&
+                        contender->taken.count < LAB_SAMPLES_MAX;
+        contender->taken.round = session->rounds;
+        if (has_time || wants_more(session, problem, contender))
+            take_sample(session, problem, contender);
+    }
+    session->rounds++;
+}
+
+/* As the parent says, a round at a time. */
+static void sample_when_asked(session *session, const lab_problem *problem)
+{
+    char word[64];
+    lab_turns_answer(&session->turns, "ready", anybody_wants_more(session, problem));
+    for (;;) {
+        lab_turns_hear(&session->turns, word, sizeof word);
+        if (strcmp(word, "round") != 0)
+            break;
+        sample_round(session, problem);
+        lab_turns_answer(&session->turns, "done", anybody_wants_more(session, problem));
+    }
+    session->turns.failed = session->turns.failed || strcmp(word, "end") != 0;
+}
+
+/* As long as anybody wants more, here or there. Who goes first changes with every round. */
+static void sample_in_turn(session *session, const lab_problem *problem)
+{
+    lab_turns *turns = &session->turns;
+    bool good = lab_turns_ask(turns, "problem", "ready");
+    while (good && !lab_interrupted() && (turns->wants || anybody_wants_more(session, problem))) {
+        bool other_first = session->rounds % 2 == 1;
+        if (other_first)
+            good = lab_turns_ask(turns, "round", "done");
+        sample_round(session, problem);
+        if (!other_first)
+            good = lab_turns_ask(turns, "round", "done");
+    }
+    if (good)
+        lab_turns_ask(turns, "end", "ended");
+}
+
+/* As long as anybody wants more. */
 static void sample_all(session *session, const lab_problem *problem)
 {
-    while (!lab_interrupted() && anybody_wants_more(session, problem))
-        for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
-            lab_contender *contender = &session->contenders[i];
-            bool has_time = session->is_cpu && contender->verified && contender->spent_ns < session->budget_ns &&
-                            contender->taken.count < LAB_SAMPLES_MAX;
-            if (has_time || wants_more(session, problem, contender))
-                take_sample(session, problem, contender);
+    if (session->turns.role == LAB_CHILD)
+        sample_when_asked(session, problem);
+    else if (session->turns.role == LAB_PARENT)
+        sample_in_turn(session, problem);
+    else
+        while (!lab_interrupted() && anybody_wants_more(session, problem))
+            sample_round(session, problem);
+}
+
+static void give_up(session *session, const char *why)
+{
+    for (int i = 0; i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[i];
+        if (contender->verified)
+            snprintf(contender->why_not, sizeof contender->why_not, "%s", why);
+        contender->verified = false;
+    }
+}
+
+/* Verified on whole numbers, timed on what was asked for. */
+static void change_inputs(session *session, const lab_problem *problem, lab_inputs inputs)
+{
+    show_progress(session, problem, "filling", NULL);
+    if (session->found.inputs != LAB_INPUTS_WHOLE &&
+        lab_problem_fill(problem, inputs, (uint64_t)session->found.seed) != RUNG_OK)
+        give_up(session, rung_error_text());
+}
+
+/* What was timed on copies was not what was verified. */
+static void judge_copies(session *session, const lab_problem *problem)
+{
+    if (!problem->sets)
+        return;
+    change_inputs(session, problem, LAB_INPUTS_WHOLE);
+    for (int i = 0; i < session->contender_count; i++) {
+        lab_contender *contender = &session->contenders[i];
+        show_progress(session, problem, "verifying", contender);
+        if (contender->verified) {
+            lab_contender_judge_sets(problem, contender);
+            session->any_wrong = session->any_wrong || !contender->verified;
         }
+    }
 }
 
 /* After an interruption: who would have needed more samples and has too few of them has no time. */
@@ -401,12 +517,16 @@ static void fill_row(const session *session, const lab_problem *problem, const l
         .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
         .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
         .asked = problem->compute, .compute = contender->compute,
+        .sets = problem->sets ? problem->sets->count : 1, .cold_bytes = problem->sets ? problem->sets->bytes : 0,
+        .worst_ns = contender->worst_ns, .outliers = contender->outliers,
         .batch_wall_ns = contender->batch_wall_ns, .calls_wall_ns = contender->calls_wall_ns,
         .gflops = lab_gflops(problem, contender->median_ns), .clock = problem->clock,
         .threads = contender->threads, .repeats = contender->repeats, .probe = problem->probe,
         .probe_gflops = lab_samples_probe(&contender->taken, contender->mode, best_of(session, problem)),
         .mode = contender->mode, .fast = contender->fast, .slow = contender->slow,
+        .roof_gflops = lab_probe_is_roof(problem->probe, problem->product) ? session->best_probe[problem->probe] : 0,
     };
+    lab_samples_series(&contender->taken, contender->mode, best_of(session, problem), session->rounds, &row->series);
     snprintf(row->origin, sizeof row->origin, "%s", contender->origin);
     snprintf(row->kernel, sizeof row->kernel, "%s", name_of(contender));
     snprintf(row->params, sizeof row->params, "%s", contender->parameters);
@@ -415,6 +535,20 @@ static void fill_row(const session *session, const lab_problem *problem, const l
     snprintf(row->doubt, sizeof row->doubt, "%s", contender->doubt);
     if (row->verified && info && info->number != 0)
         snprintf(row->asked_as, sizeof row->asked_as, "%s", info->number < 0 ? info->file : info->name);
+}
+
+/* Where only few probes ran, all of them may have been disturbed: before a row is refused, they get the
+ * chance to do better. */
+static void raise_roof(session *session, const lab_problem *problem, lab_row *rows, int count)
+{
+    enum { MORE = 200 };
+    double *best = &session->best_probe[problem->probe];
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < MORE && lab_row_is_beyond(&rows[i]); j++) {
+            double more = lab_probe_run(problem->probe, (int)problem->probe_threads);
+            *best = more > *best ? more : *best;
+            rows[i].roof_gflops = *best;
+        }
 }
 
 /* Modes are told apart by the best probe there was, which may have come last. */
@@ -434,7 +568,10 @@ static void add_rows(session *session, const lab_problem *problem)
         session->found.row_count++;
         count++;
     }
+    raise_roof(session, problem, rows, count);
     lab_rows_compare(rows, count);
+    for (int i = 0; i < count; i++)
+        session->any_wrong = session->any_wrong || rows[i].is_beyond;
 }
 
 /* The batch as one piece of work and as many. */
@@ -491,38 +628,73 @@ static void choose_clock(const session *session, lab_problem *problem)
     problem->probe = lab_probe_of(problem->product, problem->compute);
     problem->threads = session->threads;
     problem->probe_threads = session->threads > 0 ? session->threads : session->found.device->compute_units;
-    problem->rest_ns = problem->probe_threads > 1 && session->contender_count > 1 ? lab_peers_rest() : 0;
+    bool is_alone = session->contender_count == 1 && session->turns.role == LAB_ALONE;
+    problem->rest_ns = problem->probe_threads > 1 && !is_alone ? lab_peers_rest() : 0;
+}
+
+/* Memory may not do for as many copies as there should be. */
+static void tell_of_sets(const lab_problem *problem)
+{
+    const lab_sets *sets = problem->sets;
+    if (sets && sets->bytes < sets->wanted)
+        fprintf(stderr, "rung: warning: %lld copies of A, B and C are %lld MiB, less than twice the last cache, %lld "
+                "MiB: memory has no room for more, and they may not be cold\n", (long long)sets->count,
+                (long long)(sets->bytes >> 20), (long long)(sets->wanted >> 20));
 }
 
 static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
 {
     memset(session->calls, 0, sizeof session->calls);
+    session->rounds = 0;
     lab_problem problem = {.context = session->target.context, .device = session->target.device, .queue = session->target.queue,
                            .product = dtype->product, .compute = dtype->compute, .m = size.m, .n = size.n,
                            .k = size.k, .batch = session->found.batch, .splits = session->splits,
-                           .carveout = session->carveout,
+                           .carveout = session->carveout, .is_cold = session->found.is_cold,
                            .epilogue = session->found.epilogue};
     int code = gather_contenders(session, dtype);
     if (code != LAB_GOOD)
         return code;
     choose_clock(session, &problem);
+    if (session->turns.role == LAB_CHILD && !lab_turns_wait(&session->turns, "problem"))
+        return LAB_USAGE;
     if (lab_problem_create(&problem) == RUNG_OK) {
+        tell_of_sets(&problem);
         verify_all(session, &problem);
+        change_inputs(session, &problem, session->found.inputs);
         sample_all(session, &problem);
         if (lab_interrupted())
             drop_unfinished(session, &problem);
+        judge_copies(session, &problem);
         time_calls(session, &problem);
         take_apart(session, &problem);
     } else {
         for (int i = 0; i < session->contender_count; i++)
             snprintf(session->contenders[i].why_not, sizeof session->contenders[i].why_not, "%s",
                      rung_error_text());
+        sample_all(session, &problem); /* nobody wants any: but another may wait for an answer */
     }
     add_rows(session, &problem);
     for (int i = 0; i < session->contender_count; i++)
         lab_contender_finish(&session->contenders[i]);
     lab_problem_destroy(&problem);
-    return LAB_GOOD;
+    if (session->turns.role == LAB_CHILD)
+        lab_turns_answer(&session->turns, "ended", false);
+    if (session->turns.failed && session->turns.role == LAB_PARENT)
+        fprintf(stderr, "rung: %s\n", session->turns.why);
+    return session->turns.failed ? LAB_USAGE : LAB_GOOD;
+}
+
+/* On a device of its own a thread of this process waits for it, no more. */
+static void judge_conditions(session *session)
+{
+    lab_bench *found = &session->found;
+    int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t threads = !session->is_cpu ? 1 : session->threads > 0 ? session->threads : found->device->compute_units;
+    found->after = lab_conditions_read(found->device);
+    found->warnings = lab_conditions_judge(&found->before, &found->after, threads,
+                                           processors > threads ? processors : threads);
+    for (int i = 0; i < found->warnings.count; i++)
+        fprintf(stderr, "rung: warning: %s\n", found->warnings.list[i]);
 }
 
 /* ---- What explain says of it, for another machine perhaps, and of one multiply alone -------------- */
@@ -586,6 +758,7 @@ static void keep(session *session, int first)
 static int run_all(session *session)
 {
     int code = LAB_GOOD, count = session->problem_count * session->dtype_count;
+    session->found.before = session->found.after = lab_conditions_read(session->found.device);
     lab_interrupt_watch();
     lab_progress_begin(session->options->quiet);
     for (; code == LAB_GOOD && session->done < count && !lab_interrupted(); session->done++) {
@@ -596,6 +769,10 @@ static int run_all(session *session)
             keep(session, first);
     }
     lab_progress_end();
+    if (code == LAB_GOOD) {
+        judge_conditions(session);
+        session->is_unsaved = !lab_bench_save(&session->found) || session->is_unsaved;
+    }
     return code;
 }
 
@@ -640,21 +817,43 @@ static bool close_trace(session *session)
     return good;
 }
 
-static int outcome(const session *session)
+/* What --baseline names, before anything is measured. */
+static int open_baseline(session *session)
 {
+    const lab_options *options = session->options;
+    bool is_executable = false;
+    const char *wrong = options->baseline ? lab_baseline_look(options->baseline, &is_executable) : NULL;
+    if (!wrong && options->baseline_json && !is_executable)
+        wrong = "--baseline-json is for a --baseline that is an executable";
+    if (wrong)
+        return usage(wrong);
+    if (is_executable && !lab_baseline_start(options, &session->found, &session->turns)) {
+        fprintf(stderr, "rung: %s\n", session->turns.why);
+        return LAB_USAGE;
+    }
+    snprintf(session->found.pairing, sizeof session->found.pairing, "%s", session->turns.pairing);
+    return LAB_GOOD;
+}
+
+static int outcome(session *session)
+{
+    int code = LAB_GOOD;
     if (!session->found.complete) {
         lab_interrupt_tell("this is what was measured so far; run it again for the rest");
         return LAB_INTERRUPTED;
     }
+    if (session->options->baseline)
+        code = lab_baseline_compare(session->options, &session->found, &session->turns);
     if (session->any_wrong)
         return LAB_WRONG;
     if (session->is_unsaved)
         return LAB_USAGE;
-    return session->any_right ? LAB_GOOD : LAB_NOTHING;
+    return session->any_right ? code : LAB_NOTHING;
 }
 
 static int bench(session *session)
 {
+    lab_turns_join(&session->turns); /* before anything that takes time */
     int code = read_options(session);
     if (code == LAB_GOOD)
         code = lab_bench_check_file(session->options);
@@ -667,6 +866,8 @@ static int bench(session *session)
     }
     if (code == LAB_GOOD)
         code = open_caller(session);
+    if (code == LAB_GOOD)
+        code = open_baseline(session);
     if (code == LAB_GOOD)
         code = run_all(session);
     if (!close_trace(session) && code == LAB_GOOD)
@@ -688,6 +889,7 @@ int lab_command_bench(const lab_options *options)
         session->found.rows = calloc(ROWS_MAX, sizeof *session->found.rows);
         if (session->contenders && session->found.rows)
             code = bench(session);
+        lab_turns_close(&session->turns);
         lab_caller_close(&session->caller);
         lab_target_close(&session->target);
         if (session->found.rows)

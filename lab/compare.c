@@ -48,20 +48,46 @@ static bool is_large(const lab_row *row)
            (double)size->m * (double)size->n * (double)size->k >= (double)LARGE * LARGE * LARGE;
 }
 
+static bool has_time(const lab_row *row)
+{
+    return row->verified && !row->is_beyond;
+}
+
 /* By its shortest time, which a busy machine leaves alone. */
 static void doubt_by_speed(lab_row *row)
 {
     bool is_fma = row->probe == LAB_PROBE_FMA_F32 || row->probe == LAB_PROBE_FMA_F64;
     double percent = row->percent_of_probe * lab_ratio(row->median_ns, row->min_ns);
-    if (row->is_vendor && row->verified && !*row->doubt && is_fma && is_large(row) && percent > 0 &&
+    if (row->is_vendor && has_time(row) && !*row->doubt && is_fma && is_large(row) && percent > 0 &&
         percent < 100 * LEAST)
         snprintf(row->doubt, sizeof row->doubt, "it comes to %.0f %% of this machine's peak: it leaves "
                  "instructions unused, or the machine is busy", percent);
 }
 
+/* Ten per cent are for a probe that was disturbed whenever it ran. */
+bool lab_row_is_beyond(const lab_row *row)
+{
+    return row->verified && row->roof_gflops > 0 && row->gflops * parts_of(row) > 1.1 * row->roof_gflops;
+}
+
+static void refuse_beyond(lab_row *row)
+{
+    double products = row->gflops * parts_of(row);
+    if (!lab_row_is_beyond(row))
+        return;
+    snprintf(row->why_not, sizeof row->why_not, "beyond the roof: %.0f GFLOPS, where %s came to %.0f at best: it was "
+             "measured wrongly", products, lab_probe_name(row->probe), row->roof_gflops);
+    row->is_beyond = true;
+    row->median_ns = row->min_ns = row->ci95_ns = row->worst_ns = row->samples = row->outliers = 0;
+    row->series.count = 0;
+    row->gflops = 0;
+    row->mode = LAB_MODE_ANY;
+    row->fast = row->slow = (lab_spread){0};
+}
+
 static bool counts(const lab_row *row)
 {
-    return row->verified && row->is_vendor && !*row->doubt;
+    return has_time(row) && row->is_vendor && !*row->doubt;
 }
 
 /* The fastest of them in that mode, NULL if there is none. */
@@ -90,6 +116,7 @@ void lab_rows_compare(lab_row *rows, int count)
 {
     const lab_row *vendor = NULL, *before = NULL, *first = NULL;
     for (int i = 0; i < count; i++) {
+        refuse_beyond(&rows[i]);
         compare_with_probe(&rows[i]);
         doubt_by_speed(&rows[i]);
         if (counts(&rows[i]) && !rows[i].is_peer)
@@ -98,7 +125,7 @@ void lab_rows_compare(lab_row *rows, int count)
     for (int i = 0; i < count; i++) {
         lab_row *row = &rows[i];
         row->vendor_tuned = vendor && strcmp(vendor->origin, "defaults") != 0;
-        if (!row->verified || row->is_call)
+        if (!has_time(row) || row->is_call)
             continue;
         if (!(row->is_vendor && *row->doubt))
             compare_with_vendors(row, vendor, rows, count);

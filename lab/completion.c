@@ -102,6 +102,8 @@ static const struct {
     {"machine", write_machines, NULL},
     {"arch", write_architectures, NULL},
     {"epilogue", NULL, "bias_row bias_col bias relu gelu residual"},
+    {"cache", NULL, "hot cold"},
+    {"inputs", NULL, "whole normal"},
     {"peers", NULL, "all mkl openblas blis onednn"},
     {"layout", NULL, "rr rc cr cc"},
     {"color", NULL, LAB_COLOUR_WORDS},

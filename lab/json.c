@@ -73,6 +73,19 @@ void lab_json_number(lab_json *json, const char *name, double value)
         fputs("null", json->out);
 }
 
+/* A line each would make files of nothing else. */
+void lab_json_times(lab_json *json, const char *name, const int64_t *times, int64_t count)
+{
+    lead(json, name);
+    fputc('[', json->out);
+    for (int64_t i = 0; i < count; i++)
+        if (times[i] > 0)
+            fprintf(json->out, "%s%lld", i ? "," : "", (long long)times[i]);
+        else
+            fprintf(json->out, "%snull", i ? "," : "");
+    fputc(']', json->out);
+}
+
 void lab_json_true(lab_json *json, const char *name, bool value)
 {
     lead(json, name);

@@ -19,6 +19,7 @@ void lab_json_end(lab_json *json, char bracket);                     /* '}' or '
 void lab_json_string(lab_json *json, const char *name, const char *value);
 void lab_json_integer(lab_json *json, const char *name, int64_t value);
 void lab_json_number(lab_json *json, const char *name, double value); /* null if not finite */
+void lab_json_times(lab_json *json, const char *name, const int64_t *times, int64_t count); /* one line; null for 0 */
 void lab_json_true(lab_json *json, const char *name, bool value);
 
 #endif /* LAB_JSON_H */

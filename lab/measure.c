@@ -2,12 +2,14 @@
 /* measure.c - see measure.h. */
 #include "measure.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exact.h"
 #include "oracle.h"
+#include "random.h"
 
 enum { COPIES = 3, CALLS = 7, SAMPLE_NS = 200000 };
 
@@ -136,7 +138,77 @@ rung_status lab_problem_create(lab_problem *problem)
     if (status == RUNG_OK)
         status = time_copies(problem, event, true, &problem->d2h_ns);
     rung_event_destroy(event);
+    if (status == RUNG_OK && problem->is_cold)
+        status = lab_sets_create(problem->device, &problem->a.here, &problem->b.here, &problem->c.here, problem->batch,
+                                 &problem->sets);
+    if (status == RUNG_OK && problem->is_cold)
+        status = lab_sets_fill(problem->sets, problem->queue, problem->a.here.data, problem->b.here.data);
     return status;
+}
+
+/* ---- Other numbers ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *word, *meaning;
+} inputs_words[] = {
+#define X(name, word, meaning) {word, meaning},
+    LAB_INPUTS_LIST(X)
+#undef X
+};
+
+lab_inputs lab_inputs_of(const char *word)
+{
+    int i = 0;
+    while (i < LAB_INPUTS_COUNT && strcmp(inputs_words[i].word, word) != 0)
+        i++;
+    return (lab_inputs)i;
+}
+
+const char *lab_inputs_name(lab_inputs inputs)
+{
+    return inputs < LAB_INPUTS_COUNT ? inputs_words[inputs].word : "?";
+}
+
+const char *lab_inputs_meaning(lab_inputs inputs)
+{
+    return inputs < LAB_INPUTS_COUNT ? inputs_words[inputs].meaning : "?";
+}
+
+static double whole_normal(double value)
+{
+    double scaled = rint(32 * value);
+    return scaled > 127 ? 127 : scaled < -127 ? -127 : scaled;
+}
+
+static void fill_normal(const rung_matrix *matrix, int64_t batch, uint64_t numbers, uint64_t stream)
+{
+    bool is_whole = lab_is_whole(matrix->type);
+    uint64_t index = 0;
+    for (int64_t item = 0; item < batch; item++) {
+        rung_matrix one = lab_item(matrix, item);
+        for (int64_t row = 0; row < one.rows; row++)
+            for (int64_t col = 0; col < one.cols; col++) {
+                double value = lab_random_normal(numbers, stream, index++);
+                lab_element_set(&one, row, col, is_whole ? whole_normal(value) : value);
+            }
+    }
+}
+
+rung_status lab_problem_fill(const lab_problem *problem, lab_inputs inputs, uint64_t numbers)
+{
+    const lab_operand *operands[] = {&problem->a, &problem->b};
+    rung_status status = RUNG_OK;
+    for (uint64_t i = 0; status == RUNG_OK && i < 2; i++) {
+        if (inputs == LAB_INPUTS_NORMAL)
+            fill_normal(&operands[i]->here, problem->batch, numbers, 1 + i);
+        else
+            lab_exact_fill(&operands[i]->here, problem->batch, seed, 1 + i);
+        status = send(problem, operands[i], NULL);
+    }
+    if (status == RUNG_OK && problem->sets)
+        status = lab_sets_fill(problem->sets, problem->queue, problem->a.here.data, problem->b.here.data);
+    rung_status finished = rung_queue_finish(problem->queue);
+    return status == RUNG_OK ? finished : status;
 }
 
 void lab_problem_destroy(lab_problem *problem)
@@ -146,6 +218,8 @@ void lab_problem_destroy(lab_problem *problem)
         rung_buffer_destroy(all[i]->there.buffer);
         free(all[i]->here.data);
     }
+    lab_sets_destroy(problem->sets);
+    problem->sets = NULL;
 }
 
 /* ---- A contender ---------------------------------------------------------------------------------- */
@@ -163,6 +237,13 @@ rung_problem lab_problem_multiply(const lab_problem *problem, bool there)
     return multiply;
 }
 
+/* The multiply that is timed next: with copies, on the next of them. */
+static rung_problem next_multiply(const lab_problem *problem, bool there)
+{
+    rung_problem multiply = lab_problem_multiply(problem, there);
+    return problem->sets && there ? lab_sets_turn(problem->sets, &multiply) : multiply;
+}
+
 /* rung_gemm, with all that a problem may have. */
 static rung_status run_call(const lab_problem *problem, int64_t *time)
 {
@@ -173,15 +254,15 @@ static rung_status run_call(const lab_problem *problem, int64_t *time)
     return status;
 }
 
-static rung_status run_once(const lab_problem *problem, lab_contender *contender, int64_t *time)
+static rung_status run_once(const lab_problem *problem, const rung_problem *multiply, lab_contender *contender,
+                            int64_t *time)
 {
     rung_event *event;
-    rung_problem multiply = lab_problem_multiply(problem, true);
     if (!contender->kernel)
         return run_call(problem, time);
     rung_status status = rung_event_create(problem->device, &event);
     if (status == RUNG_OK)
-        status = rung_plan_run(contender->plan, problem->queue, &multiply,
+        status = rung_plan_run(contender->plan, problem->queue, multiply,
                                &(rung_run_options){.signal = event, .workspace = contender->workspace});
     if (status == RUNG_OK)
         status = rung_event_time(event, time);
@@ -192,10 +273,11 @@ static rung_status run_once(const lab_problem *problem, lab_contender *contender
 /* C is spoilt first, so that a result of before does not count. */
 static rung_status run_judged(const lab_problem *problem, lab_contender *contender)
 {
+    rung_problem multiply = lab_problem_multiply(problem, true);
     memset(problem->c.here.data, 0xff, (size_t)problem->c.bytes);
     rung_status status = send(problem, &problem->c, NULL);
     if (status == RUNG_OK)
-        status = run_once(problem, contender, &contender->first_ns);
+        status = run_once(problem, &multiply, contender, &contender->first_ns);
     if (status == RUNG_OK && contender->kernel)
         status = fetch_c(problem, NULL);
     if (status == RUNG_OK)
@@ -235,9 +317,12 @@ static rung_status run_repeated(const lab_problem *problem, const lab_contender 
     rung_run_options options = {.workspace = contender->workspace};
     rung_status status = RUNG_OK;
     int64_t started = lab_clock_now(problem->clock);
-    for (int64_t i = 0; status == RUNG_OK && i < contender->repeats; i++)
+    for (int64_t i = 0; status == RUNG_OK && i < contender->repeats; i++) {
+        if (problem->sets)
+            multiply = lab_sets_turn(problem->sets, &multiply);
         status = contender->kernel ? rung_plan_run(contender->plan, problem->queue, &multiply, &options)
                                    : rung_multiply(problem->context, &multiply);
+    }
     *time = lab_clock_now(problem->clock) - started;
     return status;
 }
@@ -274,11 +359,11 @@ static rung_status calibrate(const lab_problem *problem, lab_contender *contende
 
 void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
 {
-    rung_problem here = lab_problem_multiply(problem, false);
+    rung_problem here = lab_problem_multiply(problem, false), there = lab_problem_multiply(problem, true);
     int64_t unused;
     rung_status status = make_plan(problem, contender);
     if (status == RUNG_OK)
-        status = run_once(problem, contender, &unused);
+        status = run_once(problem, &there, contender, &unused);
     if (status == RUNG_OK)
         status = run_judged(problem, contender);
     if (status != RUNG_OK) {
@@ -296,12 +381,44 @@ void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
     }
 }
 
+/* As run_judged, on one of the copies. */
+static rung_status run_on_set(const lab_problem *problem, lab_contender *contender, int64_t set)
+{
+    const lab_copies *c = &problem->sets->c;
+    rung_problem first = lab_problem_multiply(problem, true), multiply = lab_sets_at(problem->sets, &first, set);
+    int64_t unused;
+    memset(problem->c.here.data, 0xff, (size_t)problem->c.bytes);
+    rung_status status = rung_buffer_write(problem->queue, c->buffer, set * c->step_bytes, c->bytes,
+                                           problem->c.here.data, NULL);
+    if (status == RUNG_OK)
+        status = run_once(problem, &multiply, contender, &unused);
+    if (status == RUNG_OK)
+        status = rung_buffer_read(problem->queue, c->buffer, set * c->step_bytes, c->bytes, problem->c.here.data, NULL);
+    return status == RUNG_OK ? rung_queue_finish(problem->queue) : status;
+}
+
+void lab_contender_judge_sets(const lab_problem *problem, lab_contender *contender)
+{
+    const int64_t last = problem->sets->count - 1, sets[] = {0, last / 2, last};
+    rung_problem here = lab_problem_multiply(problem, false);
+    for (int i = 0; contender->verified && i < 3; i++) {
+        char why[256] = "";
+        rung_status status = run_on_set(problem, contender, sets[i]);
+        contender->verified = status == RUNG_OK && lab_exact_judge(&here, seed, why, sizeof why);
+        if (status != RUNG_OK)
+            snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+        else if (!contender->verified)
+            snprintf(contender->why_not, sizeof contender->why_not, "WRONG on copy %lld of A, B and C: %s",
+                     (long long)sets[i], why);
+    }
+}
+
 /* On an idle device a short piece of work waits for the processor to hand it over, and that
  * would be timed too: another run in front of it keeps the device busy meanwhile. */
 static rung_status run_ahead(const lab_problem *problem, const lab_contender *contender)
 {
     enum { SHORT_NS = 2000000 };
-    rung_problem multiply = lab_problem_multiply(problem, true);
+    rung_problem multiply = next_multiply(problem, true);
     if (!contender->plan || contender->first_ns > SHORT_NS)
         return RUNG_OK;
     return rung_plan_run(contender->plan, problem->queue, &multiply,
@@ -313,8 +430,9 @@ static rung_status sample_events(const lab_problem *problem, lab_contender *cont
 {
     int64_t time;
     rung_status status = run_ahead(problem, contender);
+    rung_problem multiply = next_multiply(problem, contender->kernel != NULL);
     if (status == RUNG_OK)
-        status = run_once(problem, contender, &time);
+        status = run_once(problem, &multiply, contender, &time);
     if (status != RUNG_OK)
         return status;
     lab_samples_add(&contender->taken, time, 0, 0);
@@ -418,6 +536,8 @@ void lab_contender_summarise(lab_contender *contender, double best_probe)
     contender->median_ns = chosen.median_ns;
     contender->min_ns = chosen.min_ns;
     contender->ci95_ns = chosen.ci95_ns;
+    contender->worst_ns = chosen.worst_ns;
+    contender->outliers = chosen.outliers;
     contender->samples = chosen.samples;
 }
 

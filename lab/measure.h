@@ -9,6 +9,7 @@
 #include "probe.h"
 #include "rung/rung.h"
 #include "samples.h"
+#include "sets.h"
 #include "sweep.h"
 
 /* An operand, in memory and in a buffer. */
@@ -16,6 +17,24 @@ typedef struct lab_operand {
     rung_matrix here, there;
     int64_t     bytes;
 } lab_operand;
+
+/* What A and B hold while they are timed: a GPU's power, and so its clock, goes by the numbers. Results
+ * are judged on whole ones first, always. */
+#define LAB_INPUTS_LIST(X)                                                      \
+    X(WHOLE,  "whole",  "whole numbers from -4 to 4, all as often")             \
+    X(NORMAL, "normal", "normally distributed, deviation 1; whole types 32 times that, rounded, from -127 to 127")
+
+typedef enum lab_inputs {
+#define X(name, word, meaning) LAB_INPUTS_##name,
+    LAB_INPUTS_LIST(X)
+#undef X
+    LAB_INPUTS_COUNT
+} lab_inputs;
+
+/* LAB_INPUTS_COUNT if it is no such word. */
+lab_inputs  lab_inputs_of(const char *word);
+const char *lab_inputs_name(lab_inputs inputs);
+const char *lab_inputs_meaning(lab_inputs inputs);
 
 /* What is measured. The lab runs C = A B, or a batch of it, with small whole numbers, so
  * that every result can be judged exactly. */
@@ -34,6 +53,8 @@ typedef struct lab_problem {
     lab_probe    probe;   /* beside each sample, */
     int64_t      probe_threads; /* by so many */
     int64_t      rest_ns; /* before each, so that others' threads have come to rest */
+    bool         is_cold; /* each run on other copies, */
+    lab_sets    *sets;    /* these; NULL where it is not */
 } lab_problem;
 
 /* A kernel with parameters on that problem, and what came of it. rung_gemm is one too: its
@@ -56,6 +77,7 @@ typedef struct lab_contender {
     lab_samples        taken;
     lab_mode           mode;         /* that these are of: the fast one if enough samples are in it */
     int64_t            samples, median_ns, min_ns, ci95_ns; /* ci95: half of the interval's width */
+    int64_t            worst_ns, outliers; /* see samples.h */
     lab_spread         fast, slow;   /* each by itself, where there are two */
     int64_t            batch_wall_ns, calls_wall_ns; /* if its calls were timed, else 0 */
 } lab_contender;
@@ -67,8 +89,14 @@ rung_problem lab_problem_multiply(const lab_problem *problem, bool there);
 rung_status lab_problem_create(lab_problem *problem);
 void        lab_problem_destroy(lab_problem *problem);
 
+/* Other numbers for A and B, in memory, in the buffers and in all copies. */
+rung_status lab_problem_fill(const lab_problem *problem, lab_inputs inputs, uint64_t seed);
+
 /* Makes the plan, runs it once for the driver's sake and once to be judged. */
 void lab_contender_verify(const lab_problem *problem, lab_contender *contender);
+
+/* Once more on some of the copies of A, B and C, the last among them; whole numbers are in them. */
+void lab_contender_judge_sets(const lab_problem *problem, lab_contender *contender);
 
 /* One more sample. */
 rung_status lab_contender_sample(const lab_problem *problem, lab_contender *contender);

@@ -246,6 +246,21 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options)
     return false;
 }
 
+int lab_options_given(const lab_options *options, bool (*left_out)(const char *name), char **list, int capacity)
+{
+    lab_options given = *options;
+    int count = 0;
+    write_dashes();
+    for (int i = 0; i < ROW_COUNT && count < capacity; i++) {
+        const char *value = *field_of(&given, i);
+        size_t room = value ? strlen(rows[i].name) + strlen(value) + 4 : 0;
+        if (!value || left_out(rows[i].name) || !(list[count] = malloc(room)))
+            continue;
+        snprintf(list[count++], room, "--%s%s%s", rows[i].name, *rows[i].argument ? "=" : "", value);
+    }
+    return count;
+}
+
 bool lab_read_integer(const char *text, int64_t *value)
 {
     char *end;

@@ -34,6 +34,10 @@ typedef struct lab_options {
 /* Reads argv[2] on for that command. False after a message on standard error. */
 bool lab_options_read(int command, int argc, char **argv, lab_options *options);
 
+/* The options that were given, each as "--name=value" for free(), but for those that `left_out` says;
+ * as many as fit. How many there are. */
+int lab_options_given(const lab_options *options, bool (*left_out)(const char *name), char **list, int capacity);
+
 /* The commands, or the options of one. */
 void lab_options_help(int command, FILE *out);
 

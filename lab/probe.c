@@ -3,7 +3,7 @@
  *
  * Each loop keeps a dozen sums in registers, more than the instructions' latency needs, and
  * reads no memory. The compiler is told that a sum may have changed after each turn, so that
- * it cannot shorten the loop. */
+ * it cannot shorten the loop; and if the sums are not what so many turns make, it did nothing. */
 #define _GNU_SOURCE /* syscall */
 #include "probe.h"
 
@@ -64,8 +64,17 @@ PORTABLE_LOOP(portable_f64, double)
 #define EACH(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
 #define DECLARE(I) s##I = one,
 #define KEEP(I) __asm__ volatile("" : "+v"(s##I));
+#define CHECK(I)                                                                 \
+    memcpy(lanes, &s##I, sizeof lanes);                                          \
+    right = right && is_near((double)lanes[0], expected);
 
-#define VECTOR_LOOP(NAME, TARGET, TYPE, ONE, STEP, OPERATIONS)                   \
+/* Rounding may have moved a sum of BF16 a little. */
+static bool is_near(double sum, double expected)
+{
+    return fabs(sum - expected) <= expected / 100;
+}
+
+#define VECTOR_LOOP(NAME, TARGET, TYPE, ONE, STEP, OPERATIONS, LANE, START, GAIN) \
     __attribute__((target(TARGET))) static double NAME(int64_t turns)            \
     {                                                                            \
         TYPE one = ONE, EACH(DECLARE) factor = one;                              \
@@ -73,7 +82,11 @@ PORTABLE_LOOP(portable_f64, double)
             EACH(STEP)                                                           \
             EACH(KEEP)                                                           \
         }                                                                        \
-        return (double)turns * SUMS * (OPERATIONS);                              \
+        LANE lanes[sizeof(TYPE) / sizeof(LANE)];                                 \
+        const double expected = (START) + (double)turns * (GAIN);                \
+        bool right = true;                                                       \
+        EACH(CHECK)                                                              \
+        return right ? (double)turns * SUMS * (OPERATIONS) : 0;                  \
     }
 #define STEP_AVX2_F32(I) s##I = _mm256_fmadd_ps(factor, factor, s##I);
 #define STEP_AVX2_F64(I) s##I = _mm256_fmadd_pd(factor, factor, s##I);
@@ -81,12 +94,13 @@ PORTABLE_LOOP(portable_f64, double)
 #define STEP_F64(I) s##I = _mm512_fmadd_pd(factor, factor, s##I);
 #define STEP_BF16(I) s##I = _mm512_dpbf16_ps(s##I, (__m512bh)factor, (__m512bh)factor);
 #define STEP_I8(I) s##I = _mm512_dpbusd_epi32(s##I, factor, factor);
-VECTOR_LOOP(avx2_f32, "avx2,fma", __m256, _mm256_set1_ps(1), STEP_AVX2_F32, 16)
-VECTOR_LOOP(avx2_f64, "avx2,fma", __m256d, _mm256_set1_pd(1), STEP_AVX2_F64, 8)
-VECTOR_LOOP(avx512_f32, "avx512f", __m512, _mm512_set1_ps(1), STEP_F32, 32)
-VECTOR_LOOP(avx512_f64, "avx512f", __m512d, _mm512_set1_pd(1), STEP_F64, 16)
-VECTOR_LOOP(dot_bf16, "avx512f,avx512bf16", __m512, _mm512_castsi512_ps(_mm512_set1_epi16(0x3f80)), STEP_BF16, 64)
-VECTOR_LOOP(dot_i8, "avx512f,avx512vnni", __m512i, _mm512_set1_epi8(1), STEP_I8, 128)
+VECTOR_LOOP(avx2_f32, "avx2,fma", __m256, _mm256_set1_ps(1), STEP_AVX2_F32, 16, float, 1, 1)
+VECTOR_LOOP(avx2_f64, "avx2,fma", __m256d, _mm256_set1_pd(1), STEP_AVX2_F64, 8, double, 1, 1)
+VECTOR_LOOP(avx512_f32, "avx512f", __m512, _mm512_set1_ps(1), STEP_F32, 32, float, 1, 1)
+VECTOR_LOOP(avx512_f64, "avx512f", __m512d, _mm512_set1_pd(1), STEP_F64, 16, double, 1, 1)
+VECTOR_LOOP(dot_bf16, "avx512f,avx512bf16", __m512, _mm512_castsi512_ps(_mm512_set1_epi16(0x3f80)), STEP_BF16, 64,
+            float, 1, 2)
+VECTOR_LOOP(dot_i8, "avx512f,avx512vnni", __m512i, _mm512_set1_epi8(1), STEP_I8, 128, int32_t, 0x01010101, 4)
 
 /* Four sums of 16 x 16, two A and two B of 16 rows of 64 bytes: all eight tiles, of which the
  * last four are filled with ones, since zeros draw less current. */
@@ -96,7 +110,7 @@ typedef struct tile_form {
     uint8_t  rows[16];
 } tile_form;
 
-#define TILE_LOOP(NAME, TARGET, DOT, ONE, OPERATIONS)                            \
+#define TILE_LOOP(NAME, TARGET, DOT, ONE, OPERATIONS, LANE, GAIN)                \
     __attribute__((target(TARGET))) static double NAME(int64_t turns)            \
     {                                                                            \
         tile_form form = {.palette = 1};                                         \
@@ -123,11 +137,20 @@ typedef struct tile_form {
             DOT(2, 5, 6);                                                        \
             DOT(3, 5, 7);                                                        \
         }                                                                        \
+        LANE sums[4][256];                                                       \
+        _tile_stored(0, sums[0], 64);                                            \
+        _tile_stored(1, sums[1], 64);                                            \
+        _tile_stored(2, sums[2], 64);                                            \
+        _tile_stored(3, sums[3], 64);                                            \
         _tile_release();                                                         \
-        return (double)turns * 4 * (OPERATIONS);                                 \
+        __asm__ volatile("" : : : "memory");                                     \
+        bool right = true;                                                       \
+        for (int i = 0; i < 4 * 256; i++)                                        \
+            right = right && is_near((double)sums[i / 256][i % 256], (double)turns * (GAIN)); \
+        return right ? (double)turns * 4 * (OPERATIONS) : 0;                     \
     }
-TILE_LOOP(amx_bf16, "amx-tile,amx-bf16", _tile_dpbf16ps, 0x3f80, 2 * 16 * 16 * 32)
-TILE_LOOP(amx_i8, "amx-tile,amx-int8", _tile_dpbssd, 0x0101, 2 * 16 * 16 * 64)
+TILE_LOOP(amx_bf16, "amx-tile,amx-bf16", _tile_dpbf16ps, 0x3f80, 2 * 16 * 16 * 32, float, 32)
+TILE_LOOP(amx_i8, "amx-tile,amx-int8", _tile_dpbssd, 0x0101, 2 * 16 * 16 * 64, int32_t, 64)
 
 static bool has_tiles(void)
 {
@@ -191,6 +214,13 @@ static probe_loop *loop_of(lab_probe probe)
 }
 #endif
 
+bool lab_probe_is_roof(lab_probe probe, rung_product product)
+{
+    bool is_fma = probe == LAB_PROBE_FMA_F32 || probe == LAB_PROBE_FMA_F64;
+    rung_type sum = rung_product_sum(product);
+    return probe != LAB_PROBE_NONE && (!is_fma || (lab_probe_width() > 0 && (sum == RUNG_F32 || sum == RUNG_F64)));
+}
+
 lab_probe lab_probe_of(rung_product product, rung_compute compute)
 {
     if (rung_product_sum(product) == RUNG_F64)
@@ -203,6 +233,21 @@ lab_probe lab_probe_of(rung_product product, rung_compute compute)
         return has_tiles() ? LAB_PROBE_AMX_BF16
                : has_dot(LAB_PROBE_DOT_BF16) ? LAB_PROBE_DOT_BF16 : LAB_PROBE_FMA_F32;
     return LAB_PROBE_FMA_F32;
+}
+
+bool lab_probe_is_here(lab_probe probe)
+{
+    switch (probe) {
+    case LAB_PROBE_FMA_F32:
+    case LAB_PROBE_FMA_F64: return true;
+    case LAB_PROBE_DOT_BF16:
+    case LAB_PROBE_DOT_I8: return has_dot(probe);
+    case LAB_PROBE_AMX_BF16:
+    case LAB_PROBE_AMX_I8: return has_tiles();
+    case LAB_PROBE_NONE:
+    case LAB_PROBE_COUNT: break;
+    }
+    return false;
 }
 
 /* ---- Running ---------------------------------------------------------------------------------------- */

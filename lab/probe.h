@@ -33,9 +33,16 @@ const char *lab_probe_name(lab_probe probe);
  * system for the tiles, which it gives a process that asks. */
 lab_probe lab_probe_of(rung_product product, rung_compute compute);
 
+/* Whether this processor has those instructions. */
+bool lab_probe_is_here(lab_probe probe);
+
 /* GFLOPS of so many threads together, all at it for some 100 us; a multiply and an add count
- * as two, of whole numbers too. 0 of none. */
+ * as two, of whole numbers too. 0 of none, and of a thread whose sums are wrong. */
 double lab_probe_run(lab_probe probe, int threads);
+
+/* Whether nothing that this product is made of can be faster than the probe. Not so where it is plain C,
+ * which kernels' vectors are faster than, and of whole numbers that no engine here multiplies. */
+bool lab_probe_is_roof(lab_probe probe, rung_product product);
 
 /* Whether its speed may have two modes, see samples.h. */
 bool lab_probe_has_modes(lab_probe probe);

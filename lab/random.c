@@ -2,6 +2,8 @@
 /* random.c - see random.h. */
 #include "random.h"
 
+#include <math.h>
+
 static uint32_t high(uint32_t x, uint32_t y)
 {
     return (uint32_t)(((uint64_t)x * y) >> 32);
@@ -33,4 +35,11 @@ uint32_t lab_random(uint64_t seed, uint64_t stream, uint64_t index)
 double lab_random_real(uint64_t seed, uint64_t stream, uint64_t index)
 {
     return (double)(lab_random(seed, stream, index) >> 8) / 8388608.0 - 1.0;
+}
+
+double lab_random_normal(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    double radius = ((double)lab_random(seed, stream, 2 * index) + 1) / 0x1p32; /* above 0, up to 1 */
+    double angle = (double)lab_random(seed, stream, 2 * index + 1) / 0x1p32;
+    return sqrt(-2 * log(radius)) * cos(6.283185307179586 * angle);
 }

@@ -13,4 +13,7 @@ uint32_t lab_random(uint64_t seed, uint64_t stream, uint64_t index);
 /* Uniform in [-1, 1), on a grid of 2^-23. */
 double lab_random_real(uint64_t seed, uint64_t stream, uint64_t index);
 
+/* Normally distributed around 0, of deviation 1 (Box and Muller, 1958). */
+double lab_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
+
 #endif /* LAB_RANDOM_H */

@@ -28,8 +28,9 @@ static const char *find_fault(const lab_result *row)
         return "a row without a kernel or a dtype";
     if (row->m < 0 || row->n < 0 || row->k < 0 || row->batch < 1)
         return "a row with no size";
-    if (row->verified && !(row->median_ns > 0 && row->gflops >= 0))
-        return "a verified row without a time";
+    bool is_timed = row->median_ns > 0 && row->gflops >= 0;
+    if (row->verified && !is_timed && !*lab_text(row->fields, "why_not", ""))
+        return "a verified row with neither a time nor a reason why not";
     return NULL;
 }
 
@@ -52,20 +53,32 @@ static const char *gather(lab_results *results)
     return NULL;
 }
 
+/* With a document that has been read, or has not. */
+static bool finish(bool read, const char *inner, const char *name, lab_results *results, char *why, size_t capacity)
+{
+    const char *fault = read ? gather(results) : inner;
+    if (!fault)
+        return true;
+    snprintf(why, capacity, "%s: %s", name, fault);
+    lab_results_free(results);
+    return false;
+}
+
 bool lab_results_load(const char *file, lab_results *results, char *why, size_t capacity)
 {
     char inner[256];
     *results = (lab_results){0};
-    if (!lab_document_load(file, &results->document, inner, sizeof inner)) {
-        snprintf(why, capacity, "%s: %s", file, inner);
-        return false;
-    }
-    const char *fault = gather(results);
-    if (!fault)
-        return true;
-    snprintf(why, capacity, "%s: %s", file, fault);
-    lab_results_free(results);
-    return false;
+    bool read = lab_document_load(file, &results->document, inner, sizeof inner);
+    return finish(read, inner, file, results, why, capacity);
+}
+
+bool lab_results_read(const char *text, size_t length, const char *name, lab_results *results, char *why,
+                      size_t capacity)
+{
+    char inner[256];
+    *results = (lab_results){0};
+    bool read = lab_document_read(text, length, &results->document, inner, sizeof inner);
+    return finish(read, inner, name, results, why, capacity);
 }
 
 void lab_results_free(lab_results *results)

@@ -10,7 +10,7 @@
 typedef struct lab_result {
     const char *device, *kernel, *params, *dtype, *compute, *epilogue;
     int64_t     m, n, k, batch, threads;
-    bool        verified;  /* else it has no times */
+    bool        verified;  /* else it has no times; nor if it is beyond the roof, see bench.h */
     int64_t     median_ns, min_ns, ci95_ns;
     double      gflops;
     const lab_value *fields;
@@ -25,6 +25,10 @@ typedef struct lab_results {
 
 /* False with a sentence that names the file; nothing is to be freed then. */
 bool lab_results_load(const char *file, lab_results *results, char *why, size_t capacity);
+
+/* The same from text, which is called so. */
+bool lab_results_read(const char *text, size_t length, const char *name, lab_results *results, char *why,
+                      size_t capacity);
 void lab_results_free(lab_results *results);
 
 #endif /* LAB_RESULTS_H */

@@ -40,6 +40,7 @@ void lab_samples_add(lab_samples *samples, int64_t time, double before, double a
 {
     if (samples->count == LAB_SAMPLES_MAX)
         return;
+    samples->rounds[samples->count] = samples->round;
     samples->times[samples->count] = time;
     samples->before[samples->count] = before;
     samples->after[samples->count] = after;
@@ -60,6 +61,16 @@ static bool is_of(const lab_samples *samples, int64_t i, lab_mode mode, double b
     return mode == LAB_MODE_ANY || lab_mode_of(samples->before[i], samples->after[i], best) == mode;
 }
 
+/* Of sorted times. A few that are all alike but for the clock's last digit are no outliers. */
+static int64_t count_outliers(const int64_t *sorted, int64_t n)
+{
+    int64_t low = sorted[n / 4], high = sorted[n - 1 - n / 4], count = 0;
+    int64_t reach = 3 * (high - low) > high / 100 ? 3 * (high - low) : high / 100;
+    while (count < n && sorted[n - 1 - count] - high > reach)
+        count++;
+    return count;
+}
+
 /* The median's interval goes by ranks, which ask nothing of the distribution. */
 lab_spread lab_samples_spread(const lab_samples *samples, lab_mode mode, double best)
 {
@@ -75,7 +86,23 @@ lab_spread lab_samples_spread(const lab_samples *samples, lab_mode mode, double 
     low = low < 0 ? 0 : low;
     high = high > n - 1 ? n - 1 : high;
     return (lab_spread){.median_ns = median, .min_ns = sorted[0], .ci95_ns = (sorted[high] - sorted[low]) / 2,
-                        .samples = n};
+                        .samples = n, .worst_ns = sorted[n - 1], .outliers = count_outliers(sorted, n)};
+}
+
+void lab_samples_series(const lab_samples *samples, lab_mode mode, double best, int64_t rounds, lab_series *series)
+{
+    int64_t group[LAB_SAMPLES_MAX], i = 0;
+    *series = (lab_series){.of = (rounds + LAB_SERIES_MAX - 1) / LAB_SERIES_MAX};
+    series->of = series->of > 0 ? series->of : 1;
+    for (int64_t at = 0; at < LAB_SERIES_MAX; at++) {
+        int64_t n = 0;
+        for (; i < samples->count && samples->rounds[i] < (at + 1) * series->of; i++)
+            if (is_of(samples, i, mode, best))
+                group[n++] = samples->times[i];
+        series->times[at] = lab_median(group, n);
+        if (n > 0)
+            series->count = at + 1;
+    }
 }
 
 double lab_samples_probe(const lab_samples *samples, lab_mode mode, double best)

@@ -23,11 +23,13 @@ typedef enum lab_mode {
 
 const char *lab_mode_name(lab_mode mode);
 
-enum { LAB_SAMPLES_MAX = 4000, LAB_SAMPLES_MIN = 5 };
+enum { LAB_SAMPLES_MAX = 4000, LAB_SAMPLES_MIN = 5, LAB_SERIES_MAX = 200 };
 
-/* In the order in which they were taken; probes are 0 where there were none. */
+/* In the order in which they were taken; probes are 0 where there were none. A round is a turn of
+ * all contenders: whoever has them take turns says which it is. */
 typedef struct lab_samples {
-    int64_t count;
+    int64_t round, count;
+    int64_t rounds[LAB_SAMPLES_MAX];
     int64_t times[LAB_SAMPLES_MAX];
     double  before[LAB_SAMPLES_MAX], after[LAB_SAMPLES_MAX];
 } lab_samples;
@@ -35,9 +37,11 @@ typedef struct lab_samples {
 /* A sample more; those past the last are dropped. */
 void lab_samples_add(lab_samples *samples, int64_t time, double before, double after);
 
-/* ci95 is half the width of the median's interval. All 0 of no samples. */
+/* ci95 is half the width of the median's interval. Outliers are samples above Tukey's outer fence,
+ * the third quartile and three interquartile ranges (or 1 % of it, where those are less); they
+ * count like all others. All 0 of no samples. */
 typedef struct lab_spread {
-    int64_t median_ns, min_ns, ci95_ns, samples;
+    int64_t median_ns, min_ns, ci95_ns, samples, worst_ns, outliers;
 } lab_spread;
 
 /* Which mode the machine was in between two probes, by the best that was ever seen: fast if
@@ -46,6 +50,16 @@ lab_mode lab_mode_of(double before, double after, double best);
 
 /* Of the samples of one mode, or with LAB_MODE_ANY of all. */
 lab_spread lab_samples_spread(const lab_samples *samples, lab_mode mode, double best);
+
+/* What two contenders, or two runs in lock-step, can be paired by: the medians of so many rounds each that
+ * no more than LAB_SERIES_MAX cover all `rounds`, 0 where there was no sample of that mode; up to the
+ * last that is not 0. */
+typedef struct lab_series {
+    int64_t of, count;
+    int64_t times[LAB_SERIES_MAX];
+} lab_series;
+
+void lab_samples_series(const lab_samples *samples, lab_mode mode, double best, int64_t rounds, lab_series *series);
 
 /* The median of the probes beside such samples, 0 if there were none. */
 double lab_samples_probe(const lab_samples *samples, lab_mode mode, double best);

@@ -25,5 +25,6 @@ mkdir "$work/here"
 (cd "$work/here" && bash "$case") > "$work/out" 2>&1
 code=$?
 [ $code -eq 77 ] && exit 77
+sed -i '/^rung: warning: /d' "$work/out" # of a busy machine, which is no matter here
 if [ $update = yes ]; then cp "$work/out" "$expected"; exit 0; fi
 diff -u "$expected" "$work/out"

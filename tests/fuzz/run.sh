@@ -23,6 +23,6 @@ echo "compiler: $(clang --version | head -1), fuzzer, address and undefined sani
 echo "seconds:  $seconds, one job"
 grep -E '^#[0-9]+.*(INITED|DONE)' "$build/$target.log" || true
 grep -E '^stat::|ERROR|SUMMARY|^line [0-9]+: not' "$build/$target.log" || true
-[ $code -eq 0 ] && echo "result:   no crash, no leak, no undefined behaviour, no record taken that a kernel refuses" ||
+[ $code -eq 0 ] && echo "result:   no crash, no leak, no undefined behaviour, nothing taken that must be refused" ||
     echo "result:   FAILED, exit $code; see $build/$target.log"
 exit $code

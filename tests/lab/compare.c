@@ -108,8 +108,8 @@ static void doubted_peers(void **state)
 
 static void set_modes(lab_row *row, int64_t fast, int64_t slow)
 {
-    row->fast = (lab_spread){fast * 1000000, fast * 1000000, 0, fast > 0 ? 9 : 0};
-    row->slow = (lab_spread){slow * 1000000, slow * 1000000, 0, slow > 0 ? 9 : 0};
+    row->fast = (lab_spread){.median_ns = fast * 1000000, .min_ns = fast * 1000000, .samples = fast > 0 ? 9 : 0};
+    row->slow = (lab_spread){.median_ns = slow * 1000000, .min_ns = slow * 1000000, .samples = slow > 0 ? 9 : 0};
     row->mode = fast > 0 ? LAB_MODE_FAST : slow > 0 ? LAB_MODE_SLOW : LAB_MODE_ANY;
     row->median_ns = 1000000 * (fast > 0 ? fast : slow);
     row->probe = LAB_PROBE_AMX_BF16;
@@ -195,12 +195,65 @@ static void steps_and_calls(void **state)
     assert_true(lab_ratio(0, 5) == 0 && lab_ratio(5, 0) == 0);
 }
 
+/* A right result in less time than its instructions take was measured wrongly. */
+static void beyond_the_roof(void **state)
+{
+    lab_row rows[ROWS];
+    (void)state;
+    fill(rows);
+    rows[VENDOR] = row_of("00_vendor", 12); /* 179 GFLOPS */
+    rows[MKL] = row_of("00_vendor:mkl", 13);
+    for (int i = 0; i < ROWS; i++)
+        rows[i].roof_gflops = 162;
+    rows[VENDOR].series.count = 5;
+    rows[VENDOR].worst_ns = 1;
+    lab_rows_compare(rows, ROWS);
+    assert_true(rows[VENDOR].is_beyond && rows[VENDOR].verified);
+    assert_non_null(strstr(rows[VENDOR].why_not, "beyond the roof: 179 GFLOPS"));
+    assert_non_null(strstr(rows[VENDOR].why_not, "fma f32 came to 162"));
+    assert_true(rows[VENDOR].median_ns == 0 && rows[VENDOR].min_ns == 0 && rows[VENDOR].gflops == 0);
+    assert_true(rows[VENDOR].samples == 0 && rows[VENDOR].worst_ns == 0 && rows[VENDOR].series.count == 0);
+    assert_false(rows[MKL].is_beyond); /* 165: within ten per cent */
+    assert_true(rows[OURS].percent_of_vendor == 0); /* nothing is held against it */
+    assert_string_equal(rows[OURS].best_peer, "00_vendor:mkl");
+
+    /* Six products of the engine's make one; one that uses other instructions has no roof here. */
+    fill(rows);
+    for (int i = 0; i < ROWS; i++) {
+        rows[i].probe = LAB_PROBE_AMX_BF16;
+        rows[i].asked = RUNG_BF16X3;
+        rows[i].roof_gflops = 6 * 90;
+    }
+    rows[OURS].compute = RUNG_BF16X3; /* 107 GFLOPS */
+    lab_rows_compare(rows, ROWS);
+    assert_true(rows[OURS].is_beyond);
+    assert_false(rows[MKL].is_beyond);
+    rows[OURS] = row_of("12_matrix", 20);
+    rows[OURS].compute = RUNG_BF16X3;
+    rows[OURS].probe = LAB_PROBE_AMX_BF16;
+    rows[OURS].roof_gflops = 6 * 100;
+    lab_rows_compare(rows, ROWS);
+    assert_false(rows[OURS].is_beyond);
+}
+
+/* Where the probe is not of a product's fastest instructions, it says nothing against it. */
+static void roofs(void **state)
+{
+    (void)state;
+    assert_true(lab_probe_is_roof(LAB_PROBE_AMX_BF16, RUNG_BF16_TO_F32));
+    assert_false(lab_probe_is_roof(LAB_PROBE_FMA_F32, RUNG_I8_TO_I32));
+    assert_false(lab_probe_is_roof(LAB_PROBE_NONE, RUNG_F32_TO_F32));
+    assert_true(lab_probe_is_roof(LAB_PROBE_FMA_F32, RUNG_F32_TO_F32) == (lab_probe_width() > 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_times),          cmocka_unit_test(doubted_peers),
         cmocka_unit_test(within_a_mode),        cmocka_unit_test(across_compute_modes),
         cmocka_unit_test(steps_and_calls),
+        cmocka_unit_test(beyond_the_roof),
+        cmocka_unit_test(roofs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

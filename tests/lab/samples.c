@@ -59,6 +59,92 @@ static void no_more_than_fit(void **state)
     assert_int_equal(samples->count, LAB_SAMPLES_MAX);
 }
 
+/* Above the outer fence, and no other. */
+static void outliers(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < 16; i++)
+        lab_samples_add(samples, 1000 + 10 * (i % 5), 0, 0);
+    assert_int_equal(lab_samples_spread(samples, LAB_MODE_ANY, 0).outliers, 0);
+    lab_samples_add(samples, 1131, 0, 0); /* quartiles 1010 and 1040: the fence is at 1130 */
+    lab_samples_add(samples, 5000, 0, 0);
+    lab_samples_add(samples, 1130, 0, 0);
+    lab_samples_add(samples, 10, 0, 0);   /* none is too fast */
+    lab_spread spread = lab_samples_spread(samples, LAB_MODE_ANY, 0);
+    assert_int_equal(spread.outliers, 2);
+    assert_int_equal(spread.worst_ns, 5000);
+    assert_int_equal(spread.samples, 20); /* none was dropped */
+}
+
+/* Times that are all alike have no range to speak of. */
+static void outliers_of_a_coarse_clock(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < 100; i++)
+        lab_samples_add(samples, i < 99 ? 1000 : 1001, 0, 0);
+    assert_int_equal(lab_samples_spread(samples, LAB_MODE_ANY, 0).outliers, 0);
+    lab_samples_add(samples, 1011, 0, 0);
+    assert_int_equal(lab_samples_spread(samples, LAB_MODE_ANY, 0).outliers, 1);
+}
+
+static void add_in_round(int64_t round, int64_t time)
+{
+    samples->round = round;
+    lab_samples_add(samples, time, 0, 0);
+}
+
+/* By the round they were taken in, whoever was left out of some. */
+static void series(void **state)
+{
+    lab_series made;
+    (void)state;
+    lab_samples_series(samples, LAB_MODE_ANY, 0, 0, &made);
+    assert_int_equal(made.count, 0);
+    assert_int_equal(made.of, 1);
+    add_in_round(0, 7);
+    add_in_round(1, 9);
+    add_in_round(3, 5);
+    lab_samples_series(samples, LAB_MODE_ANY, 0, 200, &made);
+    assert_int_equal(made.of, 1);
+    assert_int_equal(made.count, 4);
+    assert_int_equal(made.times[0], 7);
+    assert_int_equal(made.times[2], 0);
+    assert_int_equal(made.times[3], 5);
+    lab_samples_series(samples, LAB_MODE_ANY, 0, 401, &made); /* three rounds a number */
+    assert_int_equal(made.of, 3);
+    assert_int_equal(made.count, 2);
+    assert_int_equal(made.times[0], 8);
+    assert_int_equal(made.times[1], 5);
+}
+
+static void the_longest_series(void **state)
+{
+    lab_series made;
+    (void)state;
+    for (int64_t i = 0; i < LAB_SAMPLES_MAX; i++)
+        add_in_round(i, 1 + i / 20);
+    lab_samples_series(samples, LAB_MODE_ANY, 0, LAB_SAMPLES_MAX, &made);
+    assert_int_equal(made.of, 20);
+    assert_int_equal(made.count, LAB_SERIES_MAX);
+    for (int64_t i = 0; i < LAB_SERIES_MAX; i++)
+        assert_int_equal(made.times[i], 1 + i);
+}
+
+/* Samples of another mode leave a gap. */
+static void series_of_a_mode(void **state)
+{
+    lab_series made;
+    (void)state;
+    for (int64_t i = 0; i < 6; i++) {
+        samples->round = i;
+        lab_samples_add(samples, 100 + i, i == 2 ? 900 : 2000, i == 2 ? 900 : 2000);
+    }
+    lab_samples_series(samples, LAB_MODE_FAST, 2000, 6, &made);
+    assert_int_equal(made.count, 6);
+    assert_int_equal(made.times[1], 101);
+    assert_int_equal(made.times[2], 0);
+}
+
 /* Both probes count, and the best ever seen is the measure. */
 static void modes(void **state)
 {
@@ -142,6 +228,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(medians, make_samples, free_samples),
         cmocka_unit_test_setup_teardown(no_more_than_fit, make_samples, free_samples),
+        cmocka_unit_test_setup_teardown(outliers, make_samples, free_samples),
+        cmocka_unit_test_setup_teardown(outliers_of_a_coarse_clock, make_samples, free_samples),
+        cmocka_unit_test_setup_teardown(series, make_samples, free_samples),
+        cmocka_unit_test_setup_teardown(the_longest_series, make_samples, free_samples),
+        cmocka_unit_test_setup_teardown(series_of_a_mode, make_samples, free_samples),
         cmocka_unit_test(modes),
         cmocka_unit_test_setup_teardown(modes_are_told_apart, make_samples, free_samples),
         cmocka_unit_test(probes_measure),

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conditions.c - see conditions.h. Whatever cannot be read is not told: nothing here fails. */
+#include "conditions.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NVIDIA's bits of reasons that are no fault of the machine's: idle, clocks set by an application or
+ * by a display. */
+enum { GPU_HARMLESS = 0x1 | 0x2 | 0x100 };
+
+/* ---- Reading ------------------------------------------------------------------------------------------ */
+
+static double read_number(const char *path, double otherwise)
+{
+    double number;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return otherwise;
+    if (fscanf(file, "%lf", &number) != 1)
+        number = otherwise;
+    fclose(file);
+    return number;
+}
+
+/* user nice system idle iowait irq softirq steal, and what guests had of the first two. */
+static void read_ticks(lab_conditions *found)
+{
+    long long part[8] = {0};
+    FILE *file = fopen("/proc/stat", "r");
+    if (!file)
+        return;
+    if (fscanf(file, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &part[0], &part[1], &part[2], &part[3], &part[4],
+               &part[5], &part[6], &part[7]) == 8) {
+        found->ticks = 0;
+        for (int i = 0; i < 8; i++)
+            found->ticks += part[i];
+        found->steal = part[7];
+    }
+    fclose(file);
+}
+
+/* Each file's number by itself: the largest, and all together. */
+static void read_all(const char *pattern, double *largest, double *sum)
+{
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    *largest = *sum = 0;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        double number = read_number(found.gl_pathv[i], 0);
+        *largest = fmax(*largest, number);
+        *sum += number;
+    }
+    globfree(&found);
+}
+
+/* "cpu MHz : 2000.000", of the processor that has most. */
+static double read_cpuinfo(void)
+{
+    char line[4096];
+    double most = -1, number;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (!file)
+        return -1;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "cpu MHz : %lf", &number) == 1)
+            most = fmax(most, number);
+    fclose(file);
+    return most;
+}
+
+static void read_processors(lab_conditions *found)
+{
+    double khz = -1, events = -1, unused = -1;
+    read_all("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq", &khz, &unused);
+    found->clock_mhz = khz > 0 ? khz / 1000 : read_cpuinfo();
+    read_all("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count", &unused, &events);
+    found->throttles = (int64_t)events;
+}
+
+static bool is_nvidia(const rung_device_info *device)
+{
+    return strcmp(device->backend, "cuda") == 0 || strstr(device->platform, "NVIDIA") ||
+           strstr(device->title, "NVIDIA");
+}
+
+/* Its command's devices count like the driver's, unless the user has ordered those otherwise. */
+static void read_gpu(const rung_device_info *device, lab_conditions *found)
+{
+    char command[256];
+    double clock, celsius;
+    unsigned long long reasons;
+    const char *colon = strchr(device->name, ':');
+    snprintf(command, sizeof command, "nvidia-smi --query-gpu=clocks.sm,temperature.gpu,clocks_throttle_reasons.active "
+             "--format=csv,noheader,nounits -i %d 2>/dev/null", colon ? atoi(colon + 1) : 0);
+    FILE *answer = popen(command, "r");
+    if (!answer)
+        return;
+    if (fscanf(answer, "%lf , %lf , %llx", &clock, &celsius, &reasons) == 3) {
+        found->gpu_clock_mhz = clock;
+        found->gpu_celsius = celsius;
+        found->gpu_throttle = (int64_t)reasons;
+    }
+    pclose(answer);
+}
+
+lab_conditions lab_conditions_read(const rung_device_info *device)
+{
+    lab_conditions found = {.ticks = -1, .steal = -1, .clock_mhz = -1, .throttles = -1, .gpu_clock_mhz = -1,
+                            .gpu_celsius = -1, .gpu_throttle = -1};
+    found.load = read_number("/proc/loadavg", -1);
+    read_ticks(&found);
+    read_processors(&found);
+    if (is_nvidia(device))
+        read_gpu(device, &found);
+    return found;
+}
+
+/* ---- Judging ------------------------------------------------------------------------------------------ */
+
+double lab_conditions_stolen(const lab_conditions *before, const lab_conditions *after)
+{
+    if (before->ticks < 0 || after->ticks <= before->ticks)
+        return -1;
+    return 100 * (double)(after->steal - before->steal) / (double)(after->ticks - before->ticks);
+}
+
+static char *next_warning(lab_warnings *warnings)
+{
+    return warnings->list[warnings->count++];
+}
+
+/* A load of half a processor is what a shell and a terminal may be. */
+lab_warnings lab_conditions_judge(const lab_conditions *before, const lab_conditions *after, int64_t threads,
+                                  int64_t processors)
+{
+    const size_t room = sizeof ((lab_warnings *)NULL)->list[0];
+    lab_warnings warnings = {.count = 0};
+    double stolen = lab_conditions_stolen(before, after);
+    if (before->load > (double)(processors - threads) + 0.5)
+        snprintf(next_warning(&warnings), room, "the load was %.2f before it began, and %lld of %lld processors were "
+                 "to be used: others ran on them too", before->load, (long long)threads, (long long)processors);
+    if (stolen > 2)
+        snprintf(next_warning(&warnings), room, "%.1f %% of the processors' time was given to other machines (steal)",
+                 stolen);
+    if (before->throttles >= 0 && after->throttles > before->throttles)
+        snprintf(next_warning(&warnings), room, "processors were held back %lld times because they were hot",
+                 (long long)(after->throttles - before->throttles));
+    if (after->gpu_throttle > 0 && after->gpu_throttle & ~(int64_t)GPU_HARMLESS)
+        snprintf(next_warning(&warnings), room, "the GPU's clock was held back, to %.0f MHz (nvidia-smi: reasons "
+                 "0x%llx)", after->gpu_clock_mhz, (unsigned long long)after->gpu_throttle);
+    return warnings;
+}
+
+/* ---- Telling ------------------------------------------------------------------------------------------ */
+
+static void print_number(lab_json *json, const char *name, double value)
+{
+    if (value >= 0)
+        lab_json_number(json, name, value);
+}
+
+static void print_moment(lab_json *json, const char *name, const lab_conditions *found)
+{
+    lab_json_begin(json, name, '{');
+    print_number(json, "load", found->load);
+    print_number(json, "clock_mhz", found->clock_mhz);
+    print_number(json, "throttles", (double)found->throttles);
+    print_number(json, "gpu_clock_mhz", found->gpu_clock_mhz);
+    print_number(json, "gpu_celsius", found->gpu_celsius);
+    print_number(json, "gpu_throttle", (double)found->gpu_throttle);
+    lab_json_end(json, '}');
+}
+
+void lab_conditions_print(lab_json *json, const lab_conditions *before, const lab_conditions *after,
+                          const lab_warnings *warnings)
+{
+    lab_json_begin(json, "conditions", '{');
+    print_moment(json, "before", before);
+    print_moment(json, "after", after);
+    print_number(json, "steal_percent", lab_conditions_stolen(before, after));
+    lab_json_begin(json, "warnings", '[');
+    for (int i = 0; i < warnings->count; i++)
+        lab_json_string(json, NULL, warnings->list[i]);
+    lab_json_end(json, ']');
+    lab_json_end(json, '}');
+}

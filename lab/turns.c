@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* turns.c - see turns.h. A child that says something else, nothing, or dies is a sentence: no wait is
+ * without an end. */
+#include "turns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#define GREETING "rung-turns/1"
+#define VARIABLE "RUNG_BENCH_TURNS"
+
+/* A greeting comes before a device is opened; verifying a large problem may take its time. */
+enum { GREETING_SECONDS = 10, ANSWER_SECONDS = 900, EXIT_SECONDS = 5 };
+
+extern char **environ;
+
+/* ---- Lines -------------------------------------------------------------------------------------------- */
+
+static bool say(lab_turns *turns, const char *line)
+{
+    char text[128];
+    int length = snprintf(text, sizeof text, "%s\n", line);
+    ssize_t written;
+    do
+        written = write(turns->out, text, (size_t)length);
+    while (written < 0 && errno == EINTR);
+    return written == length;
+}
+
+/* Whether there is something to read, or the end, before the time is over; never over if it is 0. */
+static bool is_ready(int file, int64_t until)
+{
+    for (;;) {
+        int64_t left = until > 0 ? (until - lab_now()) / 1000000 : 0;
+        struct pollfd asked = {.fd = file, .events = POLLIN};
+        if (until > 0 && left <= 0)
+            return false;
+        int count = poll(&asked, 1, until > 0 ? (int)left : -1);
+        if (count > 0)
+            return true;
+        if (count < 0 && errno != EINTR)
+            return false;
+    }
+}
+
+typedef enum heard { HEARD, LATE, GONE } heard;
+
+static heard hear(lab_turns *turns, int seconds, char *line, size_t capacity)
+{
+    int64_t until = seconds > 0 ? lab_now() + (int64_t)seconds * 1000000000 : 0;
+    size_t used = 0;
+    for (*line = 0; used + 1 < capacity;) {
+        if (!is_ready(turns->in, until))
+            return LATE;
+        ssize_t count = read(turns->in, line + used, 1);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return GONE;
+        if (line[used] == '\n')
+            break;
+        line[++used] = 0;
+    }
+    line[used] = 0;
+    return HEARD;
+}
+
+/* ---- The child ---------------------------------------------------------------------------------------- */
+
+bool lab_turns_join(lab_turns *turns)
+{
+    const char *text = getenv(VARIABLE);
+    *turns = (lab_turns){.role = LAB_ALONE};
+    if (!text || sscanf(text, "%d,%d,%63s", &turns->in, &turns->out, turns->pairing) != 3)
+        return false;
+    unsetenv(VARIABLE); /* it is for this process and none that it starts */
+    turns->role = LAB_CHILD;
+    signal(SIGPIPE, SIG_IGN);
+    turns->failed = fcntl(turns->in, F_SETFD, FD_CLOEXEC) != 0 || fcntl(turns->out, F_SETFD, FD_CLOEXEC) != 0 ||
+                    !say(turns, GREETING);
+    return true;
+}
+
+void lab_turns_hear(lab_turns *turns, char *word, size_t capacity)
+{
+    if (turns->failed || hear(turns, 0, word, capacity) != HEARD) {
+        turns->failed = true;
+        *word = 0;
+    }
+}
+
+bool lab_turns_wait(lab_turns *turns, const char *word)
+{
+    char heard[64];
+    lab_turns_hear(turns, heard, sizeof heard);
+    turns->failed = turns->failed || strcmp(heard, word) != 0;
+    return !turns->failed;
+}
+
+void lab_turns_answer(lab_turns *turns, const char *word, bool wants)
+{
+    char line[64];
+    snprintf(line, sizeof line, "%s %d", word, wants);
+    turns->failed = turns->failed || !say(turns, line);
+}
+
+/* ---- The parent --------------------------------------------------------------------------------------- */
+
+/* Ends it, if it does not by itself within so many seconds: one that has closed its pipe may still be
+ * there. How it ended, -1 by a signal. */
+static int end_child(lab_turns *turns, int seconds)
+{
+    int64_t until = lab_now() + (int64_t)seconds * 1000000000;
+    int state = 0;
+    pid_t ended = 0;
+    if (turns->child <= 0)
+        return 0;
+    while ((ended = waitpid(turns->child, &state, WNOHANG)) == 0 && lab_now() < until)
+        lab_rest(5000000);
+    if (ended == 0) {
+        kill(turns->child, SIGKILL);
+        while (waitpid(turns->child, &state, 0) < 0 && errno == EINTR)
+            ;
+    }
+    turns->child = 0;
+    return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+}
+
+static bool fail(lab_turns *turns, heard how, const char *line)
+{
+    int code = end_child(turns, how == GONE ? EXIT_SECONDS : 0);
+    if (how == LATE)
+        snprintf(turns->why, sizeof turns->why, "%s did not answer: give an executable of rung that can take turns, "
+                 "or a result of its bench --json", turns->executable);
+    else if (how == HEARD)
+        snprintf(turns->why, sizeof turns->why, "%s speaks another protocol (\"%.60s\"): give an executable of rung "
+                 "that can take turns, or a result of its bench --json", turns->executable, line);
+    else
+        snprintf(turns->why, sizeof turns->why, "%s ended too early (%s %d): if it is an executable of rung that can "
+                 "take turns, see what it said above", turns->executable, code < 0 ? "killed," : "exit code", code);
+    turns->failed = true;
+    return false;
+}
+
+static void write_pairing(char *text, size_t capacity)
+{
+    char when[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc))
+        strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &utc);
+    snprintf(text, capacity, "%s-%ld", when, (long)getpid());
+}
+
+static void close_both(int ends[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+    ends[0] = ends[1] = -1;
+}
+
+/* With its standard output in a file, and its own ends of the pipes, which the variable names. */
+static int spawn(lab_turns *turns, char *const *arguments, int child_in, int child_out)
+{
+    posix_spawn_file_actions_t actions;
+    char ends[128];
+    snprintf(ends, sizeof ends, "%d,%d,%s", child_in, child_out, turns->pairing);
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error)
+        return error;
+    error = posix_spawn_file_actions_adddup2(&actions, fileno(turns->results), STDOUT_FILENO);
+    setenv(VARIABLE, ends, 1);
+    if (!error)
+        error = posix_spawn(&turns->child, turns->executable, &actions, NULL, arguments, environ);
+    unsetenv(VARIABLE);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error)
+        turns->child = 0;
+    return error;
+}
+
+static int start(lab_turns *turns, char *const *arguments)
+{
+    int down[2] = {-1, -1}, up[2] = {-1, -1}, error = 0;
+    if (pipe(down) != 0 || pipe(up) != 0 || fcntl(down[1], F_SETFD, FD_CLOEXEC) != 0 ||
+        fcntl(up[0], F_SETFD, FD_CLOEXEC) != 0)
+        error = errno;
+    if (!error)
+        error = spawn(turns, arguments, down[0], up[1]);
+    if (error) {
+        close_both(down);
+        close_both(up);
+        return error;
+    }
+    close(down[0]);
+    close(up[1]);
+    turns->in = up[0];
+    turns->out = down[1];
+    return 0;
+}
+
+bool lab_turns_start(const char *executable, char *const *arguments, lab_turns *turns)
+{
+    char line[128];
+    *turns = (lab_turns){.role = LAB_PARENT, .executable = executable, .in = -1, .out = -1, .results = tmpfile()};
+    write_pairing(turns->pairing, sizeof turns->pairing);
+    signal(SIGPIPE, SIG_IGN); /* a child that has gone is found out by reading */
+    int error = turns->results ? start(turns, arguments) : errno;
+    if (error) {
+        turns->failed = true;
+        snprintf(turns->why, sizeof turns->why, "%s cannot be started: %s", executable, strerror(error));
+        return false;
+    }
+    heard how = hear(turns, GREETING_SECONDS, line, sizeof line);
+    return (how == HEARD && strcmp(line, GREETING) == 0) || fail(turns, how, line);
+}
+
+bool lab_turns_ask(lab_turns *turns, const char *word, const char *answer)
+{
+    char line[64], found[64];
+    int wants = 0;
+    if (turns->failed)
+        return false;
+    say(turns, word);
+    heard how = hear(turns, ANSWER_SECONDS, line, sizeof line);
+    if (how != HEARD || sscanf(line, "%63s %d", found, &wants) != 2 || strcmp(found, answer) != 0)
+        return fail(turns, how, line);
+    turns->wants = wants != 0;
+    return true;
+}
+
+/* All that the child wrote. */
+static char *read_results(FILE *file, size_t *length)
+{
+    if (fseek(file, 0, SEEK_END) != 0)
+        return NULL;
+    long size = ftell(file);
+    rewind(file);
+    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    *length = text ? fread(text, 1, (size_t)size, file) : 0;
+    return text;
+}
+
+char *lab_turns_finish(lab_turns *turns, size_t *length)
+{
+    char line[64];
+    if (turns->failed)
+        return NULL;
+    close(turns->out);
+    turns->out = -1;
+    heard how = hear(turns, ANSWER_SECONDS, line, sizeof line);
+    if (how != GONE) {
+        fail(turns, how, line);
+        return NULL;
+    }
+    end_child(turns, EXIT_SECONDS);
+    return read_results(turns->results, length);
+}
+
+void lab_turns_close(lab_turns *turns)
+{
+    if (turns->role != LAB_PARENT)
+        return;
+    end_child(turns, 0);
+    if (turns->in >= 0)
+        close(turns->in);
+    if (turns->out >= 0)
+        close(turns->out);
+    if (turns->results)
+        fclose(turns->results);
+    *turns = (lab_turns){.role = LAB_ALONE, .in = -1, .out = -1};
+}

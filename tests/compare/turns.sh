@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Two executables that take turns: one that takes three times as long is found, from both sides, and what is
+# kept of both belongs together. A baseline that is none ends in 2, whatever it does.
+set -u
+slowed=$RUNG_BUILD/tests/compare/rung_slowed
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+bad=0
+export PLANTED_PERCENT=200
+
+check() { # NAME EXPECTED GOT
+    [ "$2" = "$3" ] || { echo "$1: expected $2, got $3"; bad=1; }
+}
+bench() { # EXECUTABLE BASELINE: the results are new.json and old.json
+    "$1" bench --device cpu --kernels 04,07 --sizes 64 --threads 1 --budget 2 --quiet --json \
+        --baseline "$2" --baseline-json old.json > new.json 2> said.txt
+}
+
+bench "$slowed" "$RUNG"; check "slower: exit code" 3 $?
+check "slower: verdicts" "2 slower, 0 faster, of 2" "$(grep ' slower, ' said.txt)"
+check "the same pairing" true "$(jq -n '[inputs.pairing] | length == 2 and .[0] == .[1] and (.[0] | length) > 5' old.json new.json)"
+check "the same rounds" true "$(jq -n '[inputs.results[].series_of] | unique | length == 1' old.json new.json)"
+check "enough rounds" true "$(jq '[.results[].series_ns | length >= 30] | all' new.json)"
+"$RUNG" compare old.json new.json --json > compared.json; check "compare: exit code" 3 $?
+check "compare: verdicts" '[true,["slower","slower"],true]' \
+    "$(jq -c '[.interleaved, [.rows[].verdict], ([.rows[].shift > 1] | all)]' compared.json)"
+"$RUNG" compare new.json old.json --json > compared.json; check "compare, the other way: exit code" 0 $?
+check "compare, the other way" '["faster","faster"]' "$(jq -c '[.rows[].verdict]' compared.json)"
+
+bench "$RUNG" "$slowed"; check "faster: exit code" 0 $?
+check "faster: verdicts" "0 slower, 2 faster, of 2" "$(grep ' slower, ' said.txt)"
+
+# An older result in place of an executable: held against, and told to be weaker.
+"$RUNG" bench --device cpu --kernels 04,07 --sizes 64 --threads 1 --budget 0.3 --quiet --baseline old.json > said.txt 2>&1
+code=$?
+[ $code -eq 0 ] || [ $code -eq 3 ] || { echo "a file: exit code $code"; bad=1; }
+grep -q '^not interleaved: weaker' said.txt || { echo "a file: $(cat said.txt)"; bad=1; }
+
+# A result that was verified and is not computed any more.
+PLANTED_IDLE=1 "$slowed" bench --device cpu --kernels 07 --sizes 256 --threads 1 --budget 0.3 --quiet --json > out.json 2> /dev/null
+check "beyond the roof: exit code" 1 $?
+check "beyond the roof" '[true,0,0,true,0]' \
+    "$(jq -c '.results[] | [.verified, .median_ns, .gflops, (.why_not | startswith("beyond the roof: ")), (.series_ns | length)]' out.json)"
+"$RUNG" compare out.json out.json > /dev/null 2>&1; check "beyond the roof: compared" 77 $?
+
+# What is no baseline. The silent one is waited for ten seconds.
+script() { printf '#!/usr/bin/env bash\nIFS=, read -r in out id <<< "$RUNG_BENCH_TURNS"\n%s\n' "$2" > "$1"; chmod +x "$1"; }
+script dies 'exit 5'
+script chatters 'echo hello >&$out; exec sleep 60'
+script greets 'echo rung-turns/1 >&$out; exit 0'
+script mumbles 'echo rung-turns/1 >&$out; echo what >&$out; exec sleep 60'
+script silent 'exec sleep 60'
+script lingers 'eval "exec $out>&-"; exec sleep 60'
+script answers 'echo rung-turns/1 >&$out
+while read -r word <&$in; do case $word in problem) echo ready 0;; round) echo done 0;; end) echo ended 0;; esac >&$out; done
+echo no JSON'
+refused() { # EXECUTABLE SENTENCE
+    timeout 60 "$RUNG" bench --device cpu --kernels 01 --sizes 16 --threads 1 --budget 0.05 --quiet --baseline "./$1" > out.txt 2> said.txt
+    check "$1: exit code" 2 $?
+    grep -q -e "$2" said.txt || { echo "$1: $(cat said.txt)"; bad=1; }
+}
+refused dies 'ended too early (exit code 5)'
+refused chatters 'speaks another protocol ("hello")'
+refused greets 'ended too early (exit code 0)'
+refused mumbles 'speaks another protocol ("what")'
+refused silent 'did not answer'
+refused lingers 'ended too early (killed'
+refused answers 'line 1 is not JSON'
+echo text > text; refused text 'neither a result of rung bench --json nor an executable'
+refused missing '--baseline is a file'
+[ -z "$(jobs -p)" ] || { echo "something is left"; bad=1; }
+exit $bad
