@@ -59,6 +59,14 @@ int lab_command_of(const char *name)
     return LAB_COMMAND_COUNT;
 }
 
+static int row_of(const char *name)
+{
+    int row = 0;
+    while (row < ROW_COUNT && strcmp(rows[row].name, name) != 0)
+        row++;
+    return row;
+}
+
 static void help_on_commands(FILE *out)
 {
     for (int i = 0; i < LAB_COMMAND_COUNT; i++)
@@ -97,11 +105,13 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options)
     table[ROW_COUNT] = (struct option){"help", no_argument, NULL, 'h'};
 
     optind = 2;
-    while ((row = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+    while ((row = getopt_long(argc, argv, "ho:", table, NULL)) != -1) {
         if (row == 'h') {
             lab_options_help(command, stdout);
             exit(LAB_GOOD);
         }
+        if (row == 'o')
+            row = row_of("output") + 256;
         if (row < 256)
             break; /* getopt has said what is wrong */
         row -= 256;
@@ -111,6 +121,11 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options)
             return false;
         }
         *field_of(options, row) = optarg ? optarg : "";
+    }
+    if (row == -1 && strstr(commands[command].arguments, "...")) {
+        options->arguments = (const char *const *)argv + optind;
+        options->argument_count = argc - optind;
+        return true;
     }
     if (row == -1 && optind < argc)
         options->argument = argv[optind++];

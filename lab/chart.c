@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chart.c - what the charts share: axes, numbers as words, legends, labels pushed apart. */
+#include "chart.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double LEAST = 1e-300, MOST = 1e300;
+
+void lab_write_short(double value, char *text, size_t capacity)
+{
+    double size = fabs(value);
+    const char *format = size == 0 ? "%.0f" : size >= 1e7 || size < 1e-3 ? "%.3g" : size >= 99.95 ? "%.0f" :
+                         size >= 9.995 ? "%.1f" : size >= 0.9995 ? "%.2f" : "%.3g";
+    snprintf(text, capacity, format, value);
+}
+
+void lab_write_tick(double value, char *text, size_t capacity)
+{
+    snprintf(text, capacity, value >= 1e4 && value < 1e7 ? "%.0f" : "%.4g", value);
+}
+
+/* ---- Axes ------------------------------------------------------------------------------------------- */
+
+static double within(double value, double low, double high)
+{
+    return isfinite(value) ? fmin(fmax(value, low), high) : low;
+}
+
+/* The least of 1, 2 and 5 times a power of ten that is not below. */
+static double round_up(double value)
+{
+    double power = pow(10, floor(log10(value))), part = value / power;
+    return (part <= 1.0000001 ? 1 : part <= 2.0000001 ? 2 : part <= 5.0000001 ? 5 : 10) * power;
+}
+
+static double round_down(double value)
+{
+    double power = pow(10, floor(log10(value))), part = value / power;
+    return (part >= 4.9999999 ? 5 : part >= 1.9999999 ? 2 : 1) * power;
+}
+
+lab_axis lab_axis_even(double highest, double from, double to)
+{
+    double high = highest > 0 ? within(highest, LEAST, MOST) : 1, step = round_up(high / 8);
+    return (lab_axis){.low = 0, .high = step * ceil(high / step - 1e-9), .from = from, .to = to};
+}
+
+lab_axis lab_axis_log(double lowest, double highest, double from, double to)
+{
+    double low = within(lowest, LEAST, MOST), high = within(highest, LEAST, MOST);
+    low = round_down(low);
+    high = round_up(fmax(high, low * 2));
+    return (lab_axis){.low = low, .high = high, .is_log = true, .from = from, .to = to};
+}
+
+double lab_axis_at(const lab_axis *axis, double value)
+{
+    double kept = within(value, axis->low, axis->high);
+    double part = axis->is_log ? (log(kept) - log(axis->low)) / (log(axis->high) - log(axis->low))
+                               : (kept - axis->low) / (axis->high - axis->low);
+    return axis->from + within(part, 0, 1) * (axis->to - axis->from);
+}
+
+/* Powers of ten, so many at a step; with 2 and 5 between them where there are few. */
+static int log_ticks(const lab_axis *axis, int most, double *ticks)
+{
+    static const double between[] = {1, 2, 5};
+    int first = (int)floor(log10(axis->low) + 1e-9), last = (int)ceil(log10(axis->high) - 1e-9), count = 0;
+    int step = (last - first) / most + 1, parts = 3 * (last - first) <= most ? 3 : 1;
+    for (int power = first; power <= last; power += step)
+        for (int i = 0; i < parts && count < LAB_TICKS_MAX; i++) {
+            double tick = between[i] * pow(10, power);
+            if (tick >= axis->low * 0.9999999 && tick <= axis->high * 1.0000001)
+                ticks[count++] = tick;
+        }
+    return count;
+}
+
+int lab_axis_ticks(const lab_axis *axis, int most, double ticks[LAB_TICKS_MAX])
+{
+    int count = 0;
+    most = most > LAB_TICKS_MAX - 2 ? LAB_TICKS_MAX - 2 : most < 2 ? 2 : most;
+    if (axis->is_log)
+        return log_ticks(axis, most, ticks);
+    double step = round_up(axis->high / most);
+    while (count < LAB_TICKS_MAX && count * step <= axis->high * 1.0000001) {
+        ticks[count] = count * step;
+        count++;
+    }
+    return count;
+}
+
+/* ---- Labels ----------------------------------------------------------------------------------------- */
+
+void lab_push_apart(double *places, int count, double gap, double low, double high)
+{
+    if (count > 1 && (count - 1) * gap > high - low)
+        gap = (high - low) / (count - 1);
+    for (int i = 0; i < count; i++) {
+        double least = i == 0 ? low : places[i - 1] + gap;
+        places[i] = fmax(places[i], least);
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        double most = i == count - 1 ? high : places[i + 1] - gap;
+        places[i] = fmin(places[i], most);
+    }
+}
+
+double lab_legend(lab_svg *svg, const lab_key *keys, int count, double left, double y)
+{
+    enum { SAMPLE = 30, GAP = 18, ROW = 20, SIZE = 12 };
+    double widest = 0, room = svg->width - left;
+    for (int i = 0; i < count; i++)
+        widest = fmax(widest, lab_text_width(keys[i].label, SIZE));
+    int columns = (int)((room + GAP) / (widest + SAMPLE + GAP));
+    columns = columns < 1 ? 1 : columns > count ? count : columns;
+    double pitch = columns > 0 ? fmin((room + GAP) / columns, widest + SAMPLE + GAP) : room;
+    int rows = columns > 0 ? (count + columns - 1) / columns : 0;
+    for (int i = 0; i < count; i++) {
+        double x = left + pitch * (i / rows), at = y + ROW * (i % rows) + 13;
+        char label[LAB_LABEL_MAX];
+        if (keys[i].is_line)
+            lab_svg_line(svg, x, at - 4, x + 22, at - 4, keys[i].mark.colour, 2, keys[i].mark.is_hollow ? "6 4" : "");
+        if (!keys[i].is_line || keys[i].mark.shape >= 0)
+            lab_svg_marker(svg, x + 11, at - 4, 4, keys[i].mark);
+        lab_text_cut(keys[i].label, SIZE, room - SAMPLE, label, sizeof label);
+        lab_svg_text(svg, (lab_words){.x = x + SAMPLE, .y = at, .size = SIZE, .colour = LAB_ink}, label);
+    }
+    return y + ROW * rows;
+}

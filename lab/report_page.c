@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_page.c - the order of a report: what it comes to first, then the pictures, then what they stand on. */
+#include "report.h"
+
+#include <string.h>
+
+enum { CARDS_MAX = 8 };
+
+/* ---- In short --------------------------------------------------------------------------------------- */
+
+static const lab_shown *fastest(const lab_group *group, bool library)
+{
+    const lab_shown *best = NULL;
+    for (int i = group->main_from; i < group->main_from + group->main_count; i++) {
+        const lab_shown *shown = &group->rows[i];
+        bool counts = shown->is_library == library && !(library && *lab_text(shown->row->fields, "doubt", ""));
+        if (counts && (!best || shown->row->gflops > best->row->gflops))
+            best = shown;
+    }
+    return best;
+}
+
+static void write_card(lab_report *report, const lab_group *group)
+{
+    FILE *out = report->page.out;
+    const lab_shown *best = fastest(group, false), *library = fastest(group, true);
+    double peak = best ? lab_peak_of(report, group, best->row) : 0;
+    char number[32], text[200];
+    if (!best)
+        return;
+    lab_write_short(best->row->gflops, number, sizeof number);
+    fprintf(out, "<li><b>%s <small>GFLOPS</small></b><span class=\"what\">", number);
+    lab_escape(out, best->label);
+    fputs("</span><span>", out);
+    lab_escape(out, group->title);
+    lab_write_problem(best->row->m, best->row->n, best->row->k, text, sizeof text);
+    fprintf(out, "</span><span>%s</span>", text);
+    if (library && library->row->gflops > 0) {
+        snprintf(text, sizeof text, "%.0f %% of %.60s", 100 * (best->row->gflops / library->row->gflops), library->label);
+        fputs("<span>", out);
+        lab_escape(out, text);
+        fputs("</span>", out);
+    }
+    if (peak > 0)
+        fprintf(out, "<span>%.0f %% of the measured peak</span>", 100 * (best->row->gflops / peak));
+    fputs("</li>\n", out);
+}
+
+static void write_cards(lab_report *report)
+{
+    int count = 0;
+    for (int i = 0; i < report->group_count; i++)
+        count += report->groups[i].count > 2 && fastest(&report->groups[i], false);
+    if (count == 0)
+        return;
+    fputs("<ul class=\"cards\">\n", report->page.out);
+    for (int i = 0, written = 0; i < report->group_count && written < CARDS_MAX; i++)
+        if (report->groups[i].count > 2 && fastest(&report->groups[i], false)) {
+            write_card(report, &report->groups[i]);
+            written++;
+        }
+    fputs("</ul>\n", report->page.out);
+}
+
+/* ---- Before all ------------------------------------------------------------------------------------- */
+
+static void write_files(lab_report *report)
+{
+    FILE *out = report->page.out;
+    fputs("<p class=\"lead\">From ", out);
+    for (int i = 0; i < report->input_count; i++) {
+        fputs(i == 0 ? "" : i == report->input_count - 1 ? " and " : ", ", out);
+        lab_escape(out, report->inputs[i].name);
+    }
+    fprintf(out, ": %lld row%s.</p>\n", (long long)report->row_count, report->row_count == 1 ? "" : "s");
+    for (int i = 0; i < report->input_count; i++) {
+        const lab_value *complete = lab_field(report->inputs[i].root, "complete");
+        if (complete->kind == LAB_BOOLEAN && complete->number == 0)
+            lab_page_text(&report->page, "warn", "%.200s is not complete: what wrote it was interrupted. What it had by then is drawn.",
+                          report->inputs[i].name);
+    }
+}
+
+static void write_link(lab_report *report, const char *id, const char *words)
+{
+    fprintf(report->page.out, "<li><a href=\"#%s\">", id);
+    lab_escape(report->page.out, words);
+    fputs("</a></li>\n", report->page.out);
+}
+
+static bool has_small(const lab_report *report)
+{
+    for (int i = 0; i < report->group_count; i++)
+        if (report->groups[i].count <= 2)
+            return true;
+    return false;
+}
+
+static bool has_refused(const lab_report *report);
+
+static void write_contents(lab_report *report)
+{
+    fputs("<nav aria-label=\"Contents\"><ul>\n", report->page.out);
+    for (int i = 0; i < report->group_count; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "measured-%d", i + 1);
+        if (report->groups[i].count > 2)
+            write_link(report, id, report->groups[i].title);
+    }
+    if (has_small(report))
+        write_link(report, "measured-others", "Types and single problems");
+    if (lab_has_kind(report, LAB_INPUT_TUNE))
+        write_link(report, "tuning", "Tuning");
+    if (lab_has_kind(report, LAB_INPUT_EXPLAIN))
+        write_link(report, "explained-1", "Explained, with no GPU");
+    if (lab_has_kind(report, LAB_INPUT_PEAK))
+        write_link(report, "peaks", "Ceilings");
+    if (has_refused(report))
+        write_link(report, "refused", "Refused, and in doubt");
+    write_link(report, "machine", "Machine");
+    write_link(report, "method", "Method");
+    write_link(report, "fields", "Every field");
+    fputs("</ul></nav>\n", report->page.out);
+}
+
+/* ---- What is not in the pictures -------------------------------------------------------------------- */
+
+static void add_refused(lab_grid *grid, const lab_input *input, const lab_value *row, const char *what, const char *why)
+{
+    char problem[96];
+    lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), problem, sizeof problem);
+    lab_grid_add(grid, "%s", lab_text(row, "kernel", "?"));
+    lab_grid_add(grid, "%s", *lab_text(row, "params", "") ? lab_text(row, "params", "") : "-");
+    lab_grid_add(grid, "%s, %s", lab_text(row, "dtype", ""), problem);
+    lab_grid_add(grid, "%s", what);
+    lab_grid_add(grid, "%s", *why ? why : "no reason was given");
+    lab_grid_add(grid, "%s", input->name);
+}
+
+static void add_unexplained(lab_grid *grid, const lab_input *input, const lab_value *row)
+{
+    static const struct {
+        const char *field, *words;
+    } reasons[] = {{"error", "not explained"}, {"not_looked_at", "not looked at"}, {"not_compiled", "not compiled"},
+                   {"not_taken_apart", "not taken apart"}, {"not_predicted", "not predicted"}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (*lab_text(row, reasons[i].field, ""))
+            add_refused(grid, input, row, reasons[i].words, lab_text(row, reasons[i].field, ""));
+}
+
+static void gather_refused(const lab_report *report, lab_grid *grid)
+{
+    lab_grid_begin(grid, 6, "llllll", (const char *[]){"kernel", "parameters", "problem", "is", "because", "in"});
+    for (int i = 0; i < report->input_count; i++) {
+        const lab_input *input = &report->inputs[i];
+        for (const lab_value *at = input->rows->first; at; at = at->next) {
+            if (input->kind == LAB_INPUT_BENCH && !lab_is_true(at, "verified"))
+                add_refused(grid, input, at, "refused", lab_text(at, "why_not", ""));
+            if (input->kind == LAB_INPUT_BENCH && lab_is_true(at, "verified") && *lab_text(at, "doubt", ""))
+                add_refused(grid, input, at, "in doubt", lab_text(at, "doubt", ""));
+            if (input->kind == LAB_INPUT_TUNE && *lab_text(at, "why", ""))
+                add_refused(grid, input, at, "not decided", lab_text(at, "why", ""));
+            if (input->kind == LAB_INPUT_EXPLAIN)
+                add_unexplained(grid, input, at);
+        }
+    }
+}
+
+static bool has_refused(const lab_report *report)
+{
+    lab_grid grid;
+    gather_refused(report, &grid);
+    bool any = lab_grid_rows(&grid) > 0;
+    lab_grid_free(&grid);
+    return any;
+}
+
+static void write_refused(lab_report *report)
+{
+    lab_grid grid;
+    gather_refused(report, &grid);
+    if (lab_grid_rows(&grid) > 0) {
+        lab_page_section(&report->page, "refused", "Refused, and in doubt");
+        lab_page_text(&report->page, "lead", "What was refused was wrong or could not run, has no time and is in no picture. What is in doubt has a time, "
+                      "and nothing is compared with it.");
+        lab_page_table(&report->page, "Refused, and in doubt", &grid);
+    }
+    lab_grid_free(&grid);
+}
+
+static void write_method(lab_report *report)
+{
+    static const struct {
+        const char *word, *meaning;
+    } words[] = {
+        {LAB_MEASURED, "Run on this machine. Each contender is verified exactly before it is timed; a time of a wrong result is never told. Contenders "
+         "take turns, a sample each, so that what disturbs the machine disturbs them alike. A number is the median of its samples, with the 95 % "
+         "interval of the median; sampling stops when that is within 1 % or the time for it is spent."},
+        {"measured peak", "A loop of nothing but the instructions that the product is made of, run before and after each sample."},
+        {LAB_COUNTED, "From the addresses that a kernel's warps compute in a simulator, and from what NVIDIA's compiler made of it. No GPU is needed, "
+         "and no time is involved."},
+        {LAB_PREDICTED, "A model's word on a GPU that is described as data. Nothing was run."},
+        {LAB_REPORTED, "Somebody else's measurement, from a document."},
+        {"GFLOPS", "2 m n k operations over the median time, in billions a second; of whole numbers too."},
+        {"flops a byte", "Measured: those of A, B and C, each moved once, the least there can be. Explained: those that were counted to pass DRAM."},
+    };
+    lab_page_section(&report->page, "method", "Method, in short");
+    fputs("<dl>\n", report->page.out);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        fprintf(report->page.out, "<dt>%s</dt><dd>%s</dd>\n", words[i].word, words[i].meaning);
+    fputs("</dl>\n", report->page.out);
+    lab_page_text(&report->page, "soft", "In full: docs/benchmarking.md (how times are taken), docs/explain.md (what is counted and predicted), "
+                  "docs/tuning.md (how rung tune decides), docs/report.md (how to read this page).");
+}
+
+void lab_report_write(lab_report *report, const char *title)
+{
+    lab_page_begin(&report->page, title);
+    write_files(report);
+    if (report->row_count == 0)
+        lab_page_text(&report->page, "warn", "There is nothing to draw: the files hold no results.");
+    else if (report->verified_count == 0 && lab_has_kind(report, LAB_INPUT_BENCH))
+        lab_page_text(&report->page, "warn", "No row of rung bench has a time: all were refused.");
+    write_cards(report);
+    write_contents(report);
+    lab_report_bench(report);
+    lab_report_tune(report);
+    lab_report_explain(report);
+    lab_report_peaks(report);
+    write_refused(report);
+    lab_report_machines(report);
+    write_method(report);
+    lab_report_fields(report);
+    lab_page_end(&report->page);
+}
