@@ -91,6 +91,18 @@ int lab_axis_ticks(const lab_axis *axis, int most, double ticks[LAB_TICKS_MAX])
     return count;
 }
 
+double lab_axis_room(const lab_axis *axis, int most, double size)
+{
+    double ticks[LAB_TICKS_MAX], widest = 0;
+    int count = lab_axis_ticks(axis, most, ticks);
+    for (int i = 0; i < count; i++) {
+        char label[32];
+        lab_write_tick(ticks[i], label, sizeof label);
+        widest = fmax(widest, lab_text_width(label, size));
+    }
+    return size + 8 + widest + 8;
+}
+
 /* ---- Labels ----------------------------------------------------------------------------------------- */
 
 void lab_push_apart(double *places, int count, double gap, double low, double high)

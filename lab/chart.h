@@ -32,6 +32,9 @@ lab_axis lab_axis_log(double lowest, double highest, double from, double to);
 double   lab_axis_at(const lab_axis *axis, double value);
 int      lab_axis_ticks(const lab_axis *axis, int most, double ticks[LAB_TICKS_MAX]);
 
+/* How wide the words at an axis that stands upright are, with its unit before them. */
+double lab_axis_room(const lab_axis *axis, int most, double size);
+
 /* Moves sorted places apart until each is `gap` from the next and all are within. */
 void lab_push_apart(double *places, int count, double gap, double low, double high);
 

@@ -137,8 +137,9 @@ void lab_draw_bars(lab_svg *svg, const void *data)
         double heading = heading_height(&bars->list[i], i == 0);
         if (heading > 0) {
             char text[LAB_LABEL_MAX + 8];
-            lab_text_cut(bars->list[i].heading, SIZE, svg->width * 0.92, text, sizeof text);
-            lab_svg_text(svg, (lab_words){.x = svg->is_narrow ? 1 : layout.left, .y = top + heading - 8, .size = SIZE, .colour = LAB_soft,
+            double x = svg->is_narrow ? 1 : layout.left;
+            lab_text_cut(bars->list[i].heading, SIZE, (svg->width - x) / 1.1, text, sizeof text);
+            lab_svg_text(svg, (lab_words){.x = x, .y = top + heading - 8, .size = SIZE, .colour = LAB_soft,
                                           .is_bold = true, .halo = true}, text);
         }
         draw_bar(svg, &layout, &axis, &bars->list[i], top + heading);

@@ -29,15 +29,16 @@ static void find_ends(const lab_lines *lines, double *lowest, double *farthest, 
 static frame lay_out(const lab_svg *svg, const lab_lines *lines)
 {
     double lowest, farthest, highest, widest = 0;
-    frame frame = {.left = svg->is_narrow ? 46 : 58};
+    frame frame = {0};
     for (int i = 0; i < lines->count; i++)
         widest = fmax(widest, lab_text_width(lines->list[i].label, SIZE));
     find_ends(lines, &lowest, &farthest, &highest);
     frame.right = svg->is_narrow ? svg->width - 14 : svg->width - fmin(widest, 0.3 * svg->width) - 48;
     frame.bottom = TOP + fmax(svg->is_narrow ? 250 : 340, svg->is_narrow ? 0 : (double)GAP * lines->count);
+    frame.y = lab_axis_even(highest, frame.bottom, TOP);
+    frame.left = lab_axis_room(&frame.y, 6, svg->is_narrow ? 11 : SIZE);
     /* Sizes reach from the first to the last, no further. */
     frame.x = (lab_axis){fmax(lowest, 1e-300), fmax(farthest, lowest * 1.5), true, frame.left + 8, frame.right};
-    frame.y = lab_axis_even(highest, frame.bottom, TOP);
     return frame;
 }
 

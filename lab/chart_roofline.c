@@ -34,9 +34,10 @@ static frame lay_out(const lab_svg *svg, const lab_roofline *roofline)
     for (int i = 0; i < roofline->ceiling_count; i++)
         if (roofline->ceilings[i].gb_s > 0)
             low_x = fmin(low_x, fmax(high_y / roofline->ceilings[i].gb_s, low_x / 1e3) / 3);
-    frame frame = {.left = svg->is_narrow ? 50 : 62, .right = svg->width - 12, .bottom = TOP + (svg->is_narrow ? 280.0 : 380.0)};
-    frame.x = lab_axis_log(low_x / 1.5, above_zero(high_x) * 3, frame.left, frame.right);
+    frame frame = {.right = svg->width - 12, .bottom = TOP + (svg->is_narrow ? 280.0 : 380.0)};
     frame.y = lab_axis_log(low_y / 2, above_zero(high_y) * 1.8, frame.bottom, TOP);
+    frame.left = lab_axis_room(&frame.y, 7, svg->is_narrow ? 11 : SIZE);
+    frame.x = lab_axis_log(low_x / 1.5, above_zero(high_x) * 3, frame.left, frame.right);
     return frame;
 }
 

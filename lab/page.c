@@ -208,7 +208,10 @@ static const char style[] =
     "code{font-size:.92em;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}\n"
     "dl{margin:18px 0 0;display:grid;grid-template-columns:max-content 1fr;gap:10px 20px;font-size:15px}\n"
     "dt{font-weight:600}dd{margin:0;max-width:64ch;color:var(--soft)}\n"
-    "footer{margin-top:64px;padding-top:20px;border-top:1px solid var(--rule);font-size:14px;color:var(--soft)}\n"
+    "footer{margin-top:64px;padding-top:20px;border-top:1px solid var(--rule);font-size:14px;color:var(--soft)}\n";
+
+/* On a telephone, and on paper. */
+static const char other_style[] =
     "@media (max-width:680px){body{padding:0 20px 56px}header{padding-top:32px}h1{font-size:29px}h2{font-size:22px}"
     "section{margin-top:48px;padding-top:22px}svg.wide{display:none}svg.narrow{display:block}"
     ".cards{grid-template-columns:1fr 1fr;gap:10px}.cards li{padding:12px 13px}.cards b{font-size:23px}"
@@ -228,8 +231,8 @@ void lab_page_begin(lab_page *page, const char *title)
     lab_escape(page->out, title);
     fputs("</title>\n<style>\n", page->out);
     lab_svg_page_style(page->out);
-    fprintf(page->out, "body{font-family:%s}\n%s</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">rung report</p>\n<h1>",
-            FONT, style);
+    fprintf(page->out, "body{font-family:%s}\n%s%s</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">rung report</p>\n<h1>",
+            FONT, style, other_style);
     lab_escape(page->out, title);
     fputs("</h1>\n", page->out);
     page->open = "header";

@@ -69,6 +69,7 @@ void lab_report_fields(lab_report *report);
 /* ---- What they share ---- */
 
 bool        lab_has_kind(const lab_report *report, lab_input_kind kind);
+bool        lab_has_explained(const lab_report *report);
 lab_mark    lab_mark_of(const char *kernel);
 bool        lab_is_library(const char *kernel);
 const char *lab_kernel_words(const char *kernel); /* "00_vendor:mkl" is mkl in a picture */

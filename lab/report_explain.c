@@ -258,18 +258,30 @@ static void take_row(explained *list, int *count, int most, const lab_value *row
         list[i].rows[list[i].count++] = row;
 }
 
+static bool is_explained(const lab_input *input, const lab_value *row)
+{
+    return input->kind == LAB_INPUT_EXPLAIN ? !*lab_text(row, "error", "")
+                                            : input->kind == LAB_INPUT_BENCH && lab_number(row, "predicted_gflops", 0) > 0;
+}
+
+bool lab_has_explained(const lab_report *report)
+{
+    for (int i = 0; i < report->input_count; i++)
+        for (const lab_value *at = report->inputs[i].rows->first; at; at = at->next)
+            if (is_explained(&report->inputs[i], at))
+                return true;
+    return false;
+}
+
 void lab_report_explain(lab_report *report)
 {
     enum { MACHINES_MAX = 16 };
     explained *list = calloc(MACHINES_MAX, sizeof *list);
     int count = 0;
     for (int i = 0; i < report->input_count && list; i++)
-        for (const lab_value *at = report->inputs[i].rows->first; at; at = at->next) {
-            bool is_here = report->inputs[i].kind == LAB_INPUT_EXPLAIN ? !*lab_text(at, "error", "")
-                           : report->inputs[i].kind == LAB_INPUT_BENCH && lab_number(at, "predicted_gflops", 0) > 0;
-            if (is_here)
+        for (const lab_value *at = report->inputs[i].rows->first; at; at = at->next)
+            if (is_explained(&report->inputs[i], at))
                 take_row(list, &count, MACHINES_MAX, at);
-        }
     for (int i = 0; i < count; i++)
         write_machine(report, &list[i], i + 1);
     free(list);

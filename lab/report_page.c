@@ -111,7 +111,7 @@ static void write_contents(lab_report *report)
         write_link(report, "measured-others", "Types and single problems");
     if (lab_has_kind(report, LAB_INPUT_TUNE))
         write_link(report, "tuning", "Tuning");
-    if (lab_has_kind(report, LAB_INPUT_EXPLAIN))
+    if (lab_has_explained(report))
         write_link(report, "explained-1", "Explained, with no GPU");
     if (lab_has_kind(report, LAB_INPUT_PEAK))
         write_link(report, "peaks", "Ceilings");
