@@ -119,25 +119,40 @@ void lab_push_apart(double *places, int count, double gap, double low, double hi
     }
 }
 
+enum { SAMPLE = 28, KEY_GAP = 22, KEY_ROW = 20, KEY_SIZE = 12 };
+
+static void draw_key(lab_svg *svg, const lab_key *key, double x, double y, double room)
+{
+    char label[LAB_LABEL_MAX];
+    if (key->is_line)
+        lab_svg_line(svg, x, y - 4, x + 22, y - 4, key->mark.colour, 2, key->mark.is_hollow ? "6 4" : "");
+    if (!key->is_line || key->mark.shape >= 0)
+        lab_svg_marker(svg, x + (key->is_line ? 11 : 14), y - 4, 4.2, key->mark);
+    lab_text_cut(key->label, KEY_SIZE, room - SAMPLE, label, sizeof label);
+    lab_svg_text(svg, (lab_words){.x = x + SAMPLE, .y = y, .size = KEY_SIZE, .colour = LAB_ink}, label);
+}
+
+/* One behind the other where all fit into a row, else in columns. */
 double lab_legend(lab_svg *svg, const lab_key *keys, int count, double left, double y)
 {
-    enum { SAMPLE = 30, GAP = 18, ROW = 20, SIZE = 12 };
-    double widest = 0, room = svg->width - left;
-    for (int i = 0; i < count; i++)
-        widest = fmax(widest, lab_text_width(keys[i].label, SIZE));
-    int columns = (int)((room + GAP) / (widest + SAMPLE + GAP));
-    columns = columns < 1 ? 1 : columns > count ? count : columns;
-    double pitch = columns > 0 ? fmin((room + GAP) / columns, widest + SAMPLE + GAP) : room;
-    int rows = columns > 0 ? (count + columns - 1) / columns : 0;
+    double widest = 0, all = 0, room = svg->width - left;
     for (int i = 0; i < count; i++) {
-        double x = left + pitch * (i / rows), at = y + ROW * (i % rows) + 13;
-        char label[LAB_LABEL_MAX];
-        if (keys[i].is_line)
-            lab_svg_line(svg, x, at - 4, x + 22, at - 4, keys[i].mark.colour, 2, keys[i].mark.is_hollow ? "6 4" : "");
-        if (!keys[i].is_line || keys[i].mark.shape >= 0)
-            lab_svg_marker(svg, x + 11, at - 4, 4, keys[i].mark);
-        lab_text_cut(keys[i].label, SIZE, room - SAMPLE, label, sizeof label);
-        lab_svg_text(svg, (lab_words){.x = x + SAMPLE, .y = at, .size = SIZE, .colour = LAB_ink}, label);
+        double width = SAMPLE + lab_text_width(keys[i].label, KEY_SIZE) + KEY_GAP;
+        widest = fmax(widest, width);
+        all += width;
     }
-    return y + ROW * rows;
+    if (all - KEY_GAP <= room) {
+        double x = left;
+        for (int i = 0; i < count; i++) {
+            draw_key(svg, &keys[i], x, y + 13, room);
+            x += SAMPLE + lab_text_width(keys[i].label, KEY_SIZE) + KEY_GAP;
+        }
+        return y + KEY_ROW;
+    }
+    int columns = (int)((room + KEY_GAP) / widest);
+    columns = columns < 1 ? 1 : columns;
+    int rows = (count + columns - 1) / columns;
+    for (int i = 0; i < count; i++)
+        draw_key(svg, &keys[i], left + widest * (i / rows), y + KEY_ROW * (i % rows) + 13, room);
+    return y + KEY_ROW * rows;
 }

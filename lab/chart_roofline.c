@@ -19,10 +19,10 @@ static double above_zero(double value)
     return value > 1e-30 ? value : 1e-30;
 }
 
-/* Around all points and the lowest ceiling's knee, with some air. */
+/* Around all points and the knee of the slowest memory, with some air. */
 static frame lay_out(const lab_svg *svg, const lab_roofline *roofline)
 {
-    double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0;
+    double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0, slowest = 0;
     for (int i = 0; i < roofline->count; i++) {
         low_x = fmin(low_x, above_zero(roofline->list[i].intensity));
         high_x = fmax(high_x, roofline->list[i].intensity);
@@ -31,9 +31,11 @@ static frame lay_out(const lab_svg *svg, const lab_roofline *roofline)
     }
     for (int i = 0; i < roofline->ceiling_count; i++)
         high_y = fmax(high_y, roofline->ceilings[i].gflops);
-    for (int i = 0; i < roofline->ceiling_count; i++)
-        if (roofline->ceilings[i].gb_s > 0)
-            low_x = fmin(low_x, fmax(high_y / roofline->ceilings[i].gb_s, low_x / 1e3) / 3);
+    for (int i = 0; i < roofline->ceiling_count; i++) /* faster ones come in as far as they reach */
+        if (roofline->ceilings[i].gb_s > 0 && (slowest == 0 || roofline->ceilings[i].gb_s < slowest))
+            slowest = roofline->ceilings[i].gb_s;
+    if (slowest > 0)
+        low_x = fmin(low_x, fmax(high_y / slowest, low_x / 1e3) / 6);
     frame frame = {.right = svg->width - 12, .bottom = TOP + (svg->is_narrow ? 280.0 : 380.0)};
     frame.y = lab_axis_log(low_y / 2, above_zero(high_y) * 1.8, frame.bottom, TOP);
     frame.left = lab_axis_room(&frame.y, 7, svg->is_narrow ? 11 : SIZE);
@@ -73,23 +75,32 @@ static void draw_grid(lab_svg *svg, const frame *frame, const char *x_unit)
 
 /* ---- Ceilings --------------------------------------------------------------------------------------- */
 
-/* Words beside a line: above it, where nothing is drawn, and to its left if it rises; else below it. The first place along
- * it that is free is taken, from its right end on if it is flat. */
-static void name_line(lab_svg *svg, const frame *frame, lab_box line, const char *label)
+/* Words above a flat line, from its right end on, at the first place that is free. */
+static void name_flat(lab_svg *svg, const frame *frame, double x, double y, const char *label)
 {
     enum { PLACES = 16 };
-    double slope = line.width > 0 ? line.height / line.width : 0, width = lab_text_width(label, SIZE);
+    double width = lab_text_width(label, SIZE);
     for (int i = 0; i < 2 * PLACES; i++) {
-        bool is_flat = slope == 0, is_above = i < PLACES;
-        double part = (double)(i % PLACES) / PLACES, x = line.x + line.width * (is_flat ? 1 - part : part);
-        lab_words words = {.x = is_above ? x - 4 : x + 6, .y = line.y + slope * (x - line.x) + (is_above ? -6 : 16), .size = SIZE,
-                           .anchor = is_above || is_flat ? LAB_END : LAB_START, .colour = LAB_ink, .halo = true};
-        double left = words.anchor == LAB_END ? words.x - width : words.x;
-        bool is_inside = left > frame->left + 2 && left + width < frame->right && words.y > TOP + 9 && words.y < frame->bottom - 4;
-        if (is_inside && lab_svg_fits(svg, words, label)) {
+        double end = frame->right - 4 - (frame->right - x) * (i % PLACES) / PLACES;
+        lab_words words = {.x = end, .y = y + (i < PLACES ? -6 : 16), .size = SIZE, .anchor = LAB_END, .colour = LAB_ink, .halo = true};
+        if (end - width > frame->left + 2 && words.y > TOP + 9 && lab_svg_fits(svg, words, label)) {
             lab_svg_text(svg, words, label);
             return;
         }
+    }
+}
+
+/* Words along a slope, above it, from its lower end on. */
+static void name_slope(lab_svg *svg, double x1, double y1, double x2, double y2, const char *label)
+{
+    enum { PLACES = 12 };
+    double degrees = atan2(y2 - y1, x2 - x1) * 180 / 3.14159265358979, long_enough = hypot(x2 - x1, y2 - y1) - 12;
+    double width = lab_text_width(label, SIZE);
+    for (int i = 0; i < PLACES && width < long_enough; i++) {
+        double part = (8 + (long_enough - width) * i / PLACES) / hypot(x2 - x1, y2 - y1);
+        lab_words words = {.x = x1 + part * (x2 - x1) - 2, .y = y1 + part * (y2 - y1) - 5, .size = SIZE, .colour = LAB_ink, .halo = true};
+        if (lab_svg_text_along(svg, words, degrees, label))
+            return;
     }
 }
 
@@ -101,42 +112,49 @@ static double highest_gflops(const lab_roofline *roofline)
     return highest;
 }
 
-/* What memory gives, up to the highest of the processor's. */
-static void draw_slope(lab_svg *svg, const frame *frame, const lab_ceiling *ceiling, double highest)
+/* What memory gives, up to the highest of the processor's: both ends, false if none of it is in the picture. */
+static bool find_slope(const frame *frame, const lab_ceiling *ceiling, double highest, double x[2], double y[2])
 {
     double low = fmax(frame->x.low, frame->y.low / ceiling->gb_s);
     double high = fmin(frame->x.high, (highest > 0 ? highest : frame->y.high) / ceiling->gb_s);
-    if (!(high > low))
-        return;
-    double x1 = lab_axis_at(&frame->x, low), y1 = lab_axis_at(&frame->y, low * ceiling->gb_s);
-    double x2 = lab_axis_at(&frame->x, high), y2 = lab_axis_at(&frame->y, high * ceiling->gb_s);
-    lab_svg_line(svg, x1, y1, x2, y2, LAB_roof, 1.5, "6 4");
-    name_line(svg, frame, (lab_box){x1, y1, x2 - x1, y2 - y1}, ceiling->label);
+    if (!(ceiling->gb_s > 0) || !(high > low))
+        return false;
+    x[0] = lab_axis_at(&frame->x, low);
+    y[0] = lab_axis_at(&frame->y, low * ceiling->gb_s);
+    x[1] = lab_axis_at(&frame->x, high);
+    y[1] = lab_axis_at(&frame->y, high * ceiling->gb_s);
+    return true;
 }
 
-static void draw_flat(lab_svg *svg, const frame *frame, const lab_roofline *roofline, const lab_ceiling *ceiling)
+/* From the steepest slope on. */
+static double flat_start(const frame *frame, const lab_roofline *roofline, const lab_ceiling *ceiling)
 {
-    double low = frame->x.low, steepest = 0;
+    double steepest = 0, low = frame->x.low;
     for (int i = 0; i < roofline->ceiling_count; i++)
         steepest = fmax(steepest, roofline->ceilings[i].gb_s);
     if (steepest > 0)
         low = fmax(low, ceiling->gflops / steepest);
-    if (low >= frame->x.high)
-        low = frame->x.low;
-    double x = lab_axis_at(&frame->x, low), y = lab_axis_at(&frame->y, ceiling->gflops);
-    lab_svg_line(svg, x, y, frame->right, y, LAB_roof, 2, "");
-    name_line(svg, frame, (lab_box){x, y, frame->right - x, 0}, ceiling->label);
+    return lab_axis_at(&frame->x, low < frame->x.high ? low : frame->x.low);
 }
 
+/* First all lines, then their words: no line goes through words. */
 static void draw_ceilings(lab_svg *svg, const frame *frame, const lab_roofline *roofline)
 {
-    double highest = highest_gflops(roofline);
-    for (int i = 0; i < roofline->ceiling_count; i++)
-        if (roofline->ceilings[i].gflops > 0)
-            draw_flat(svg, frame, roofline, &roofline->ceilings[i]);
-    for (int i = 0; i < roofline->ceiling_count; i++)
-        if (roofline->ceilings[i].gb_s > 0)
-            draw_slope(svg, frame, &roofline->ceilings[i], highest);
+    double highest = highest_gflops(roofline), x[2], y[2];
+    for (int words = 0; words < 2; words++)
+        for (int i = 0; i < roofline->ceiling_count; i++) {
+            const lab_ceiling *ceiling = &roofline->ceilings[i];
+            double start = flat_start(frame, roofline, ceiling), height = lab_axis_at(&frame->y, ceiling->gflops);
+            bool is_slope = find_slope(frame, ceiling, highest, x, y);
+            if (ceiling->gflops > 0 && !words)
+                lab_svg_line(svg, start, height, frame->right, height, LAB_roof, 2, "");
+            else if (ceiling->gflops > 0)
+                name_flat(svg, frame, start, height, ceiling->label);
+            else if (is_slope && !words)
+                lab_svg_line(svg, x[0], y[0], x[1], y[1], LAB_roof, 1.5, "6 4");
+            else if (is_slope)
+                name_slope(svg, x[0], y[0], x[1], y[1], ceiling->label);
+        }
 }
 
 /* ---- Points ----------------------------------------------------------------------------------------- */

@@ -109,9 +109,11 @@ static bool is_right(const lab_grid *grid, int column)
     return any;
 }
 
+/* Short words stay on a line, long ones get room to wrap in. */
 static void write_cell(lab_page *page, const char *tag, bool is_right, const char *text)
 {
-    fprintf(page->out, "<%s%s>", tag, is_right ? " class=\"r\"" : "");
+    enum { SHORT = 34 };
+    fprintf(page->out, "<%s%s>", tag, is_right ? " class=\"r\"" : strlen(text) > SHORT ? " class=\"w\"" : "");
     lab_escape(page->out, text);
     fprintf(page->out, "</%.2s>", tag);
 }
@@ -190,7 +192,7 @@ static const char style[] =
     "font-variant-numeric:tabular-nums}\n"
     ".cards small{font-size:14px;font-weight:500;letter-spacing:0;color:var(--soft)}\n"
     ".cards span{display:block;font-size:14px;line-height:1.45;color:var(--soft)}\n"
-    ".cards .what{color:var(--ink);font-weight:500;margin-top:3px}\n"
+    ".cards .what{color:var(--ink);font-weight:500;margin-top:3px}.cards .beside{margin-top:6px;color:var(--ink)}\n"
     "svg{display:block;width:100%;height:auto;overflow:hidden}\n"
     "svg.narrow{display:none}\n"
     ".scroll{overflow-x:auto;margin:14px 0 0;border:1px solid var(--rule);border-radius:8px}\n"
@@ -198,12 +200,12 @@ static const char style[] =
     "table{border-collapse:collapse;width:100%;font-size:14px;line-height:1.4;font-variant-numeric:tabular-nums}\n"
     "caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}\n"
     "th,td{text-align:left;padding:7px 12px;border-bottom:1px solid var(--rule);vertical-align:top;font-weight:400}\n"
-    "td{overflow-wrap:normal}\n"
-    "thead th{font-weight:600;font-size:13px;color:var(--soft);background:var(--card);white-space:nowrap;vertical-align:bottom}\n"
+    "td,tbody th{white-space:nowrap}\n"
+    "td.w,tbody th.w{white-space:normal;min-width:20em;overflow-wrap:anywhere}\n"
+    "thead th{font-weight:600;font-size:13px;line-height:1.3;color:var(--soft);background:var(--card);vertical-align:bottom}\n"
     "tbody tr:last-child>*{border-bottom:0}\n"
-    ".r{text-align:right;white-space:nowrap}\n"
-    "tbody th{white-space:nowrap}\n"
-    "details{margin:14px 0 0}\n"
+    ".r{text-align:right}\n"
+    "details{margin:12px 0 0}details+details{margin:0}\n"
     "summary{cursor:pointer;font-size:14.5px;color:var(--link);padding:4px 0}\n"
     "code{font-size:.92em;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}\n"
     "dl{margin:18px 0 0;display:grid;grid-template-columns:max-content 1fr;gap:10px 20px;font-size:15px}\n"
@@ -219,7 +221,7 @@ static const char other_style[] =
     "@media print{body{max-width:none;padding:0;font-size:11pt}header{padding-top:0}nav{display:none}"
     "section{margin-top:28px;break-inside:auto}figure,.cards li,tr{break-inside:avoid}h2,h3{break-after:avoid}"
     "svg.wide{display:block}svg.narrow{display:none}"
-    ".scroll{overflow:visible;border:0}table{font-size:8.5pt}th,td{padding:3px 5px}.r,thead th,tbody th{white-space:normal}"
+    ".scroll{overflow:visible;border:0}table{font-size:8.5pt}th,td{padding:3px 5px}td,thead th,tbody th{white-space:normal!important;min-width:0!important}"
     "td,th{overflow-wrap:anywhere}details::details-content{content-visibility:visible;display:block;block-size:auto}"
     "summary{color:var(--soft);list-style:none}a{color:inherit;text-decoration:none}}\n"
     "@media (prefers-reduced-motion:reduce){html{scroll-behavior:auto}}\n";
@@ -441,7 +443,7 @@ void lab_page_figure(lab_page *page, const lab_figure *figure)
     fputs("</p></figcaption>\n", page->out);
     write_inline(page, figure, slug, false);
     write_inline(page, figure, slug, true);
-    snprintf(summary, sizeof summary, "The numbers: %.280s", figure->title);
+    snprintf(summary, sizeof summary, "As a table: %.280s", figure->title);
     lab_page_details(page, summary, figure->grid);
     fputs("</figure>\n", page->out);
     if (page->charts && !*page->why)

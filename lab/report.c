@@ -405,11 +405,49 @@ static void name_group(lab_report *report, lab_group *group)
         }
 }
 
+/* Devices as they came; f32 before other types, strict before other modes, few threads before many. */
+static int type_place(const lab_result *row)
+{
+    static const char *const names[] = {
+#define X(in, out, sum, word) word,
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    int place = 0;
+    while (place < RUNG_PRODUCT_COUNT && strcmp(names[place], row->dtype) != 0)
+        place++;
+    return 2 * place + (strcmp(row->compute, "strict") != 0);
+}
+
+static bool comes_before(const lab_report *report, const lab_group *a, const lab_group *b)
+{
+    if (strcmp(a->first->device, b->first->device) != 0) {
+        for (int i = 0; i < report->group_count; i++)
+            for (int j = 0; j < 2; j++)
+                if (strcmp(report->groups[i].first->device, (j ? b : a)->first->device) == 0)
+                    return j == 0;
+    }
+    int difference = type_place(a->first) - type_place(b->first);
+    return difference != 0 ? difference < 0 : a->first->threads < b->first->threads;
+}
+
+/* By insertion, which leaves equals as they were. */
+static void order_groups(lab_report *report)
+{
+    for (int i = 1; i < report->group_count; i++)
+        for (int j = i; j > 0 && comes_before(report, &report->groups[j], &report->groups[j - 1]); j--) {
+            lab_group other = report->groups[j];
+            report->groups[j] = report->groups[j - 1];
+            report->groups[j - 1] = other;
+        }
+}
+
 bool lab_report_group(lab_report *report)
 {
     for (int i = 0; i < report->input_count; i++)
         if (report->inputs[i].kind == LAB_INPUT_BENCH && !group_file(report, &report->inputs[i]))
             return false;
+    order_groups(report);
     for (int i = 0; i < report->group_count; i++) {
         lab_group *group = &report->groups[i];
         name_rows(group);

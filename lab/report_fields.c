@@ -155,19 +155,48 @@ static void write_rows(lab_page *page, const char *summary, const lab_value *row
     fputs("</details>\n", page->out);
 }
 
-/* Tables that stand in rows, such as the lines of a kernel. */
+/* ---- Tables that stand in rows, such as the lines of a kernel: one for each of their names ---- */
+
+static void write_inner_rows(lab_page *page, const char *summary, const lab_value *rows, const char *name, columns *columns)
+{
+    const char *heads[COLUMNS_MAX + 1] = {"of"};
+    lab_grid grid;
+    memset(columns, 0, sizeof *columns);
+    for (const lab_value *row = rows->first; row; row = row->next)
+        for (const lab_value *at = lab_field(row, name)->first; at; at = at->next)
+            visit(at, "", note_column, columns);
+    for (int i = 0; i < columns->count; i++)
+        heads[i + 1] = columns->names[i];
+    lab_grid_begin(&grid, columns->count + 1, NULL, heads);
+    for (const lab_value *row = rows->first; row; row = row->next)
+        for (const lab_value *at = lab_field(row, name)->first; at; at = at->next) {
+            for (int i = 0; i < columns->count; i++)
+                columns->values[i][0] = '\0';
+            visit(at, "", take_value, columns);
+            lab_grid_add(&grid, "%s", lab_text(row, "kernel", "?"));
+            for (int i = 0; i < columns->count; i++)
+                lab_grid_add(&grid, "%s", columns->values[i]);
+        }
+    lab_page_details(page, summary, &grid);
+    lab_grid_free(&grid);
+}
+
 static void write_inner(lab_page *page, const char *file, const lab_value *rows, columns *columns)
 {
-    int64_t number = 0;
-    for (const lab_value *row = rows->first; row; row = row->next) {
-        number++;
+    const char *names[TABLES_MAX];
+    int count = 0;
+    for (const lab_value *row = rows->first; row; row = row->next)
         for (const lab_value *at = row->kind == LAB_OBJECT ? row->first : NULL; at; at = at->next) {
-            char summary[400];
-            if (!is_table(at))
-                continue;
-            snprintf(summary, sizeof summary, "%.120s, row %lld (%.60s): %.60s", file, (long long)number, lab_text(row, "kernel", "?"), at->name);
-            write_rows(page, summary, at, columns);
+            bool is_known = !is_table(at);
+            for (int i = 0; i < count; i++)
+                is_known = is_known || strcmp(names[i], at->name) == 0;
+            if (!is_known && count < TABLES_MAX)
+                names[count++] = at->name;
         }
+    for (int i = 0; i < count; i++) {
+        char summary[400];
+        snprintf(summary, sizeof summary, "%.200s, %.60s of its rows", file, names[i]);
+        write_inner_rows(page, summary, rows, names[i], columns);
     }
 }
 
@@ -252,28 +281,89 @@ static void gather_facts(const lab_report *report, facts *facts)
     }
 }
 
+/* A fact that is another in most files is told file by file. */
+static bool differs(const facts *facts, const char *name)
+{
+    int count = 0;
+    for (int i = 0; i < facts->count; i++)
+        count += strcmp(facts->list[i].name, name) == 0;
+    return count >= 3 && strncmp(name, "set: ", 5) != 0;
+}
+
+static void tabulate_facts(const lab_report *report, const facts *facts, lab_grid *grid)
+{
+    lab_grid_begin(grid, 3, "lll", (const char *[]){"what", "is", "in"});
+    for (int i = 0; i < facts->count; i++) {
+        const fact *fact = &facts->list[i];
+        if (differs(facts, fact->name))
+            continue;
+        lab_grid_add(grid, "%s", fact->name);
+        lab_grid_add(grid, "%s", fact->value);
+        if (fact->count == report->input_count && report->input_count > 1)
+            lab_grid_add(grid, "every file");
+        else if (fact->count > 3)
+            lab_grid_add(grid, "%d files", fact->count);
+        else
+            lab_grid_add(grid, "%s", fact->files);
+    }
+}
+
+typedef struct wanted {
+    const char *name;
+    char        value[512];
+} wanted;
+
+static void take_wanted(void *to, const char *name, const lab_value *value)
+{
+    wanted *wanted = to;
+    if (strcmp(wanted->name, name) == 0)
+        write_value(value, wanted->value, sizeof wanted->value);
+}
+
+static void find_fact(const lab_value *root, wanted *wanted)
+{
+    visit(lab_field(root, "machine"), "", take_wanted, wanted);
+    visit(lab_field(root, "conditions"), "conditions", take_wanted, wanted);
+    for (const lab_value *at = root->kind == LAB_OBJECT ? root->first : NULL; at; at = at->next)
+        if (at->kind == LAB_NUMBER || at->kind == LAB_STRING || at->kind == LAB_BOOLEAN)
+            take_wanted(wanted, at->name, at);
+}
+
+static void tabulate_files(const lab_report *report, const facts *facts, lab_grid *grid)
+{
+    const char *heads[COLUMNS_MAX] = {"file", "rows"};
+    int count = 2;
+    for (int i = 0; i < facts->count && count < COLUMNS_MAX; i++)
+        if (differs(facts, facts->list[i].name) && (i == 0 || strcmp(facts->list[i].name, facts->list[i - 1].name) != 0))
+            heads[count++] = facts->list[i].name;
+    lab_grid_begin(grid, count, NULL, heads);
+    for (int i = 0; i < report->input_count; i++) {
+        lab_grid_add(grid, "%s", report->inputs[i].name);
+        lab_grid_add(grid, "%lld", (long long)report->inputs[i].rows->count);
+        for (int j = 2; j < count; j++) {
+            wanted wanted = {.name = heads[j]};
+            find_fact(report->inputs[i].root, &wanted);
+            lab_grid_add(grid, "%s", wanted.value);
+        }
+    }
+}
+
 void lab_report_machines(lab_report *report)
 {
-    enum { FACTS_MAX = 512 };
-    facts facts = {.list = calloc(FACTS_MAX, sizeof(fact)), .room = FACTS_MAX};
+    int room = 64 * (report->input_count + 1);
+    facts facts = {.list = calloc((size_t)room, sizeof(fact)), .room = room};
     lab_grid grid;
+    if (!facts.list)
+        return;
     lab_page_section(&report->page, "machine", "Machine and conditions");
     lab_page_text(&report->page, "lead", "What the files say of where and how they were made.");
-    lab_grid_begin(&grid, 3, "lll", (const char *[]){"what", "is", "in"});
-    if (facts.list)
-        gather_facts(report, &facts);
+    gather_facts(report, &facts);
     qsort(facts.list, (size_t)facts.count, sizeof(fact), by_name);
-    for (int i = 0; i < facts.count; i++) {
-        lab_grid_add(&grid, "%s", facts.list[i].name);
-        lab_grid_add(&grid, "%s", facts.list[i].value);
-        if (facts.list[i].count == report->input_count)
-            lab_grid_add(&grid, report->input_count > 1 ? "every file" : "%s", facts.list[i].files);
-        else if (facts.list[i].count > 3)
-            lab_grid_add(&grid, "%d files", facts.list[i].count);
-        else
-            lab_grid_add(&grid, "%s", facts.list[i].files);
-    }
+    tabulate_facts(report, &facts, &grid);
     lab_page_table(&report->page, "Machine and conditions", &grid);
+    lab_grid_free(&grid);
+    tabulate_files(report, &facts, &grid);
+    lab_page_table(&report->page, "The files", &grid);
     lab_grid_free(&grid);
     free(facts.list);
 }

@@ -2,9 +2,10 @@
 /* report_page.c - the order of a report: what it comes to first, then the pictures, then what they stand on. */
 #include "report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { CARDS_MAX = 8 };
+enum { CARDS_MAX = 8, REFUSALS_MAX = 256 };
 
 /* ---- In short --------------------------------------------------------------------------------------- */
 
@@ -25,7 +26,7 @@ static void write_card(lab_report *report, const lab_group *group)
     FILE *out = report->page.out;
     const lab_shown *best = fastest(group, false), *library = fastest(group, true);
     double peak = best ? lab_peak_of(report, group, best->row) : 0;
-    char number[32], text[200];
+    char number[32], text[200], beside[160] = "", of_peak[64] = "";
     if (!best)
         return;
     lab_write_short(best->row->gflops, number, sizeof number);
@@ -35,14 +36,15 @@ static void write_card(lab_report *report, const lab_group *group)
     lab_escape(out, group->title);
     lab_write_problem(best->row->m, best->row->n, best->row->k, text, sizeof text);
     fprintf(out, "</span><span>%s</span>", text);
-    if (library && library->row->gflops > 0) {
-        snprintf(text, sizeof text, "%.0f %% of %.60s", 100 * (best->row->gflops / library->row->gflops), library->label);
-        fputs("<span>", out);
-        lab_escape(out, text);
-        fputs("</span>", out);
-    }
+    if (library && library->row->gflops > 0)
+        snprintf(beside, sizeof beside, "%.0f %% of %.60s", 100 * (best->row->gflops / library->row->gflops), library->label);
     if (peak > 0)
-        fprintf(out, "<span>%.0f %% of the measured peak</span>", 100 * (best->row->gflops / peak));
+        snprintf(of_peak, sizeof of_peak, "%s%.0f %% of peak", *beside ? ", " : "", 100 * (best->row->gflops / peak));
+    if (*beside || *of_peak) {
+        fputs("<span class=\"beside\">", out);
+        lab_escape(out, beside);
+        fprintf(out, "%s</span>", of_peak);
+    }
     fputs("</li>\n", out);
 }
 
@@ -66,13 +68,16 @@ static void write_cards(lab_report *report)
 
 static void write_files(lab_report *report)
 {
+    enum { NAMED_MAX = 4 };
     FILE *out = report->page.out;
-    fputs("<p class=\"lead\">From ", out);
-    for (int i = 0; i < report->input_count; i++) {
+    fprintf(out, "<p class=\"lead\">%lld row%s of ", (long long)report->row_count, report->row_count == 1 ? "" : "s");
+    for (int i = 0; i < report->input_count && report->input_count <= NAMED_MAX; i++) {
         fputs(i == 0 ? "" : i == report->input_count - 1 ? " and " : ", ", out);
         lab_escape(out, report->inputs[i].name);
     }
-    fprintf(out, ": %lld row%s.</p>\n", (long long)report->row_count, report->row_count == 1 ? "" : "s");
+    if (report->input_count > NAMED_MAX)
+        fprintf(out, "<a href=\"#machine\">%d files</a>", report->input_count);
+    fputs(".</p>\n", out);
     for (int i = 0; i < report->input_count; i++) {
         const lab_value *complete = lab_field(report->inputs[i].root, "complete");
         if (complete->kind == LAB_BOOLEAN && complete->number == 0)
@@ -125,19 +130,38 @@ static void write_contents(lab_report *report)
 
 /* ---- What is not in the pictures -------------------------------------------------------------------- */
 
-static void add_refused(lab_grid *grid, const lab_input *input, const lab_value *row, const char *what, const char *why)
+/* What was refused for one reason is one line, however many problems it was refused for. */
+typedef struct refusal {
+    const char *kernel, *params, *dtype, *what, *why, *file;
+    char        problem[96];
+    int         count;
+} refusal;
+
+typedef struct refusals {
+    refusal list[REFUSALS_MAX];
+    int     count, left_out;
+} refusals;
+
+static void add_refused(refusals *refusals, const lab_input *input, const lab_value *row, const char *what, const char *why)
 {
-    char problem[96];
-    lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), problem, sizeof problem);
-    lab_grid_add(grid, "%s", lab_text(row, "kernel", "?"));
-    lab_grid_add(grid, "%s", *lab_text(row, "params", "") ? lab_text(row, "params", "") : "-");
-    lab_grid_add(grid, "%s, %s", lab_text(row, "dtype", ""), problem);
-    lab_grid_add(grid, "%s", what);
-    lab_grid_add(grid, "%s", *why ? why : "no reason was given");
-    lab_grid_add(grid, "%s", input->name);
+    refusal one = {.kernel = lab_text(row, "kernel", "?"), .params = lab_text(row, "params", ""), .dtype = lab_text(row, "dtype", ""),
+                   .what = what, .why = *why ? why : "no reason was given", .file = input->name, .count = 1};
+    lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), one.problem, sizeof one.problem);
+    for (int i = 0; i < refusals->count; i++) {
+        refusal *other = &refusals->list[i];
+        if (strcmp(other->kernel, one.kernel) == 0 && strcmp(other->params, one.params) == 0 && strcmp(other->dtype, one.dtype) == 0 &&
+            strcmp(other->what, what) == 0 && strcmp(other->why, one.why) == 0 && strcmp(other->file, one.file) == 0) {
+            other->count++;
+            return;
+        }
+    }
+    if (refusals->count < REFUSALS_MAX)
+        refusals->list[refusals->count++] = one;
+    else
+        refusals->left_out++;
 }
 
-static void add_unexplained(lab_grid *grid, const lab_input *input, const lab_value *row)
+static void add_unexplained(refusals *refusals, const lab_input *input, const lab_value *row)
 {
     static const struct {
         const char *field, *words;
@@ -145,47 +169,70 @@ static void add_unexplained(lab_grid *grid, const lab_input *input, const lab_va
                    {"not_taken_apart", "not taken apart"}, {"not_predicted", "not predicted"}};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (*lab_text(row, reasons[i].field, ""))
-            add_refused(grid, input, row, reasons[i].words, lab_text(row, reasons[i].field, ""));
+            add_refused(refusals, input, row, reasons[i].words, lab_text(row, reasons[i].field, ""));
 }
 
-static void gather_refused(const lab_report *report, lab_grid *grid)
+static void gather_refused(const lab_report *report, refusals *refusals)
 {
-    lab_grid_begin(grid, 6, "llllll", (const char *[]){"kernel", "parameters", "problem", "is", "because", "in"});
     for (int i = 0; i < report->input_count; i++) {
         const lab_input *input = &report->inputs[i];
         for (const lab_value *at = input->rows->first; at; at = at->next) {
             if (input->kind == LAB_INPUT_BENCH && !lab_is_true(at, "verified"))
-                add_refused(grid, input, at, "refused", lab_text(at, "why_not", ""));
+                add_refused(refusals, input, at, "refused", lab_text(at, "why_not", ""));
             if (input->kind == LAB_INPUT_BENCH && lab_is_true(at, "verified") && *lab_text(at, "doubt", ""))
-                add_refused(grid, input, at, "in doubt", lab_text(at, "doubt", ""));
+                add_refused(refusals, input, at, "in doubt", lab_text(at, "doubt", ""));
             if (input->kind == LAB_INPUT_TUNE && *lab_text(at, "why", ""))
-                add_refused(grid, input, at, "not decided", lab_text(at, "why", ""));
+                add_refused(refusals, input, at, "not decided", lab_text(at, "why", ""));
             if (input->kind == LAB_INPUT_EXPLAIN)
-                add_unexplained(grid, input, at);
+                add_unexplained(refusals, input, at);
         }
     }
 }
 
 static bool has_refused(const lab_report *report)
 {
-    lab_grid grid;
-    gather_refused(report, &grid);
-    bool any = lab_grid_rows(&grid) > 0;
-    lab_grid_free(&grid);
+    refusals *refusals = calloc(1, sizeof *refusals);
+    if (refusals)
+        gather_refused(report, refusals);
+    bool any = refusals && refusals->count > 0;
+    free(refusals);
     return any;
+}
+
+static void tabulate_refused(const refusals *refusals, lab_grid *grid)
+{
+    lab_grid_begin(grid, 6, "llllll", (const char *[]){"kernel", "parameters", "problem", "is", "because", "in"});
+    for (int i = 0; i < refusals->count; i++) {
+        const refusal *one = &refusals->list[i];
+        lab_grid_add(grid, "%s", one->kernel);
+        lab_grid_add(grid, "%s", *one->params ? one->params : "-");
+        if (one->count > 1)
+            lab_grid_add(grid, "%s, %d problems", one->dtype, one->count);
+        else
+            lab_grid_add(grid, "%s, %s", one->dtype, one->problem);
+        lab_grid_add(grid, "%s", one->what);
+        lab_grid_add(grid, "%s", one->why);
+        lab_grid_add(grid, "%s", one->file);
+    }
 }
 
 static void write_refused(lab_report *report)
 {
-    lab_grid grid;
-    gather_refused(report, &grid);
-    if (lab_grid_rows(&grid) > 0) {
+    refusals *refusals = calloc(1, sizeof *refusals);
+    lab_grid grid = {0};
+    if (refusals)
+        gather_refused(report, refusals);
+    if (refusals && refusals->count > 0) {
+        tabulate_refused(refusals, &grid);
         lab_page_section(&report->page, "refused", "Refused, and in doubt");
         lab_page_text(&report->page, "lead", "What was refused was wrong or could not run, has no time and is in no picture. What is in doubt has a time, "
                       "and nothing is compared with it.");
         lab_page_table(&report->page, "Refused, and in doubt", &grid);
+        if (refusals->left_out > 0)
+            lab_page_text(&report->page, "soft", "%d more stand in the fields below.", refusals->left_out);
     }
     lab_grid_free(&grid);
+    free(refusals);
 }
 
 static void write_method(lab_report *report)

@@ -296,6 +296,32 @@ void lab_svg_text_up(lab_svg *svg, lab_words words, const char *text)
     put_words(svg, words, text);
 }
 
+/* What stands on a slope is looked at in small boxes one behind the other. It begins at its start. */
+static lab_box box_along(lab_words words, double degrees, double at)
+{
+    double angle = degrees * 3.14159265358979 / 180, lift = 0.35 * words.size;
+    double x = words.x + at * cos(angle) + lift * sin(angle), y = words.y + at * sin(angle) - lift * cos(angle);
+    return (lab_box){x - words.size / 2, y - words.size / 2, words.size, words.size};
+}
+
+bool lab_svg_text_along(lab_svg *svg, lab_words words, double degrees, const char *text)
+{
+    double length = lab_text_width(text, words.size);
+    for (double at = 0; at <= length; at += words.size / 2) {
+        lab_box box = box_along(words, degrees, at);
+        if (box.x < 0 || box.y < 0 || box.x + box.width > svg->width)
+            return false;
+        for (int i = 0; i < svg->text_count; i++)
+            if (overlap(box, svg->texts[i]))
+                return false;
+    }
+    for (double at = 0; at <= length; at += words.size / 2)
+        note(svg, box_along(words, degrees, at));
+    fprintf(svg->out, "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\"", keep(words.x), keep(words.y), degrees);
+    put_words(svg, words, text);
+    return true;
+}
+
 /* ---- Styles ----------------------------------------------------------------------------------------- */
 
 void lab_svg_page_style(FILE *out)

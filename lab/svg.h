@@ -62,8 +62,9 @@ typedef struct lab_words {
 
 void lab_svg_text(lab_svg *svg, lab_words words, const char *text);
 
-/* From bottom to top along x. */
+/* From bottom to top along x; along a slope, by so many degrees, if it fits there: false if it does not. */
 void lab_svg_text_up(lab_svg *svg, lab_words words, const char *text);
+bool lab_svg_text_along(lab_svg *svg, lab_words words, double degrees, const char *text);
 
 /* Whether they would stand within the picture and on no others. */
 bool lab_svg_fits(const lab_svg *svg, lab_words words, const char *text);
