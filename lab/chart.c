@@ -34,12 +34,6 @@ static double round_up(double value)
     return (part <= 1.0000001 ? 1 : part <= 2.0000001 ? 2 : part <= 5.0000001 ? 5 : 10) * power;
 }
 
-static double round_down(double value)
-{
-    double power = pow(10, floor(log10(value))), part = value / power;
-    return (part >= 4.9999999 ? 5 : part >= 1.9999999 ? 2 : 1) * power;
-}
-
 lab_axis lab_axis_even(double highest, double from, double to)
 {
     double high = highest > 0 ? within(highest, LEAST, MOST) : 1, step = round_up(high / 8);
@@ -49,8 +43,7 @@ lab_axis lab_axis_even(double highest, double from, double to)
 lab_axis lab_axis_log(double lowest, double highest, double from, double to)
 {
     double low = within(lowest, LEAST, MOST), high = within(highest, LEAST, MOST);
-    low = round_down(low);
-    high = round_up(fmax(high, low * 2));
+    high = fmax(high, low * 2);
     return (lab_axis){.low = low, .high = high, .is_log = true, .from = from, .to = to};
 }
 
@@ -125,7 +118,7 @@ static void draw_key(lab_svg *svg, const lab_key *key, double x, double y, doubl
 {
     char label[LAB_LABEL_MAX];
     if (key->is_line)
-        lab_svg_line(svg, x, y - 4, x + 22, y - 4, key->mark.colour, 2, key->mark.is_hollow ? "6 4" : "");
+        lab_svg_line(svg, x, y - 4, x + 22, y - 4, key->mark.colour, 2, key->dash);
     if (!key->is_line || key->mark.shape >= 0)
         lab_svg_marker(svg, x + (key->is_line ? 11 : 14), y - 4, 4.2, key->mark);
     lab_text_cut(key->label, KEY_SIZE, room - SAMPLE, label, sizeof label);

@@ -26,7 +26,7 @@ typedef struct lab_axis {
     double from, to; /* the places of both ends */
 } lab_axis;
 
-/* From 0 to the value or a little above it; from and to powers of ten or 1-2-5 around both. */
+/* From 0 to the value or a little above it; from one to the other, which are twice as far apart at least. */
 lab_axis lab_axis_even(double highest, double from, double to);
 lab_axis lab_axis_log(double lowest, double highest, double from, double to);
 double   lab_axis_at(const lab_axis *axis, double value);
@@ -42,6 +42,7 @@ typedef struct lab_key {
     const char *label;
     lab_mark    mark;
     bool        is_line; /* else a marker alone */
+    const char *dash;    /* of the line */
 } lab_key;
 
 /* Below y, in as many columns as there is room for; where it ends. */

@@ -50,14 +50,17 @@ static double bars_height(const lab_bars *bars, const layout *layout)
     return height;
 }
 
+/* A limit far beyond all bars is told at the edge: it would leave them no room to be told apart in. */
 static double highest_of(const lab_bars *bars)
 {
-    double highest = 0;
+    double highest = 0, with_limits;
     for (int i = 0; i < bars->count; i++)
         highest = fmax(highest, fmax(bars->list[i].value, bars->list[i].high));
+    with_limits = highest;
     for (int i = 0; i < bars->limit_count; i++)
-        highest = fmax(highest, bars->limits[i].value);
-    return highest;
+        if (bars->limits[i].value < 2 * highest)
+            with_limits = fmax(with_limits, bars->limits[i].value);
+    return with_limits;
 }
 
 static void draw_even_grid(lab_svg *svg, const lab_axis *axis, double top, double bottom, const char *unit)
@@ -85,10 +88,12 @@ static void draw_limits(lab_svg *svg, const lab_bars *bars, const lab_axis *axis
     for (int i = 0; i < bars->limit_count; i++) {
         const lab_limit *limit = &bars->limits[i];
         double x = lab_axis_at(axis, limit->value), y = LIMIT_ROW * i + 12;
-        bool is_right = x > svg->width / 2;
-        char label[LAB_LABEL_MAX + 8];
-        lab_text_cut(limit->label, SIZE, (is_right ? x : svg->width - x) - 8, label, sizeof label);
-        lab_svg_line(svg, x, y - 10, x, bottom, limit->colour, 1.5, "5 4");
+        bool is_right = x > svg->width / 2, is_beyond = limit->value > axis->high * 1.0001;
+        char label[LAB_LABEL_MAX + 8], words[LAB_LABEL_MAX + 8];
+        snprintf(words, sizeof words, "%s%s", limit->label, is_beyond ? " \xe2\x86\x92" : "");
+        lab_text_cut(words, SIZE, (is_right ? x : svg->width - x) - 8, label, sizeof label);
+        if (!is_beyond)
+            lab_svg_line(svg, x, y - 10, x, bottom, limit->colour, 1.5, "5 4");
         lab_svg_text(svg, (lab_words){.x = is_right ? x - 6 : x + 6, .y = y, .size = SIZE, .colour = LAB_ink,
                                       .anchor = is_right ? LAB_END : LAB_START, .halo = true}, label);
     }
@@ -99,9 +104,13 @@ static void draw_interval(lab_svg *svg, const lab_axis *axis, const lab_bar *bar
     double low = lab_axis_at(axis, bar->low), high = lab_axis_at(axis, bar->high);
     if (!(bar->high > bar->low) || high - low < 2)
         return;
-    lab_svg_line(svg, low, y, high, y, LAB_ink, 1.2, "");
-    lab_svg_line(svg, low, y - 4, low, y + 4, LAB_ink, 1.2, "");
-    lab_svg_line(svg, high, y - 4, high, y + 4, LAB_ink, 1.2, "");
+    for (int i = 0; i < 2; i++) { /* on paper, to be seen on a dark bar */
+        lab_colour colour = i == 0 ? LAB_paper : LAB_ink;
+        double width = i == 0 ? 3.4 : 1.2;
+        lab_svg_line(svg, low, y, high, y, colour, width, "");
+        lab_svg_line(svg, low, y - 4, low, y + 4, colour, width, "");
+        lab_svg_line(svg, high, y - 4, high, y + 4, colour, width, "");
+    }
 }
 
 static void draw_bar(lab_svg *svg, const layout *layout, const lab_axis *axis, const lab_bar *bar, double top)
@@ -188,7 +197,7 @@ void lab_draw_parts(lab_svg *svg, const void *data)
         total = fmax(total, lab_text_width(parts->list[i].total, SIZE));
     }
     for (int i = 0; i < parts->name_count; i++)
-        keys[i] = (lab_key){parts->names[i], part_marks[i], false};
+        keys[i] = (lab_key){parts->names[i], part_marks[i], false, ""};
     layout layout = lay_out(svg, widest, total);
     double top = lab_legend(svg, keys, parts->name_count, svg->is_narrow ? 1 : layout.left - 6, 0) + 8;
     double bottom = top + layout.pitch * parts->count + 4;

@@ -14,31 +14,50 @@ typedef struct frame {
     double   left, right, bottom;
 } frame;
 
-static void find_ends(const lab_lines *lines, double *lowest, double *farthest, double *highest)
+typedef struct range {
+    double first, last;     /* sizes */
+    double lowest, highest; /* values; the lowest of those above zero */
+    double best_slowest;    /* of the slowest series its best */
+} range;
+
+static range find_range(const lab_lines *lines)
 {
-    *lowest = 1e300;
-    *farthest = *highest = 0;
-    for (int i = 0; i < lines->count; i++)
+    range range = {.first = 1e300, .lowest = 1e300, .best_slowest = 1e300};
+    for (int i = 0; i < lines->count; i++) {
+        double best = 0;
         for (int j = 0; j < lines->list[i].count; j++) {
-            *lowest = fmin(*lowest, lines->list[i].x[j]);
-            *farthest = fmax(*farthest, lines->list[i].x[j]);
-            *highest = fmax(*highest, lines->list[i].y[j]);
+            double y = lines->list[i].y[j];
+            range.first = fmin(range.first, lines->list[i].x[j]);
+            range.last = fmax(range.last, lines->list[i].x[j]);
+            range.highest = fmax(range.highest, y);
+            range.lowest = y > 0 ? fmin(range.lowest, y) : range.lowest;
+            best = fmax(best, y);
         }
+        range.best_slowest = best > 0 ? fmin(range.best_slowest, best) : range.best_slowest;
+    }
+    return range;
+}
+
+/* A ladder spans more than an even axis can show. */
+static bool wants_log(const range *range)
+{
+    return range->highest > 12 * range->best_slowest;
 }
 
 static frame lay_out(const lab_svg *svg, const lab_lines *lines)
 {
-    double lowest, farthest, highest, widest = 0;
+    double widest = 0;
+    range range = find_range(lines);
     frame frame = {0};
     for (int i = 0; i < lines->count; i++)
         widest = fmax(widest, lab_text_width(lines->list[i].label, SIZE));
-    find_ends(lines, &lowest, &farthest, &highest);
     frame.right = svg->is_narrow ? svg->width - 14 : svg->width - fmin(widest, 0.3 * svg->width) - 48;
     frame.bottom = TOP + fmax(svg->is_narrow ? 250 : 340, svg->is_narrow ? 0 : (double)GAP * lines->count);
-    frame.y = lab_axis_even(highest, frame.bottom, TOP);
+    frame.y = wants_log(&range) ? lab_axis_log(range.lowest / 1.3, range.highest * 1.3, frame.bottom, TOP)
+                                : lab_axis_even(range.highest, frame.bottom, TOP);
     frame.left = lab_axis_room(&frame.y, 6, svg->is_narrow ? 11 : SIZE);
     /* Sizes reach from the first to the last, no further. */
-    frame.x = (lab_axis){fmax(lowest, 1e-300), fmax(farthest, lowest * 1.5), true, frame.left + 8, frame.right};
+    frame.x = (lab_axis){fmax(range.first, 1e-300), fmax(range.last, range.first * 1.5), true, frame.left + 8, frame.right};
     return frame;
 }
 
@@ -50,12 +69,15 @@ static void draw_y_grid(lab_svg *svg, const frame *frame, const char *unit)
         char label[32];
         double y = lab_axis_at(&frame->y, ticks[i]);
         lab_write_tick(ticks[i], label, sizeof label);
-        lab_svg_line(svg, frame->left, y, frame->right, y, i == 0 ? LAB_axis : LAB_rule, 1, "");
+        lab_svg_line(svg, frame->left, y, frame->right, y, LAB_rule, 1, "");
         lab_svg_text(svg, (lab_words){.x = frame->left - 7, .y = y + 4, .size = svg->is_narrow ? 11 : SIZE, .colour = LAB_soft,
                                       .anchor = LAB_END}, label);
     }
+    char words[64];
+    snprintf(words, sizeof words, "%.30s%s", unit, frame->y.is_log ? ", logarithmic" : "");
+    lab_svg_line(svg, frame->left, frame->bottom, frame->right, frame->bottom, LAB_axis, 1, "");
     lab_svg_text_up(svg, (lab_words){.x = 11, .y = (TOP + frame->bottom) / 2, .size = svg->is_narrow ? 11 : SIZE, .colour = LAB_soft,
-                                     .anchor = LAB_MIDDLE}, unit);
+                                     .anchor = LAB_MIDDLE}, words);
 }
 
 static int by_value(const void *a, const void *b)
@@ -82,7 +104,7 @@ static void draw_x_grid(lab_svg *svg, const frame *frame, const lab_lines *lines
             double x = lab_axis_at(&frame->x, sizes[i]), half;
             bool is_end = i == 0 || i == kept - 1;
             snprintf(label, sizeof label, "%.7g", sizes[i]);
-            half = lab_text_width(label, SIZE) / 2;
+            half = lab_text_width(label, SIZE) / 2 + lab_text_width(" ", SIZE) + 0.1;
             lab_words words = {.x = fmin(x, svg->width - half), .y = frame->bottom + 18, .size = SIZE, .colour = LAB_soft,
                                .anchor = LAB_MIDDLE};
             lab_words wide = words;
@@ -161,7 +183,7 @@ static double draw_legend(lab_svg *svg, const lab_lines *lines, double y)
     lab_key keys[SERIES_MAX];
     int count = 0;
     for (int i = 0; i < lines->count && count < SERIES_MAX; i++) {
-        keys[count] = (lab_key){lines->list[i].label, lines->list[i].mark, true};
+        keys[count] = (lab_key){lines->list[i].label, lines->list[i].mark, true, dash_of(&lines->list[i])};
         if (lines->list[i].is_limit)
             keys[count].mark.shape = -1;
         count++;

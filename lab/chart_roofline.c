@@ -37,9 +37,9 @@ static frame lay_out(const lab_svg *svg, const lab_roofline *roofline)
     if (slowest > 0)
         low_x = fmin(low_x, fmax(high_y / slowest, low_x / 1e3) / 6);
     frame frame = {.right = svg->width - 12, .bottom = TOP + (svg->is_narrow ? 280.0 : 380.0)};
-    frame.y = lab_axis_log(low_y / 2, above_zero(high_y) * 1.8, frame.bottom, TOP);
+    frame.y = lab_axis_log(low_y / 1.8, above_zero(high_y) * 1.7, frame.bottom, TOP);
     frame.left = lab_axis_room(&frame.y, 7, svg->is_narrow ? 11 : SIZE);
-    frame.x = lab_axis_log(low_x / 1.5, above_zero(high_x) * 3, frame.left, frame.right);
+    frame.x = lab_axis_log(low_x / 1.5, above_zero(high_x) * 1.8, frame.left, frame.right);
     return frame;
 }
 
@@ -94,11 +94,11 @@ static void name_flat(lab_svg *svg, const frame *frame, double x, double y, cons
 static void name_slope(lab_svg *svg, double x1, double y1, double x2, double y2, const char *label)
 {
     enum { PLACES = 12 };
-    double degrees = atan2(y2 - y1, x2 - x1) * 180 / 3.14159265358979, long_enough = hypot(x2 - x1, y2 - y1) - 12;
+    double angle = atan2(y2 - y1, x2 - x1), degrees = angle * 180 / 3.14159265358979, long_enough = hypot(x2 - x1, y2 - y1) - 12;
     double width = lab_text_width(label, SIZE);
     for (int i = 0; i < PLACES && width < long_enough; i++) {
         double part = (8 + (long_enough - width) * i / PLACES) / hypot(x2 - x1, y2 - y1);
-        lab_words words = {.x = x1 + part * (x2 - x1) - 2, .y = y1 + part * (y2 - y1) - 5, .size = SIZE, .colour = LAB_ink, .halo = true};
+        lab_words words = {.x = x1 + part * (x2 - x1) + 6 * sin(angle), .y = y1 + part * (y2 - y1) - 6 * cos(angle), .size = SIZE, .colour = LAB_ink, .halo = true};
         if (lab_svg_text_along(svg, words, degrees, label))
             return;
     }
@@ -183,7 +183,7 @@ static int gather_keys(const lab_roofline *roofline, lab_key keys[KEYS_MAX])
         for (int j = 0; j < count; j++)
             is_known = is_known || strcmp(keys[j].label, roofline->list[i].label) == 0;
         if (!is_known && count < KEYS_MAX)
-            keys[count++] = (lab_key){roofline->list[i].label, roofline->list[i].mark, false};
+            keys[count++] = (lab_key){roofline->list[i].label, roofline->list[i].mark, false, ""};
     }
     return count;
 }
@@ -194,11 +194,11 @@ void lab_draw_roofline(lab_svg *svg, const void *data)
     frame frame = lay_out(svg, roofline);
     lab_key keys[KEYS_MAX];
     draw_grid(svg, &frame, roofline->x_unit);
-    draw_ceilings(svg, &frame, roofline);
     for (int i = 0; i < roofline->count; i++) /* no words on points */
-        if (svg->text_count < LAB_TEXTS_MAX && *roofline->list[i].short_label)
+        if (svg->text_count < LAB_TEXTS_MAX / 2)
             svg->texts[svg->text_count++] = (lab_box){lab_axis_at(&frame.x, roofline->list[i].intensity) - 4,
                                                       lab_axis_at(&frame.y, roofline->list[i].gflops) - 4, 8, 8};
+    draw_ceilings(svg, &frame, roofline);
     for (int i = 0; i < roofline->count; i++) {
         const lab_point *point = &roofline->list[i];
         double x = lab_axis_at(&frame.x, point->intensity), y = lab_axis_at(&frame.y, point->gflops);

@@ -210,10 +210,22 @@ static double measured_peak(const lab_report *report, const lab_group *group)
     return highest;
 }
 
+/* The per cents count what a mode makes of the probe's products: six for one in bf16x3. */
 double lab_peak_of(const lab_report *report, const lab_group *group, const lab_result *row)
 {
-    double probe = lab_number(row->fields, "probe_gflops", 0);
-    return probe > 0 ? probe : measured_peak(report, group);
+    double probe = lab_number(row->fields, "probe_gflops", 0), percent = lab_number(row->fields, "percent_of_probe", 0);
+    return probe > 0 && percent > 0 ? 100 * (row->gflops / percent) : probe > 0 ? probe : measured_peak(report, group);
+}
+
+bool lab_beside(const lab_result *row, const char **library, double *percent)
+{
+    *library = lab_kernel_words(lab_text(row->fields, "best_peer", ""));
+    *percent = lab_number(row->fields, "percent_of_best_peer", 0);
+    if (**library && *percent > 0)
+        return true;
+    *library = "vendor";
+    *percent = lab_number(row->fields, "percent_of_vendor", 0);
+    return *percent > 0;
 }
 
 int lab_memory_of(const lab_report *report, const lab_group *group, lab_ceiling *ceilings, int most)
@@ -244,13 +256,19 @@ static bool same_text(const lab_value *a, const lab_value *b, const char *name)
     return strcmp(lab_text(a, name, ""), lab_text(b, name, "")) == 0;
 }
 
+/* A whole call, with copying: no kernel's time. */
+static bool is_call(const lab_result *row)
+{
+    return strcmp(row->kernel, "rung_gemm") == 0;
+}
+
 static bool belongs(const lab_group *group, const lab_input *input, const lab_result *row)
 {
     const lab_value *a = group->input->results.machine, *b = input->results.machine;
     const lab_result *first = group->first;
     return strcmp(first->device, row->device) == 0 && same_text(a, b, "title") && same_text(a, b, "processor") &&
            strcmp(first->dtype, row->dtype) == 0 && strcmp(first->compute, row->compute) == 0 &&
-           strcmp(first->epilogue, row->epilogue) == 0 && first->threads == row->threads && first->batch == row->batch;
+           strcmp(first->epilogue, row->epilogue) == 0 && is_call(first) == is_call(row) && first->threads == row->threads && first->batch == row->batch;
 }
 
 static bool same_problem(const lab_result *a, const lab_result *b)
@@ -394,7 +412,7 @@ static void name_group(lab_report *report, lab_group *group)
     if (row->batch > 1)
         snprintf(batch, sizeof batch, ", batch of %lld", (long long)row->batch);
     bool plain = strcmp(row->compute, "strict") == 0;
-    snprintf(group->title, sizeof group->title, "%.32s%s%.20s on %.40s%s%s%s%.60s", row->dtype, plain ? "" : " by ", plain ? "" : row->compute,
+    snprintf(group->title, sizeof group->title, "%s%.32s%s%.20s on %.40s%s%s%s%.60s", is_call(row) ? "Whole calls of " : "", row->dtype, plain ? "" : " by ", plain ? "" : row->compute,
              row->device, threads, batch, *row->epilogue ? ", " : "", row->epilogue);
     snprintf(group->where, sizeof group->where, "%.120s", lab_text(group->input->results.machine, "title", row->device));
     for (lab_group *other = report->groups; other < group; other++)

@@ -75,7 +75,8 @@ static void fill_bar(const lab_shown *shown, lab_bar *bar)
     const lab_result *row = shown->row;
     double median = (double)row->median_ns, spread = (double)row->ci95_ns;
     *bar = (lab_bar){.value = row->gflops, .mark = shown->mark};
-    snprintf(bar->label, sizeof bar->label, "%s", shown->label);
+    bool is_slow = strcmp(lab_text(row->fields, "mode", ""), "slow") == 0; /* the machine was, not the kernel */
+    snprintf(bar->label, sizeof bar->label, "%.110s%s", shown->label, is_slow ? ", slow mode" : "");
     if (spread > 0 && spread < median) {
         bar->low = row->gflops * (median / (median + spread));
         bar->high = row->gflops * (median / (median - spread));
@@ -84,14 +85,16 @@ static void fill_bar(const lab_shown *shown, lab_bar *bar)
 
 static void begin_rows(lab_grid *grid)
 {
-    lab_grid_begin(grid, 11, "lllrrrrrrrl",
+    lab_grid_begin(grid, 12, "lllrrrrrrrll",
                    (const char *[]){"kernel", "parameters", "m x n x k", "GFLOPS", "median ms", "+-95 % ms", "least ms", "of best library",
-                                    "of peak", "samples", "in doubt"});
+                                    "of peak", "samples", "mode", "in doubt"});
 }
 
-static void add_row(lab_grid *grid, const lab_shown *shown, const lab_shown *library, double peak)
+static void add_row(lab_grid *grid, const lab_shown *shown, double peak)
 {
     const lab_result *row = shown->row;
+    const char *library;
+    double percent;
     char problem[96];
     lab_write_problem(row->m, row->n, row->k, problem, sizeof problem);
     lab_grid_add(grid, "%s", row->kernel);
@@ -101,8 +104,8 @@ static void add_row(lab_grid *grid, const lab_shown *shown, const lab_shown *lib
     lab_grid_number(grid, (double)row->median_ns * 1e-6);
     lab_grid_number(grid, (double)row->ci95_ns * 1e-6);
     lab_grid_number(grid, (double)row->min_ns * 1e-6);
-    if (library && library->row->gflops > 0)
-        lab_grid_add(grid, "%.0f %%", percent_of(row->gflops, library->row->gflops));
+    if (lab_beside(row, &library, &percent))
+        lab_grid_add(grid, "%.0f %%", percent);
     else
         lab_grid_add(grid, "-");
     if (peak > 0)
@@ -110,6 +113,7 @@ static void add_row(lab_grid *grid, const lab_shown *shown, const lab_shown *lib
     else
         lab_grid_add(grid, "-");
     lab_grid_add(grid, "%lld", (long long)lab_integer(row->fields, "samples", 0));
+    lab_grid_add(grid, "%s", lab_text(row->fields, "mode", "-"));
     lab_grid_add(grid, "%s", lab_text(row->fields, "doubt", ""));
 }
 
@@ -126,16 +130,18 @@ static void add_limit(lab_bars *bars, const char *what, double value, lab_colour
 }
 
 /* What the picture says, in words: for a caption, and for those who do not see it. */
-static void say_best(const lab_shown *best, const lab_shown *library, double peak, char *text, size_t capacity)
+static void say_best(const lab_shown *best, double peak, char *text, size_t capacity)
 {
+    const char *library;
+    double percent;
     char value[32], beside[160] = "", of_peak[64] = "";
     if (!best) {
         snprintf(text, capacity, "Only other libraries were timed here.");
         return;
     }
     lab_write_short(best->row->gflops, value, sizeof value);
-    if (library)
-        snprintf(beside, sizeof beside, ", %.0f %% of %.60s", percent_of(best->row->gflops, library->row->gflops), library->label);
+    if (lab_beside(best->row, &library, &percent))
+        snprintf(beside, sizeof beside, ", %.0f %% of %.60s", percent, library);
     if (peak > 0)
         snprintf(of_peak, sizeof of_peak, ", %.0f %% of the measured peak", percent_of(best->row->gflops, peak));
     snprintf(text, capacity, "The fastest kernel is %.80s with %s GFLOPS%s%s.", best->label, value, beside, of_peak);
@@ -151,16 +157,16 @@ static void draw_ladder(lab_report *report, const lab_group *group)
     lab_grid grid;
     begin_rows(&grid);
     for (int i = start; i < end; i++)
-        add_row(&grid, &group->rows[i], library, peak);
+        add_row(&grid, &group->rows[i], lab_peak_of(report, group, group->rows[i].row));
     for (int i = 0; i < drawn && bars.list; i++)
         fill_bar(&group->rows[start + i], &bars.list[i]);
     add_limit(&bars, "measured peak", peak, LAB_roof);
     if (library) {
-        snprintf(says, sizeof says, "best library, %.60s,", library->label);
+        snprintf(says, sizeof says, "best library: %.60s", library->label);
         add_limit(&bars, says, library->row->gflops, library->mark.colour);
     }
     lab_write_problem(group->rows[start].row->m, group->rows[start].row->n, group->rows[start].row->k, problem, sizeof problem);
-    say_best(best, library, peak, says, sizeof says);
+    say_best(best, best ? lab_peak_of(report, group, best->row) : 0, says, sizeof says);
     if (drawn < group->main_count)
         snprintf(more, sizeof more, " %d of %d are drawn, all are in the table.", drawn, group->main_count);
     snprintf(title, sizeof title, "The ladder at %s", problem);
@@ -186,10 +192,8 @@ static void draw_shapes(lab_report *report, const lab_group *group)
         end = problem_end(group, start);
         if (is_square(group->rows[start].row) || start == group->main_from)
             continue;
-        const lab_shown *library = fastest(group, start, end, true);
-        double peak = peak_of(report, group, start, end);
         for (int i = start; i < end; i++) {
-            add_row(&grid, &group->rows[i], library, peak);
+            add_row(&grid, &group->rows[i], lab_peak_of(report, group, group->rows[i].row));
             if (bars.count == BARS_MAX) {
                 left_out++;
                 continue;
@@ -517,7 +521,7 @@ static void write_small(lab_report *report)
     for (int i = 0; i < report->group_count && bars.list; i++) {
         const lab_group *group = &report->groups[i];
         for (int j = 0; j < group->count && is_small(group); j++) {
-            add_row(&grid, &group->rows[j], fastest(group, 0, group->count, true), peak_of(report, group, j, j + 1));
+            add_row(&grid, &group->rows[j], lab_peak_of(report, group, group->rows[j].row));
             if (bars.count == BARS_MAX)
                 continue;
             lab_bar *bar = &bars.list[bars.count++];

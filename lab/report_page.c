@@ -9,13 +9,12 @@ enum { CARDS_MAX = 8, REFUSALS_MAX = 256 };
 
 /* ---- In short --------------------------------------------------------------------------------------- */
 
-static const lab_shown *fastest(const lab_group *group, bool library)
+static const lab_shown *fastest(const lab_group *group)
 {
     const lab_shown *best = NULL;
     for (int i = group->main_from; i < group->main_from + group->main_count; i++) {
         const lab_shown *shown = &group->rows[i];
-        bool counts = shown->is_library == library && !(library && *lab_text(shown->row->fields, "doubt", ""));
-        if (counts && (!best || shown->row->gflops > best->row->gflops))
+        if (!shown->is_library && (!best || shown->row->gflops > best->row->gflops))
             best = shown;
     }
     return best;
@@ -24,9 +23,11 @@ static const lab_shown *fastest(const lab_group *group, bool library)
 static void write_card(lab_report *report, const lab_group *group)
 {
     FILE *out = report->page.out;
-    const lab_shown *best = fastest(group, false), *library = fastest(group, true);
+    const lab_shown *best = fastest(group);
     double peak = best ? lab_peak_of(report, group, best->row) : 0;
-    char number[32], text[200], beside[160] = "", of_peak[64] = "";
+    const char *library;
+    double percent;
+    char number[32], text[200];
     if (!best)
         return;
     lab_write_short(best->row->gflops, number, sizeof number);
@@ -36,15 +37,14 @@ static void write_card(lab_report *report, const lab_group *group)
     lab_escape(out, group->title);
     lab_write_problem(best->row->m, best->row->n, best->row->k, text, sizeof text);
     fprintf(out, "</span><span>%s</span>", text);
-    if (library && library->row->gflops > 0)
-        snprintf(beside, sizeof beside, "%.0f %% of %.60s", 100 * (best->row->gflops / library->row->gflops), library->label);
-    if (peak > 0)
-        snprintf(of_peak, sizeof of_peak, "%s%.0f %% of peak", *beside ? ", " : "", 100 * (best->row->gflops / peak));
-    if (*beside || *of_peak) {
+    if (lab_beside(best->row, &library, &percent)) {
+        snprintf(text, sizeof text, "%.0f %% of %.60s", percent, library);
         fputs("<span class=\"beside\">", out);
-        lab_escape(out, beside);
-        fprintf(out, "%s</span>", of_peak);
+        lab_escape(out, text);
+        fputs("</span>", out);
     }
+    if (peak > 0)
+        fprintf(out, "<span class=\"beside\">%.0f %% of the peak</span>", 100 * (best->row->gflops / peak));
     fputs("</li>\n", out);
 }
 
@@ -52,12 +52,12 @@ static void write_cards(lab_report *report)
 {
     int count = 0;
     for (int i = 0; i < report->group_count; i++)
-        count += report->groups[i].count > 2 && fastest(&report->groups[i], false);
+        count += report->groups[i].count > 2 && fastest(&report->groups[i]);
     if (count == 0)
         return;
     fputs("<ul class=\"cards\">\n", report->page.out);
     for (int i = 0, written = 0; i < report->group_count && written < CARDS_MAX; i++)
-        if (report->groups[i].count > 2 && fastest(&report->groups[i], false)) {
+        if (report->groups[i].count > 2 && fastest(&report->groups[i])) {
             write_card(report, &report->groups[i]);
             written++;
         }
