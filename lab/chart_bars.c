@@ -29,7 +29,7 @@ static void draw_label(lab_svg *svg, const layout *layout, double top, const cha
     char label[LAB_LABEL_MAX + 8];
     lab_text_cut(text, SIZE, layout->label, label, sizeof label);
     if (svg->is_narrow)
-        lab_svg_text(svg, (lab_words){.x = 1, .y = top + 13, .size = SIZE, .colour = LAB_ink}, label);
+        lab_svg_text(svg, (lab_words){.x = 1, .y = top + 13, .size = SIZE, .colour = LAB_ink, .halo = true}, label);
     else
         lab_svg_text(svg, (lab_words){.x = layout->label, .y = top + layout->drop + 13, .size = SIZE, .colour = LAB_ink,
                                       .anchor = LAB_END}, label);
@@ -99,18 +99,17 @@ static void draw_limits(lab_svg *svg, const lab_bars *bars, const lab_axis *axis
     }
 }
 
+/* In paper on the bar, in ink beyond it: to be seen on both. */
 static void draw_interval(lab_svg *svg, const lab_axis *axis, const lab_bar *bar, double y)
 {
-    double low = lab_axis_at(axis, bar->low), high = lab_axis_at(axis, bar->high);
+    double low = lab_axis_at(axis, bar->low), high = lab_axis_at(axis, bar->high), end = lab_axis_at(axis, bar->value);
+    lab_colour inside = bar->mark.is_hollow ? LAB_ink : LAB_paper;
     if (!(bar->high > bar->low) || high - low < 2)
         return;
-    for (int i = 0; i < 2; i++) { /* on paper, to be seen on a dark bar */
-        lab_colour colour = i == 0 ? LAB_paper : LAB_ink;
-        double width = i == 0 ? 3.4 : 1.2;
-        lab_svg_line(svg, low, y, high, y, colour, width, "");
-        lab_svg_line(svg, low, y - 4, low, y + 4, colour, width, "");
-        lab_svg_line(svg, high, y - 4, high, y + 4, colour, width, "");
-    }
+    lab_svg_line(svg, low, y, end, y, inside, 1.3, "");
+    lab_svg_line(svg, low, y - 4, low, y + 4, inside, 1.3, "");
+    lab_svg_line(svg, end, y, high, y, LAB_ink, 1.3, "");
+    lab_svg_line(svg, high, y - 4, high, y + 4, LAB_ink, 1.3, "");
 }
 
 static void draw_bar(lab_svg *svg, const layout *layout, const lab_axis *axis, const lab_bar *bar, double top)

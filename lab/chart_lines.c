@@ -9,6 +9,8 @@
 
 enum { SIZE = 12, GAP = 16, TOP = 14, SERIES_MAX = 32 };
 
+static const char ARROW_UP[] = " \xe2\x86\x91";
+
 typedef struct frame {
     lab_axis x, y;
     double   left, right, bottom;
@@ -20,11 +22,25 @@ typedef struct range {
     double best_slowest;    /* of the slowest series its best */
 } range;
 
+/* Of a limit: so far above all lines that they would have no room below it. */
+static bool is_far(const lab_lines *lines, const lab_series *limit)
+{
+    double highest = 0, least = 1e300;
+    for (int i = 0; i < lines->count; i++)
+        for (int j = 0; j < lines->list[i].count && !lines->list[i].is_limit; j++)
+            highest = fmax(highest, lines->list[i].y[j]);
+    for (int j = 0; j < limit->count; j++)
+        least = fmin(least, limit->y[j]);
+    return limit->is_limit && least > 2 * highest;
+}
+
 static range find_range(const lab_lines *lines)
 {
     range range = {.first = 1e300, .lowest = 1e300, .best_slowest = 1e300};
     for (int i = 0; i < lines->count; i++) {
         double best = 0;
+        if (lines->list[i].is_limit && is_far(lines, &lines->list[i]))
+            continue;
         for (int j = 0; j < lines->list[i].count; j++) {
             double y = lines->list[i].y[j];
             range.first = fmin(range.first, lines->list[i].x[j]);
@@ -171,6 +187,11 @@ static void name_ends(lab_svg *svg, const frame *frame, const lab_lines *lines)
     for (int i = 0; i < count; i++) {
         char label[LAB_LABEL_MAX];
         double x = frame->right + 24;
+        if (is_far(lines, ends[i].series)) {
+            snprintf(label, sizeof label, "%.100s%s", ends[i].series->label, ARROW_UP);
+            lab_svg_text(svg, (lab_words){.x = x + 9, .y = places[i] + 4, .size = SIZE, .colour = LAB_ink}, label);
+            continue;
+        }
         lab_svg_line(svg, ends[i].x + 6, ends[i].y, x - 8, places[i], ends[i].series->mark.colour, 0.8, "");
         lab_svg_marker(svg, x, places[i], ends[i].series->is_limit ? 2 : 4, ends[i].series->mark);
         lab_text_cut(ends[i].series->label, SIZE, svg->width - x - 10, label, sizeof label);
@@ -181,10 +202,13 @@ static void name_ends(lab_svg *svg, const frame *frame, const lab_lines *lines)
 static double draw_legend(lab_svg *svg, const lab_lines *lines, double y)
 {
     lab_key keys[SERIES_MAX];
+    char labels[SERIES_MAX][LAB_LABEL_MAX];
     int count = 0;
     for (int i = 0; i < lines->count && count < SERIES_MAX; i++) {
-        keys[count] = (lab_key){lines->list[i].label, lines->list[i].mark, true, dash_of(&lines->list[i])};
-        if (lines->list[i].is_limit)
+        const lab_series *series = &lines->list[i];
+        snprintf(labels[count], sizeof labels[count], "%.110s%s", series->label, is_far(lines, series) ? ARROW_UP : "");
+        keys[count] = (lab_key){labels[count], series->mark, true, dash_of(series)};
+        if (series->is_limit)
             keys[count].mark.shape = -1;
         count++;
     }
@@ -198,7 +222,8 @@ void lab_draw_lines(lab_svg *svg, const void *data)
     draw_y_grid(svg, &frame, lines->y_unit);
     draw_x_grid(svg, &frame, lines);
     for (int i = 0; i < lines->count; i++)
-        draw_series(svg, &frame, &lines->list[i]);
+        if (!is_far(lines, &lines->list[i]))
+            draw_series(svg, &frame, &lines->list[i]);
     svg->height = frame.bottom + 44;
     if (svg->is_narrow)
         svg->height = draw_legend(svg, lines, frame.bottom + 48) + 6;

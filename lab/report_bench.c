@@ -24,6 +24,11 @@ static bool same_problem(const lab_result *a, const lab_result *b)
     return a->m == b->m && a->n == b->n && a->k == b->k;
 }
 
+static bool is_call(const lab_result *row)
+{
+    return lab_number(row->fields, "call_wall_ns", 0) > 0;
+}
+
 static int problem_end(const lab_group *group, int start)
 {
     int end = start + 1;
@@ -144,7 +149,7 @@ static void say_best(const lab_shown *best, double peak, char *text, size_t capa
         snprintf(beside, sizeof beside, ", %.0f %% of %.60s", percent, library);
     if (peak > 0)
         snprintf(of_peak, sizeof of_peak, ", %.0f %% of the measured peak", percent_of(best->row->gflops, peak));
-    snprintf(text, capacity, "The fastest kernel is %.80s with %s GFLOPS%s%s.", best->label, value, beside, of_peak);
+    snprintf(text, capacity, "The fastest is %.80s with %s GFLOPS%s%s.", best->label, value, beside, of_peak);
 }
 
 static void draw_ladder(lab_report *report, const lab_group *group)
@@ -169,7 +174,7 @@ static void draw_ladder(lab_report *report, const lab_group *group)
     say_best(best, best ? lab_peak_of(report, group, best->row) : 0, says, sizeof says);
     if (drawn < group->main_count)
         snprintf(more, sizeof more, " %d of %d are drawn, all are in the table.", drawn, group->main_count);
-    snprintf(title, sizeof title, "The ladder at %s", problem);
+    snprintf(title, sizeof title, "%s at %s", is_call(group->first) ? "Whole calls" : "The ladder", problem);
     snprintf(caption, sizeof caption, "%s%s Longer is faster; full bars are kernels, hollow ones other libraries; whiskers are 95 %% intervals.",
              says, more);
     snprintf(slug, sizeof slug, "ladder %s", group->title);
@@ -250,7 +255,7 @@ static int count_squares(const lab_group *group)
 /* Every row that is square into its series, and the peak beside them. */
 static void gather_series(const lab_report *report, const lab_group *group, int sizes, sized *sized)
 {
-    lab_series peaks = {.label = "measured peak", .mark = {LAB_roof, 0, false}, .is_limit = true,
+    lab_series peaks = {.mark = {LAB_roof, 0, false}, .is_limit = true,
                         .x = sized->x + SERIES_MAX * sizes, .y = sized->y + SERIES_MAX * sizes};
     for (int start = 0, end; start < group->count; start = end) {
         end = problem_end(group, start);
@@ -269,8 +274,12 @@ static void gather_series(const lab_report *report, const lab_group *group, int 
             peaks.y[peaks.count++] = peak;
         }
     }
-    if (peaks.count > 0)
+    if (peaks.count > 0) {
+        char number[32];
+        lab_write_short(peak_of(report, group, 0, group->count), number, sizeof number);
+        snprintf(peaks.label, sizeof peaks.label, "measured peak %s", number);
         sized->list[sized->count++] = peaks;
+    }
 }
 
 static double value_at(const lab_series *series, double x)
@@ -314,7 +323,7 @@ static void draw_sizes(lab_report *report, const lab_group *group)
         lab_page_figure(&report->page, &(lab_figure){
             .slug = slug, .title = "Speed over the size", .kind = LAB_MEASURED,
             .caption = "Square matrices. Full lines and full marks are kernels, dashed lines and hollow marks other libraries, the dotted "
-                       "line is the peak measured beside the samples.",
+                       "line is the measured peak; an arrow says that it is far above.",
             .description = "GFLOPS of each kernel and library over the size of square matrices.", .draw = lab_draw_lines,
             .data = &lines, .grid = &grid});
     }
@@ -407,11 +416,6 @@ static void draw_points(lab_report *report, const lab_group *group)
 }
 
 /* ---- Copying and computing -------------------------------------------------------------------------- */
-
-static bool is_call(const lab_result *row)
-{
-    return lab_number(row->fields, "call_wall_ns", 0) > 0;
-}
 
 static void fill_parts(const lab_shown *shown, lab_part_bar *bar, lab_grid *grid)
 {
@@ -507,7 +511,8 @@ static void write_group(lab_report *report, const lab_group *group, int number)
     draw_ladder(report, group);
     draw_sizes(report, group);
     draw_shapes(report, group);
-    draw_points(report, group);
+    if (!is_call(group->first)) /* their time is not the processor's alone */
+        draw_points(report, group);
     draw_split(report, group);
     draw_sweeps(report, group);
 }

@@ -186,11 +186,10 @@ void lab_report_tune(lab_report *report)
     if (!lab_has_kind(report, LAB_INPUT_TUNE))
         return;
     lab_page_section(&report->page, "tuning", "Tuning");
-    lab_page_text(&report->page, "lead", "What rung tune found for this device. The fastest other and the defaults were timed in turn in the finals; "
-                  "above 1 the other is faster. All of it is measured.");
+    lab_page_text(&report->page, "lead", "What rung tune found for this device. The fastest other and the defaults were timed in turn in the finals: their "
+                  "ratio is above 1 if the other is faster, and it won so many rounds. All of it is measured.");
     lab_grid_begin(&grid, 10, "llllrrrrrl",
-                   (const char *[]){"m x n x k", "type", "kernel", "parameters", "GFLOPS", "the defaults", "fastest other over them", "faster in",
-                                    "tried", "result"});
+                   (const char *[]){"m x n x k", "type", "kernel", "parameters", "GFLOPS", "the defaults", "ratio", "won", "tried", "result"});
     for (int i = 0; i < report->input_count; i++)
         for (const lab_value *at = report->inputs[i].kind == LAB_INPUT_TUNE ? report->inputs[i].rows->first : NULL; at; at = at->next)
             add_search(&grid, at);
