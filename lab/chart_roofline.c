@@ -38,7 +38,7 @@ static frame lay_out(const lab_svg *svg, const lab_roofline *roofline)
         low_x = fmin(low_x, fmax(high_y / slowest, low_x / 1e3) / 6);
     frame frame = {.right = svg->width - 12, .bottom = TOP + (svg->is_narrow ? 280.0 : 380.0)};
     frame.y = lab_axis_log(low_y / 1.8, above_zero(high_y) * 1.7, frame.bottom, TOP);
-    frame.left = lab_axis_room(&frame.y, 7, svg->is_narrow ? 11 : SIZE);
+    frame.left = lab_axis_room(&frame.y, 9, svg->is_narrow ? 11 : SIZE);
     frame.x = lab_axis_log(low_x / 1.5, above_zero(high_x) * 1.8, frame.left, frame.right);
     return frame;
 }
@@ -47,7 +47,7 @@ static void draw_grid(lab_svg *svg, const frame *frame, const char *x_unit)
 {
     double ticks[LAB_TICKS_MAX], size = svg->is_narrow ? 11 : SIZE;
     char label[32];
-    int count = lab_axis_ticks(&frame->y, 7, ticks);
+    int count = lab_axis_ticks(&frame->y, 9, ticks);
     for (int i = 0; i < count; i++) {
         double y = lab_axis_at(&frame->y, ticks[i]);
         lab_write_tick(ticks[i], label, sizeof label);

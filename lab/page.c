@@ -118,30 +118,46 @@ static void write_cell(lab_page *page, const char *tag, bool is_right, const cha
     fprintf(page->out, "</%.2s>", tag);
 }
 
+/* Nothing but gaps: not shown. */
+static bool is_bare(const lab_grid *grid, int column)
+{
+    for (int64_t i = grid->columns + column; i < grid->count; i += grid->columns)
+        if (*grid->cells[i] && strcmp(grid->cells[i], "-") != 0)
+            return false;
+    return true;
+}
+
+static void write_row(lab_page *page, const lab_grid *grid, int64_t row, const char *looks)
+{
+    fputs("<tr>", page->out);
+    for (int i = 0; i < grid->columns; i++)
+        if (looks[i])
+            write_cell(page, row == 0 ? "th scope=\"col\"" : i == 0 ? "th scope=\"row\"" : "td", looks[i] == 'r',
+                       grid->cells[row * grid->columns + i]);
+    fputs("</tr>\n", page->out);
+}
+
 static void write_table(lab_page *page, const char *caption, const lab_grid *grid)
 {
-    int64_t rows = lab_grid_rows(grid);
+    char *looks = calloc((size_t)grid->columns + 1, 1); /* of each column l, r, or 0 where it is not shown */
+    if (grid->is_lost || !looks) {
+        snprintf(page->why, sizeof page->why, "out of memory");
+        free(looks);
+        return;
+    }
+    for (int i = 0; i < grid->columns; i++)
+        looks[i] = i > 0 && is_bare(grid, i) ? 0 : is_right(grid, i) ? 'r' : 'l';
     fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", page->out);
     lab_escape(page->out, caption);
     fputs("\"><table><caption>", page->out);
     lab_escape(page->out, caption);
-    fputs("</caption>\n<thead><tr>", page->out);
-    bool *right = calloc((size_t)grid->columns + 1, sizeof *right);
-    for (int i = 0; i < grid->columns && i < grid->count && right; i++) {
-        right[i] = is_right(grid, i);
-        write_cell(page, "th scope=\"col\"", right[i], grid->cells[i]);
-    }
-    fputs("</tr></thead>\n<tbody>\n", page->out);
-    for (int64_t row = 1; row <= rows && right; row++) {
-        fputs("<tr>", page->out);
-        for (int i = 0; i < grid->columns; i++)
-            write_cell(page, i == 0 ? "th scope=\"row\"" : "td", right[i], grid->cells[row * grid->columns + i]);
-        fputs("</tr>\n", page->out);
-    }
+    fputs("</caption>\n<thead>", page->out);
+    write_row(page, grid, 0, looks);
+    fputs("</thead>\n<tbody>\n", page->out);
+    for (int64_t row = 1; row <= lab_grid_rows(grid); row++)
+        write_row(page, grid, row, looks);
     fputs("</tbody></table></div>\n", page->out);
-    if (grid->is_lost || !right)
-        snprintf(page->why, sizeof page->why, "out of memory");
-    free(right);
+    free(looks);
 }
 
 void lab_page_table(lab_page *page, const char *caption, const lab_grid *grid)
@@ -222,7 +238,7 @@ static const char other_style[] =
     "section{margin-top:28px;break-inside:auto}figure,.cards li,tr{break-inside:avoid}h2,h3{break-after:avoid}"
     "svg.wide{display:block}svg.narrow{display:none}"
     ".scroll{overflow:visible;border:0}table{font-size:8.5pt}th,td{padding:3px 5px}td,thead th,tbody th{white-space:normal!important;min-width:0!important}"
-    "td,th{overflow-wrap:anywhere}details::details-content{content-visibility:visible;display:block;block-size:auto}"
+    "td,th{overflow-wrap:break-word}#fields td,#fields th{overflow-wrap:anywhere;font-size:6.5pt}details::details-content{content-visibility:visible;display:block;block-size:auto}"
     "summary{color:var(--soft);list-style:none}a{color:inherit;text-decoration:none}}\n"
     "@media (prefers-reduced-motion:reduce){html{scroll-behavior:auto}}\n";
 
@@ -332,6 +348,10 @@ static void write_names(FILE *out, const lab_figure *figure, const char *id)
 {
     fprintf(out, "<title id=\"%s-t\">", id);
     lab_escape(out, figure->title);
+    if (figure->context) {
+        fputs(", ", out);
+        lab_escape(out, figure->context);
+    }
     fprintf(out, "</title><desc id=\"%s-d\">", id);
     lab_escape(out, figure->description);
     fputs("</desc>\n", out);
@@ -383,7 +403,9 @@ static void write_alone(lab_page *page, const lab_figure *figure, const char *sl
     FILE *out = body ? open_chart(page, slug, "svg") : NULL;
     if (out) {
         double wide = WIDE + 2 * EDGE, high = height + HEAD + EDGE;
+        char beside[320];
         lab_svg *head = calloc(1, sizeof *head);
+        snprintf(beside, sizeof beside, "%.240s%s%s", figure->context ? figure->context : "", figure->context ? ", " : "", figure->kind);
         fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
                 "aria-labelledby=\"%s-t %s-d\" font-family=\"%s\">\n", wide, high, wide, high, slug, slug, FONT);
         write_names(out, figure, slug);
@@ -391,10 +413,10 @@ static void write_alone(lab_page *page, const lab_figure *figure, const char *sl
         if (head) {
             *head = (lab_svg){.out = out, .width = wide};
             lab_svg_rect(head, (lab_box){0, 0, wide, high}, LAB_paper, 0);
-            lab_text_cut(figure->title, 16, WIDE - 110, title, sizeof title);
+            lab_text_cut(figure->title, 16, WIDE / 2, title, sizeof title);
             lab_svg_text(head, (lab_words){.x = EDGE, .y = 34, .size = 16, .colour = LAB_ink, .is_bold = true}, title);
-            lab_svg_text(head, (lab_words){.x = EDGE + WIDE, .y = 34, .size = 12, .colour = LAB_soft, .anchor = LAB_END},
-                         figure->kind);
+            lab_text_cut(beside, 12, WIDE / 2 - 40, title, sizeof title);
+            lab_svg_text(head, (lab_words){.x = EDGE + WIDE, .y = 34, .size = 12, .colour = LAB_soft, .anchor = LAB_END}, title);
             free(head);
         }
         fprintf(out, "<g transform=\"translate(%d %d)\">\n%s</g>\n</svg>\n", EDGE, HEAD, body);

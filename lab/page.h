@@ -46,6 +46,7 @@ typedef struct lab_page {
 
 typedef struct lab_figure {
     const char *slug, *title, *kind;
+    const char *context;               /* what stands in the page above it; NULL if its title says it all */
     const char *caption, *description; /* below the title; for those who do not see the picture */
     void      (*draw)(lab_svg *svg, const void *data);
     const void *data;

@@ -179,7 +179,7 @@ static void draw_ladder(lab_report *report, const lab_group *group)
              says, more);
     snprintf(slug, sizeof slug, "ladder %s", group->title);
     if (bars.list)
-        lab_page_figure(&report->page, &(lab_figure){.slug = slug, .title = title, .kind = LAB_MEASURED, .caption = caption,
+        lab_page_figure(&report->page, &(lab_figure){.slug = slug, .title = title, .kind = LAB_MEASURED, .context = group->title, .caption = caption,
                                                      .description = says, .draw = lab_draw_bars, .data = &bars, .grid = &grid});
     lab_grid_free(&grid);
     free(bars.list);
@@ -212,7 +212,7 @@ static void draw_shapes(lab_report *report, const lab_group *group)
     snprintf(slug, sizeof slug, "shapes %s", group->title);
     if (bars.count > 0)
         lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = "Other shapes", .kind = LAB_MEASURED,
+            .slug = slug, .title = "Other shapes", .kind = LAB_MEASURED, .context = group->title,
             .caption = left_out ? "Few rows, or a short k: what networks ask for. Not all of them are drawn; the table has them."
                                 : "Few rows, or a short k: what networks ask for. Each part is one m x n x k.",
             .description = "GFLOPS of each kernel and library on matrices that are not square.", .draw = lab_draw_bars, .data = &bars,
@@ -321,7 +321,7 @@ static void draw_sizes(lab_report *report, const lab_group *group)
         lab_lines lines = {.x_unit = "m = n = k", .y_unit = "GFLOPS", .list = sized->list, .count = sized->count};
         snprintf(slug, sizeof slug, "sizes %s", group->title);
         lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = "Speed over the size", .kind = LAB_MEASURED,
+            .slug = slug, .title = "Speed over the size", .kind = LAB_MEASURED, .context = group->title,
             .caption = "Square matrices. Full lines and full marks are kernels, dashed lines and hollow marks other libraries, the dotted "
                        "line is the measured peak; an arrow says that it is far above.",
             .description = "GFLOPS of each kernel and library over the size of square matrices.", .draw = lab_draw_lines,
@@ -403,7 +403,7 @@ static void draw_points(lab_report *report, const lab_group *group)
     snprintf(slug, sizeof slug, "roofline %s", group->title);
     if (roofline.count > 0 && roofline.ceiling_count > 0)
         lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = "Roofline", .kind = LAB_MEASURED,
+            .slug = slug, .title = "Roofline", .kind = LAB_MEASURED, .context = group->title,
             .caption = "Every row at the flops that it has for each byte if A, B and C are moved once, which is the least. Lines are what "
                        "memory and the processor were measured to give; what lies far below both waits for something else.",
             .description = "GFLOPS of each row over its arithmetic intensity, below measured ceilings.", .draw = lab_draw_roofline,
@@ -465,7 +465,7 @@ static void draw_split(lab_report *report, const lab_group *group)
     snprintf(slug, sizeof slug, "split %s", group->title);
     if (parts.count > 0 && strncmp(group->first->device, "cpu", 3) != 0)
         lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = "Copying and computing", .kind = LAB_MEASURED,
+            .slug = slug, .title = "Copying and computing", .kind = LAB_MEASURED, .context = group->title,
             .caption = "What a multiply of matrices in the host's memory consists of, as shares of its parts' sum; behind each bar its whole "
                        "time. Of a call of rung_gemm parts may run at once: its time is then less than their sum.",
             .description = "Shares of copying to the device, multiplying, copying back and packing.", .draw = lab_draw_parts,
