@@ -17,7 +17,8 @@ typedef struct layout {
 
 static layout lay_out(const lab_svg *svg, double widest_label, double widest_value)
 {
-    layout layout = {.pitch = svg->is_narrow ? 40 : 26, .thick = svg->is_narrow ? 16 : 18, .drop = svg->is_narrow ? 19 : 4};
+    layout layout = {
+        .pitch = svg->is_narrow ? 40 : 26, .thick = svg->is_narrow ? 16 : 18, .drop = svg->is_narrow ? 19 : 4};
     layout.label = svg->is_narrow ? svg->width - 2 : fmin(widest_label, 0.42 * svg->width);
     layout.left = svg->is_narrow ? 1 : layout.label + 12;
     layout.right = fmax(svg->width - widest_value - 10, layout.left + 60);
@@ -75,7 +76,8 @@ static void draw_even_grid(lab_svg *svg, const lab_axis *axis, double top, doubl
         lab_svg_line(svg, x, top, x, bottom, i == 0 ? LAB_axis : LAB_rule, 1, "");
         if (at - half < ends + 8)
             continue;
-        lab_svg_text(svg, (lab_words){.x = at, .y = bottom + 16, .size = SIZE, .colour = LAB_soft, .anchor = LAB_MIDDLE}, label);
+        lab_svg_text(
+            svg, (lab_words){.x = at, .y = bottom + 16, .size = SIZE, .colour = LAB_soft, .anchor = LAB_MIDDLE}, label);
         ends = at + half;
     }
     lab_svg_text(svg, (lab_words){.x = (axis->from + axis->to) / 2, .y = bottom + 34, .size = SIZE, .colour = LAB_soft,

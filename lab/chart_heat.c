@@ -54,11 +54,22 @@ static double name_rows(lab_svg *svg, const lab_heat *heat, double top)
     for (int i = 0; i < heat->y_count; i++) {
         char label[LAB_LABEL_MAX];
         lab_text_cut(heat->y_values[i], SIZE, widest, label, sizeof label);
-        lab_svg_text(svg, (lab_words){.x = widest + 22, .y = top + CELL_HEIGHT * (i + 0.5) + 4, .size = SIZE, .colour = LAB_ink,
-                                      .anchor = LAB_END}, label);
+        lab_svg_text(svg,
+                     (lab_words){.x = widest + 22,
+                                 .y = top + CELL_HEIGHT * (i + 0.5) + 4,
+                                 .size = SIZE,
+                                 .colour = LAB_ink,
+                                 .anchor = LAB_END},
+                     label);
     }
-    lab_svg_text_up(svg, (lab_words){.x = 11, .y = top + CELL_HEIGHT * heat->y_count / 2.0, .size = SIZE, .colour = LAB_soft,
-                                     .anchor = LAB_MIDDLE, .is_bold = true}, heat->y_name);
+    lab_svg_text_up(svg,
+                    (lab_words){.x = 11,
+                                .y = top + CELL_HEIGHT * heat->y_count / 2.0,
+                                .size = SIZE,
+                                .colour = LAB_soft,
+                                .anchor = LAB_MIDDLE,
+                                .is_bold = true},
+                    heat->y_name);
     return widest + 30;
 }
 
@@ -95,7 +106,13 @@ void lab_draw_heat(lab_svg *svg, const void *data)
         lab_svg_text(svg, (lab_words){.x = left + width * (x + 0.5), .y = bottom + 17, .size = SIZE, .colour = LAB_ink,
                                       .anchor = LAB_MIDDLE}, label);
     }
-    lab_svg_text(svg, (lab_words){.x = left + width * heat->x_count / 2, .y = bottom + 36, .size = SIZE, .colour = LAB_soft,
-                                  .anchor = LAB_MIDDLE, .is_bold = true}, heat->x_name);
+    lab_svg_text(svg,
+                 (lab_words){.x = left + width * heat->x_count / 2,
+                             .y = bottom + 36,
+                             .size = SIZE,
+                             .colour = LAB_soft,
+                             .anchor = LAB_MIDDLE,
+                             .is_bold = true},
+                 heat->x_name);
     svg->height = bottom + 44;
 }

@@ -73,7 +73,8 @@ static frame lay_out(const lab_svg *svg, const lab_lines *lines)
                                 : lab_axis_even(range.highest, frame.bottom, TOP);
     frame.left = lab_axis_room(&frame.y, frame.y.is_log ? 9 : 6, svg->is_narrow ? 11 : SIZE);
     /* Sizes reach from the first to the last, no further. */
-    frame.x = (lab_axis){fmax(range.first, 1e-300), fmax(range.last, range.first * 1.5), true, frame.left + 8, frame.right};
+    frame.x = (lab_axis){fmax(range.first, 1e-300), fmax(range.last, range.first * 1.5), true, frame.left + 8,
+                         frame.right};
     return frame;
 }
 
@@ -86,14 +87,24 @@ static void draw_y_grid(lab_svg *svg, const frame *frame, const char *unit)
         double y = lab_axis_at(&frame->y, ticks[i]);
         lab_write_tick(ticks[i], label, sizeof label);
         lab_svg_line(svg, frame->left, y, frame->right, y, LAB_rule, 1, "");
-        lab_svg_text(svg, (lab_words){.x = frame->left - 7, .y = y + 4, .size = svg->is_narrow ? 11 : SIZE, .colour = LAB_soft,
-                                      .anchor = LAB_END}, label);
+        lab_svg_text(svg,
+                     (lab_words){.x = frame->left - 7,
+                                 .y = y + 4,
+                                 .size = svg->is_narrow ? 11 : SIZE,
+                                 .colour = LAB_soft,
+                                 .anchor = LAB_END},
+                     label);
     }
     char words[64];
     snprintf(words, sizeof words, "%.30s%s", unit, frame->y.is_log ? ", logarithmic" : "");
     lab_svg_line(svg, frame->left, frame->bottom, frame->right, frame->bottom, LAB_axis, 1, "");
-    lab_svg_text_up(svg, (lab_words){.x = 11, .y = (TOP + frame->bottom) / 2, .size = svg->is_narrow ? 11 : SIZE, .colour = LAB_soft,
-                                     .anchor = LAB_MIDDLE}, words);
+    lab_svg_text_up(svg,
+                    (lab_words){.x = 11,
+                                .y = (TOP + frame->bottom) / 2,
+                                .size = svg->is_narrow ? 11 : SIZE,
+                                .colour = LAB_soft,
+                                .anchor = LAB_MIDDLE},
+                    words);
 }
 
 static int by_value(const void *a, const void *b)
@@ -121,7 +132,10 @@ static void draw_x_grid(lab_svg *svg, const frame *frame, const lab_lines *lines
             bool is_end = i == 0 || i == kept - 1;
             snprintf(label, sizeof label, "%.7g", sizes[i]);
             half = lab_text_width(label, SIZE) / 2 + lab_text_width(" ", SIZE) + 0.1;
-            lab_words words = {.x = fmin(x, svg->width - half), .y = frame->bottom + 18, .size = SIZE, .colour = LAB_soft,
+            lab_words words = {.x = fmin(x, svg->width - half),
+                               .y = frame->bottom + 18,
+                               .size = SIZE,
+                               .colour = LAB_soft,
                                .anchor = LAB_MIDDLE};
             lab_words wide = words;
             char padded[40];

@@ -52,15 +52,19 @@ static void draw_grid(lab_svg *svg, const frame *frame, const char *x_unit)
         double y = lab_axis_at(&frame->y, ticks[i]);
         lab_write_tick(ticks[i], label, sizeof label);
         lab_svg_line(svg, frame->left, y, frame->right, y, LAB_rule, 1, "");
-        lab_svg_text(svg, (lab_words){.x = frame->left - 6, .y = y + 4, .size = size, .colour = LAB_soft, .anchor = LAB_END},
+        lab_svg_text(svg,
+                     (lab_words){.x = frame->left - 6, .y = y + 4, .size = size, .colour = LAB_soft, .anchor = LAB_END},
                      label);
     }
     count = lab_axis_ticks(&frame->x, svg->is_narrow ? 5 : 10, ticks);
     for (int i = 0; i < count; i++) {
         double x = lab_axis_at(&frame->x, ticks[i]);
         lab_write_tick(ticks[i], label, sizeof label);
-        lab_words words = {.x = fmin(x, svg->width - lab_text_width(label, SIZE) / 2), .y = frame->bottom + 18, .size = SIZE,
-                           .colour = LAB_soft, .anchor = LAB_MIDDLE};
+        lab_words words = {.x = fmin(x, svg->width - lab_text_width(label, SIZE) / 2),
+                           .y = frame->bottom + 18,
+                           .size = SIZE,
+                           .colour = LAB_soft,
+                           .anchor = LAB_MIDDLE};
         lab_svg_line(svg, x, TOP, x, frame->bottom, LAB_rule, 1, "");
         if (lab_svg_fits(svg, words, label))
             lab_svg_text(svg, words, label);
@@ -82,7 +86,12 @@ static void name_flat(lab_svg *svg, const frame *frame, double x, double y, cons
     double width = lab_text_width(label, SIZE);
     for (int i = 0; i < 2 * PLACES; i++) {
         double end = frame->right - 4 - (frame->right - x) * (i % PLACES) / PLACES;
-        lab_words words = {.x = end, .y = y + (i < PLACES ? -6 : 16), .size = SIZE, .anchor = LAB_END, .colour = LAB_ink, .halo = true};
+        lab_words words = {.x = end,
+                           .y = y + (i < PLACES ? -6 : 16),
+                           .size = SIZE,
+                           .anchor = LAB_END,
+                           .colour = LAB_ink,
+                           .halo = true};
         if (end - width > frame->left + 2 && words.y > TOP + 9 && lab_svg_fits(svg, words, label)) {
             lab_svg_text(svg, words, label);
             return;
@@ -94,11 +103,16 @@ static void name_flat(lab_svg *svg, const frame *frame, double x, double y, cons
 static void name_slope(lab_svg *svg, double x1, double y1, double x2, double y2, const char *label)
 {
     enum { PLACES = 12 };
-    double angle = atan2(y2 - y1, x2 - x1), degrees = angle * 180 / 3.14159265358979, long_enough = hypot(x2 - x1, y2 - y1) - 12;
+    double angle = atan2(y2 - y1, x2 - x1), degrees = angle * 180 / 3.14159265358979,
+           long_enough = hypot(x2 - x1, y2 - y1) - 12;
     double width = lab_text_width(label, SIZE);
     for (int i = 0; i < PLACES && width < long_enough; i++) {
         double part = (8 + (long_enough - width) * i / PLACES) / hypot(x2 - x1, y2 - y1);
-        lab_words words = {.x = x1 + part * (x2 - x1) + 6 * sin(angle), .y = y1 + part * (y2 - y1) - 6 * cos(angle), .size = SIZE, .colour = LAB_ink, .halo = true};
+        lab_words words = {.x = x1 + part * (x2 - x1) + 6 * sin(angle),
+                           .y = y1 + part * (y2 - y1) - 6 * cos(angle),
+                           .size = SIZE,
+                           .colour = LAB_ink,
+                           .halo = true};
         if (lab_svg_text_along(svg, words, degrees, label))
             return;
     }
@@ -162,9 +176,11 @@ static void draw_ceilings(lab_svg *svg, const frame *frame, const lab_roofline *
 /* Beside its point, where there is room; the legend has its whole name anyhow. */
 static void name_point(lab_svg *svg, double x, double y, const char *label)
 {
-    static const struct { double x, y; lab_anchor anchor; } places[] = {
-        {8, 4, LAB_START}, {-8, 4, LAB_END}, {0, -9, LAB_MIDDLE}, {0, 18, LAB_MIDDLE}, {8, -6, LAB_START}, {8, 14, LAB_START},
-        {-8, -6, LAB_END}, {-8, 14, LAB_END}};
+    static const struct {
+        double     x, y;
+        lab_anchor anchor;
+    } places[] = {{8, 4, LAB_START},  {-8, 4, LAB_END},   {0, -9, LAB_MIDDLE}, {0, 18, LAB_MIDDLE},
+                  {8, -6, LAB_START}, {8, 14, LAB_START}, {-8, -6, LAB_END},   {-8, 14, LAB_END}};
     for (size_t i = 0; *label && i < sizeof places / sizeof *places; i++) {
         lab_words words = {.x = x + places[i].x, .y = y + places[i].y, .size = 11, .colour = LAB_ink,
                            .anchor = places[i].anchor, .halo = true};

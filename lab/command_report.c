@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_report.c - rung report: result files as one page of pictures and tables. Where no file is named, a short ladder is
- * run first, by the command itself as another process: what is drawn is what rung bench would have written. */
+/* command_report.c - rung report: result files as one page of pictures and tables.
+ *
+ * Where no file is named, a short ladder is run first, by the command itself as another process: what is drawn is
+ * what rung bench would have written. */
 #define _GNU_SOURCE /* environ */
 #include <errno.h>
 #include <spawn.h>
@@ -25,7 +27,8 @@ static int complain(const char *sentence)
 static int run_bench(const char *device, int output)
 {
     char self[4096];
-    const char *const arguments[] = {"rung", "bench", "--device", device, "--sizes", "128,256,512", "--budget", "0.3", "--json", NULL};
+    const char *const arguments[] = {"rung", "bench", "--device", device, "--sizes", "128,256,512",
+                                     "--budget", "0.3", "--json", NULL};
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     posix_spawn_file_actions_t actions;
     pid_t child;
@@ -33,8 +36,9 @@ static int run_bench(const char *device, int output)
     if (length <= 0 || posix_spawn_file_actions_init(&actions) != 0)
         return LAB_NOTHING;
     self[length] = '\0';
-    bool good = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) == 0 && /* its interface is older than const */
-                posix_spawn(&child, self, &actions, NULL, (char *const *)(uintptr_t)arguments, environ) == 0;
+    bool good = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) == 0;
+    if (good) /* its interface is older than const */
+        good = posix_spawn(&child, self, &actions, NULL, (char *const *)(uintptr_t)arguments, environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
     if (!good) {
         fprintf(stderr, "rung: rung bench cannot be started\n");
@@ -79,7 +83,8 @@ static bool write_page(lab_report *report, const char *path, const char *title)
     bool good = !ferror(out);
     good = (to_terminal ? fflush(out) : fclose(out)) == 0 && good;
     if (!good || *report->page.why)
-        fprintf(stderr, "rung: %s\n", *report->page.why ? report->page.why : "the page could not be written: is the disk full?");
+        fprintf(stderr, "rung: %s\n",
+                *report->page.why ? report->page.why : "the page could not be written: is the disk full?");
     return good && !*report->page.why;
 }
 
@@ -97,11 +102,15 @@ static bool add_files(lab_report *report, const lab_options *options)
 static int make_report(lab_report *report, const lab_options *options)
 {
     const char *path = options->output ? options->output : "rung-report.html";
-    int code = LAB_GOOD;
+    int code;
     if (options->argument_count > 0 && options->device)
         return complain("--device is for a ladder that is run now: name files or a device");
-    if (options->argument_count > 0 ? !add_files(report, options) : (code = add_ladder(report, options->device ? options->device : "cpu")) == LAB_USAGE)
-        return LAB_USAGE;
+    if (options->argument_count > 0)
+        code = add_files(report, options) ? LAB_GOOD : LAB_USAGE;
+    else
+        code = add_ladder(report, options->device ? options->device : "cpu");
+    if (code == LAB_USAGE)
+        return code;
     if (report->input_count == 0)
         return code;
     if (!lab_report_group(report)) {

@@ -15,7 +15,8 @@
 /* A picture on a desk and on a telephone, and the edge around one that stands alone. */
 enum { WIDE = 860, NARROW = 350, EDGE = 24, HEAD = 58 };
 
-static const char FONT[] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
+static const char FONT[] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', "
+                           "sans-serif";
 
 /* ---- Tables ----------------------------------------------------------------------------------------- */
 
@@ -185,7 +186,8 @@ static const char style[] =
     "body{margin:0 auto;max-width:908px;padding:0 24px 80px;background:var(--paper);color:var(--ink);line-height:1.55;"
     "font-size:16px;overflow-wrap:break-word}\n"
     "header{padding:56px 0 8px}\n"
-    ".eyebrow{margin:0;font-size:13px;font-weight:600;letter-spacing:.08em;text-transform:uppercase;color:var(--link)}\n"
+    ".eyebrow{margin:0;font-size:13px;font-weight:600;letter-spacing:.08em;text-transform:uppercase;"
+    "color:var(--link)}\n"
     "h1{font-size:38px;line-height:1.15;letter-spacing:-.02em;margin:8px 0 12px;text-wrap:balance}\n"
     "h2{font-size:25px;line-height:1.25;letter-spacing:-.01em;margin:0 0 4px}\n"
     "h3{font-size:17.5px;line-height:1.3;margin:0}\n"
@@ -218,7 +220,8 @@ static const char style[] =
     "th,td{text-align:left;padding:7px 12px;border-bottom:1px solid var(--rule);vertical-align:top;font-weight:400}\n"
     "td,tbody th{white-space:nowrap}\n"
     "td.w,tbody th.w{white-space:normal;min-width:20em;overflow-wrap:anywhere}\n"
-    "thead th{font-weight:600;font-size:13px;line-height:1.3;color:var(--soft);background:var(--card);vertical-align:bottom}\n"
+    "thead th{font-weight:600;font-size:13px;line-height:1.3;color:var(--soft);background:var(--card);"
+    "vertical-align:bottom}\n"
     "tbody tr:last-child>*{border-bottom:0}\n"
     ".r{text-align:right}\n"
     "details{margin:12px 0 0}details+details{margin:0}\n"
@@ -233,23 +236,30 @@ static const char other_style[] =
     "@media (max-width:680px){body{padding:0 20px 56px}header{padding-top:32px}h1{font-size:29px}h2{font-size:22px}"
     "section{margin-top:48px;padding-top:22px}svg.wide{display:none}svg.narrow{display:block}"
     ".cards{grid-template-columns:1fr 1fr;gap:10px}.cards li{padding:12px 13px}.cards b{font-size:23px}"
-    "th,td{padding:6px 9px}.kind{margin-left:0;margin-right:8px}h3{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center}dl{grid-template-columns:1fr;gap:2px}dd{margin-bottom:10px}}\n"
+    "th,td{padding:6px 9px}.kind{margin-left:0;margin-right:8px}"
+    "h3{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center}"
+    "dl{grid-template-columns:1fr;gap:2px}dd{margin-bottom:10px}}\n"
     "@media print{body{max-width:none;padding:0;font-size:11pt}header{padding-top:0}nav{display:none}"
     "section{margin-top:28px;break-inside:auto}figure,.cards li,tr{break-inside:avoid}h2,h3{break-after:avoid}"
     "svg.wide{display:block}svg.narrow{display:none}"
-    ".scroll{overflow:visible;border:0}table{font-size:8.5pt}th,td{padding:3px 5px}td,thead th,tbody th{white-space:normal!important;min-width:0!important}"
-    "td,th{overflow-wrap:break-word}#fields td,#fields th{overflow-wrap:anywhere;font-size:6.5pt}details::details-content{content-visibility:visible;display:block;block-size:auto}"
+    ".scroll{overflow:visible;border:0}table{font-size:8.5pt}th,td{padding:3px 5px}"
+    "td,thead th,tbody th{white-space:normal!important;min-width:0!important}"
+    "td,th{overflow-wrap:break-word}#fields td,#fields th{overflow-wrap:anywhere;font-size:6.5pt}"
+    "details::details-content{content-visibility:visible;display:block;block-size:auto}"
     "summary{color:var(--soft);list-style:none}a{color:inherit;text-decoration:none}}\n"
     "@media (prefers-reduced-motion:reduce){html{scroll-behavior:auto}}\n";
 
 void lab_page_begin(lab_page *page, const char *title)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>", page->out);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta "
+          "charset=\"utf-8\"/>\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
+          page->out);
     lab_escape(page->out, title);
     fputs("</title>\n<style>\n", page->out);
     lab_svg_page_style(page->out);
-    fprintf(page->out, "body{font-family:%s}\n%s%s</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">rung report</p>\n<h1>",
+    fprintf(page->out,
+            "body{font-family:%s}\n%s%s</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">rung report</p>\n<h1>",
             FONT, style, other_style);
     lab_escape(page->out, title);
     fputs("</h1>\n", page->out);
@@ -366,9 +376,10 @@ static void write_inline(lab_page *page, const lab_figure *figure, const char *s
         return;
     }
     snprintf(id, sizeof id, "%s-%c", slug, is_narrow ? 'n' : 'w');
-    fprintf(page->out, "<svg class=\"%s\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
-            "aria-labelledby=\"%s-t %s-d\" font-family=\"%s\">\n", is_narrow ? "narrow" : "wide", is_narrow ? NARROW : WIDE,
-            height, id, id, FONT);
+    fprintf(page->out,
+            "<svg class=\"%s\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
+            "aria-labelledby=\"%s-t %s-d\" font-family=\"%s\">\n",
+            is_narrow ? "narrow" : "wide", is_narrow ? NARROW : WIDE, height, id, id, FONT);
     write_names(page->out, figure, id);
     fprintf(page->out, "%s</svg>\n", body);
     free(body);
@@ -393,7 +404,8 @@ static void close_chart(lab_page *page, FILE *out)
 {
     bool good = !ferror(out);
     if ((fclose(out) != 0 || !good) && !*page->why)
-        snprintf(page->why, sizeof page->why, "the pictures could not be written to %.300s: is the disk full?", page->charts);
+        snprintf(page->why, sizeof page->why, "the pictures could not be written to %.300s: is the disk full?",
+                 page->charts);
 }
 
 static void write_alone(lab_page *page, const lab_figure *figure, const char *slug)
@@ -405,9 +417,13 @@ static void write_alone(lab_page *page, const lab_figure *figure, const char *sl
         double wide = WIDE + 2 * EDGE, high = height + HEAD + EDGE;
         char beside[320];
         lab_svg *head = calloc(1, sizeof *head);
-        snprintf(beside, sizeof beside, "%.240s%s%s", figure->context ? figure->context : "", figure->context ? ", " : "", figure->kind);
-        fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
-                "aria-labelledby=\"%s-t %s-d\" font-family=\"%s\">\n", wide, high, wide, high, slug, slug, FONT);
+        snprintf(beside, sizeof beside, "%.240s%s%s", figure->context ? figure->context : "",
+                 figure->context ? ", " : "", figure->kind);
+        fprintf(out,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+                "role=\"img\" "
+                "aria-labelledby=\"%s-t %s-d\" font-family=\"%s\">\n",
+                wide, high, wide, high, slug, slug, FONT);
         write_names(out, figure, slug);
         lab_svg_own_style(out);
         if (head) {
@@ -416,7 +432,8 @@ static void write_alone(lab_page *page, const lab_figure *figure, const char *sl
             lab_text_cut(figure->title, 16, WIDE / 2, title, sizeof title);
             lab_svg_text(head, (lab_words){.x = EDGE, .y = 34, .size = 16, .colour = LAB_ink, .is_bold = true}, title);
             lab_text_cut(beside, 12, WIDE / 2 - 40, title, sizeof title);
-            lab_svg_text(head, (lab_words){.x = EDGE + WIDE, .y = 34, .size = 12, .colour = LAB_soft, .anchor = LAB_END}, title);
+            lab_svg_text(
+                head, (lab_words){.x = EDGE + WIDE, .y = 34, .size = 12, .colour = LAB_soft, .anchor = LAB_END}, title);
             free(head);
         }
         fprintf(out, "<g transform=\"translate(%d %d)\">\n%s</g>\n</svg>\n", EDGE, HEAD, body);

@@ -110,7 +110,9 @@ bool lab_is_library(const char *kernel)
 
 const char *lab_kernel_words(const char *kernel)
 {
-    return strncmp(kernel, "00_vendor:", 10) == 0 && kernel[10] ? kernel + 10 : strcmp(kernel, "00_vendor") == 0 ? "vendor" : kernel;
+    if (strncmp(kernel, "00_vendor:", 10) == 0 && kernel[10])
+        return kernel + 10;
+    return strcmp(kernel, "00_vendor") == 0 ? "vendor" : kernel;
 }
 
 static unsigned sum_of(const char *text)
@@ -132,7 +134,8 @@ lab_mark lab_mark_of(const char *kernel)
         return (lab_mark){(lab_colour)(LAB_warm0 + sum_of(kernel) % LAB_WARM_COUNT), 0, true};
     }
     bool has_number = isdigit((unsigned char)kernel[0]) && isdigit((unsigned char)kernel[1]) && kernel[2] == '_';
-    unsigned number = has_number ? (unsigned)(10 * (kernel[0] - '0') + kernel[1] - '0' + LAB_COOL_COUNT - 1) : sum_of(kernel);
+    unsigned number = has_number ? (unsigned)(10 * (kernel[0] - '0') + kernel[1] - '0' + LAB_COOL_COUNT - 1)
+                                 : sum_of(kernel);
     return (lab_mark){(lab_colour)(LAB_cool0 + number % LAB_COOL_COUNT), (int)(number % LAB_SHAPES), false};
 }
 
@@ -241,7 +244,8 @@ int lab_memory_of(const lab_report *report, const lab_group *group, lab_ceiling 
                 continue;
             char value[32];
             lab_write_short(gb_s, value, sizeof value);
-            snprintf(ceilings[count].label, sizeof ceilings[count].label, "%.40s %s GB/s", lab_text(at, "level", "?"), value);
+            snprintf(ceilings[count].label, sizeof ceilings[count].label, "%.40s %s GB/s", lab_text(at, "level", "?"),
+                     value);
             ceilings[count].gflops = 0;
             ceilings[count++].gb_s = gb_s;
         }
@@ -268,7 +272,8 @@ static bool belongs(const lab_group *group, const lab_input *input, const lab_re
     const lab_result *first = group->first;
     return strcmp(first->device, row->device) == 0 && same_text(a, b, "title") && same_text(a, b, "processor") &&
            strcmp(first->dtype, row->dtype) == 0 && strcmp(first->compute, row->compute) == 0 &&
-           strcmp(first->epilogue, row->epilogue) == 0 && is_call(first) == is_call(row) && first->threads == row->threads && first->batch == row->batch;
+           strcmp(first->epilogue, row->epilogue) == 0 && is_call(first) == is_call(row) &&
+           first->threads == row->threads && first->batch == row->batch;
 }
 
 static bool same_problem(const lab_result *a, const lab_result *b)
@@ -351,10 +356,11 @@ static void name_rows(lab_group *group)
         const char *overlap = lab_text(shown->row->fields, "overlap", "");
         bool varies = false;
         for (int j = 0; j < group->count && !varies; j++)
-            varies = same_problem(shown->row, group->rows[j].row) && strcmp(shown->row->kernel, group->rows[j].row->kernel) == 0 &&
+            varies = same_problem(shown->row, group->rows[j].row) &&
+                     strcmp(shown->row->kernel, group->rows[j].row->kernel) == 0 &&
                      strcmp(shown->row->params, group->rows[j].row->params) != 0;
-        snprintf(shown->label, sizeof shown->label, "%.60s%s%.50s%s%.12s", lab_kernel_words(shown->row->kernel), varies ? " " : "",
-                 varies ? shown->row->params : "", *overlap ? ", overlap " : "", overlap);
+        snprintf(shown->label, sizeof shown->label, "%.60s%s%.50s%s%.12s", lab_kernel_words(shown->row->kernel),
+                 varies ? " " : "", varies ? shown->row->params : "", *overlap ? ", overlap " : "", overlap);
     }
 }
 
@@ -393,8 +399,10 @@ static void find_main(lab_group *group)
     for (int start = 0, end; start < group->count; start = end) {
         for (end = start + 1; end < group->count && same_problem(group->rows[start].row, group->rows[end].row); end++)
             ;
-        bool square = group->rows[start].row->m == group->rows[start].row->n && group->rows[start].row->n == group->rows[start].row->k;
-        bool was_square = group->main_count > 0 && group->rows[group->main_from].row->m == group->rows[group->main_from].row->n;
+        bool square = group->rows[start].row->m == group->rows[start].row->n &&
+                      group->rows[start].row->n == group->rows[start].row->k;
+        bool was_square = group->main_count > 0 &&
+                          group->rows[group->main_from].row->m == group->rows[group->main_from].row->n;
         int better = end - start - group->main_count;
         if (better > 0 || (better == 0 && (square || !was_square))) {
             group->main_from = start;
@@ -412,9 +420,11 @@ static void name_group(lab_report *report, lab_group *group)
     if (row->batch > 1)
         snprintf(batch, sizeof batch, ", batch of %lld", (long long)row->batch);
     bool plain = strcmp(row->compute, "strict") == 0;
-    snprintf(group->title, sizeof group->title, "%s%.32s%s%.20s on %.40s%s%s%s%.60s", is_call(row) ? "Whole calls of " : "", row->dtype, plain ? "" : " by ", plain ? "" : row->compute,
+    snprintf(group->title, sizeof group->title, "%s%.32s%s%.20s on %.40s%s%s%s%.60s",
+             is_call(row) ? "Whole calls of " : "", row->dtype, plain ? "" : " by ", plain ? "" : row->compute,
              row->device, threads, batch, *row->epilogue ? ", " : "", row->epilogue);
-    snprintf(group->where, sizeof group->where, "%.120s", lab_text(group->input->results.machine, "title", row->device));
+    snprintf(group->where, sizeof group->where, "%.120s",
+             lab_text(group->input->results.machine, "title", row->device));
     for (lab_group *other = report->groups; other < group; other++)
         if (strcmp(other->title, group->title) == 0) { /* told apart by its file */
             size_t length = strlen(group->title);

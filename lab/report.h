@@ -82,8 +82,9 @@ double lab_intensity(const lab_result *row);
 /* What was measured to be the most: of this row's own probe, else of a file of rung peak; 0 if unknown. */
 double lab_peak_of(const lab_report *report, const lab_group *group, const lab_result *row);
 
-/* What rung bench held the row against, and by how many per cent it is as fast: the best other library, or the vendor's. It does so
- * within one problem and one mode of the machine alone. False if there was nothing to compare with. */
+/* What rung bench held the row against, and by how many per cent it is as fast: the best other library, or the
+ * vendor's. It does so within one problem and one mode of the machine alone. False if there was nothing to
+ * compare with. */
 bool lab_beside(const lab_result *row, const char **library, double *percent);
 
 /* The memory of the machine that the group was measured on, by files of rung peak; how many ceilings. */
@@ -95,7 +96,7 @@ typedef struct lab_tried {
     double      gflops;
 } lab_tried;
 
-void lab_report_heat(lab_report *report, const char *title, const char *slug, const char *caption, const lab_tried *tried,
-                     int count);
+void lab_report_heat(lab_report *report, const char *title, const char *slug, const char *caption,
+                     const lab_tried *tried, int count);
 
 #endif /* LAB_REPORT_H */

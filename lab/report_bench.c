@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_bench.c - what was measured: the ladder at one size, speed over the size, other shapes, the roofline, what a call
- * consists of, and parameters that were swept. */
+/* report_bench.c - what was measured: the ladder at one size, speed over the size, other shapes, the roofline, what a
+ * call consists of, and parameters that were swept. */
 #include "report.h"
 
 #include <math.h>
@@ -91,8 +91,8 @@ static void fill_bar(const lab_shown *shown, lab_bar *bar)
 static void begin_rows(lab_grid *grid)
 {
     lab_grid_begin(grid, 12, "lllrrrrrrrll",
-                   (const char *[]){"kernel", "parameters", "m x n x k", "GFLOPS", "median ms", "+-95 % ms", "least ms", "of best library",
-                                    "of peak", "samples", "mode", "in doubt"});
+                   (const char *[]){"kernel", "parameters", "m x n x k", "GFLOPS", "median ms", "+-95 % ms", "least ms",
+                                    "of best library", "of peak", "samples", "mode", "in doubt"});
 }
 
 static void add_row(lab_grid *grid, const lab_shown *shown, double peak)
@@ -154,7 +154,8 @@ static void say_best(const lab_shown *best, double peak, char *text, size_t capa
 
 static void draw_ladder(lab_report *report, const lab_group *group)
 {
-    int start = group->main_from, end = start + group->main_count, drawn = group->main_count < BARS_MAX ? group->main_count : BARS_MAX;
+    int start = group->main_from, end = start + group->main_count,
+        drawn = group->main_count < BARS_MAX ? group->main_count : BARS_MAX;
     const lab_shown *library = fastest(group, start, end, true), *best = fastest(group, start, end, false);
     double peak = peak_of(report, group, start, end);
     char problem[96], title[400], caption[600], says[400], more[120] = "", slug[360];
@@ -170,17 +171,26 @@ static void draw_ladder(lab_report *report, const lab_group *group)
         snprintf(says, sizeof says, "best library: %.60s", library->label);
         add_limit(&bars, says, library->row->gflops, library->mark.colour);
     }
-    lab_write_problem(group->rows[start].row->m, group->rows[start].row->n, group->rows[start].row->k, problem, sizeof problem);
+    lab_write_problem(group->rows[start].row->m, group->rows[start].row->n, group->rows[start].row->k, problem,
+                      sizeof problem);
     say_best(best, best ? lab_peak_of(report, group, best->row) : 0, says, sizeof says);
     if (drawn < group->main_count)
         snprintf(more, sizeof more, " %d of %d are drawn, all are in the table.", drawn, group->main_count);
     snprintf(title, sizeof title, "%s at %s", is_call(group->first) ? "Whole calls" : "The ladder", problem);
-    snprintf(caption, sizeof caption, "%s%s Longer is faster; full bars are kernels, hollow ones other libraries; whiskers are 95 %% intervals.",
+    snprintf(caption, sizeof caption,
+             "%s%s Longer is faster; full bars are kernels, hollow ones other libraries; whiskers are 95 %% intervals.",
              says, more);
     snprintf(slug, sizeof slug, "ladder %s", group->title);
     if (bars.list)
-        lab_page_figure(&report->page, &(lab_figure){.slug = slug, .title = title, .kind = LAB_MEASURED, .context = group->title, .caption = caption,
-                                                     .description = says, .draw = lab_draw_bars, .data = &bars, .grid = &grid});
+        lab_page_figure(&report->page, &(lab_figure){.slug = slug,
+                                                     .title = title,
+                                                     .kind = LAB_MEASURED,
+                                                     .context = group->title,
+                                                     .caption = caption,
+                                                     .description = says,
+                                                     .draw = lab_draw_bars,
+                                                     .data = &bars,
+                                                     .grid = &grid});
     lab_grid_free(&grid);
     free(bars.list);
 }
@@ -206,17 +216,26 @@ static void draw_shapes(lab_report *report, const lab_group *group)
             lab_bar *bar = &bars.list[bars.count++];
             fill_bar(&group->rows[i], bar);
             if (i == start)
-                lab_write_problem(group->rows[i].row->m, group->rows[i].row->n, group->rows[i].row->k, bar->heading, sizeof bar->heading);
+                lab_write_problem(group->rows[i].row->m, group->rows[i].row->n, group->rows[i].row->k, bar->heading,
+                                  sizeof bar->heading);
         }
     }
     snprintf(slug, sizeof slug, "shapes %s", group->title);
     if (bars.count > 0)
-        lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = "Other shapes", .kind = LAB_MEASURED, .context = group->title,
-            .caption = left_out ? "Few rows, or a short k: what networks ask for. Not all of them are drawn; the table has them."
-                                : "Few rows, or a short k: what networks ask for. Each part is one m x n x k.",
-            .description = "GFLOPS of each kernel and library on matrices that are not square.", .draw = lab_draw_bars, .data = &bars,
-            .grid = &grid});
+        lab_page_figure(&report->page, &(lab_figure){.slug = slug,
+                                                     .title = "Other shapes",
+                                                     .kind = LAB_MEASURED,
+                                                     .context = group->title,
+                                                     .caption = left_out ? "Few rows, or a short k: what networks "
+                                                                           "ask for. Not all of them are drawn; the "
+                                                                           "table has them."
+                                                                         : "Few rows, or a short k: what networks "
+                                                                           "ask for. Each part is one m x n x k.",
+                                                     .description = "GFLOPS of each kernel and library on matrices "
+                                                                    "that are not square.",
+                                                     .draw = lab_draw_bars,
+                                                     .data = &bars,
+                                                     .grid = &grid});
     lab_grid_free(&grid);
     free(bars.list);
 }
@@ -320,12 +339,19 @@ static void draw_sizes(lab_report *report, const lab_group *group)
         tabulate_series(group, sized, &grid);
         lab_lines lines = {.x_unit = "m = n = k", .y_unit = "GFLOPS", .list = sized->list, .count = sized->count};
         snprintf(slug, sizeof slug, "sizes %s", group->title);
-        lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = "Speed over the size", .kind = LAB_MEASURED, .context = group->title,
-            .caption = "Square matrices. Full lines and full marks are kernels, dashed lines and hollow marks other libraries, the dotted "
-                       "line is the measured peak; an arrow says that it is far above.",
-            .description = "GFLOPS of each kernel and library over the size of square matrices.", .draw = lab_draw_lines,
-            .data = &lines, .grid = &grid});
+        lab_page_figure(&report->page,
+                        &(lab_figure){.slug = slug,
+                                      .title = "Speed over the size",
+                                      .kind = LAB_MEASURED,
+                                      .context = group->title,
+                                      .caption = "Square matrices. Full lines and full marks are kernels, dashed "
+                                                 "lines and hollow marks other libraries, the dotted line is the "
+                                                 "measured peak; an arrow says that it is far above.",
+                                      .description = "GFLOPS of each kernel and library over the size of square "
+                                                     "matrices.",
+                                      .draw = lab_draw_lines,
+                                      .data = &lines,
+                                      .grid = &grid});
     }
     lab_grid_free(&grid);
     free(room);
@@ -347,7 +373,8 @@ static double roof_at(const lab_roofline *roofline, double intensity)
 
 static void tabulate_points(const lab_group *group, const lab_roofline *roofline, lab_grid *grid)
 {
-    lab_grid_begin(grid, 6, "llrrrr", (const char *[]){"kernel", "m x n x k", "flops a byte", "GFLOPS", "roof there", "of the roof"});
+    lab_grid_begin(grid, 6, "llrrrr",
+                   (const char *[]){"kernel", "m x n x k", "flops a byte", "GFLOPS", "roof there", "of the roof"});
     for (int i = 0; i < group->count; i++) {
         const lab_result *row = group->rows[i].row;
         double intensity = lab_intensity(row), roof = roof_at(roofline, intensity);
@@ -377,7 +404,8 @@ static void tabulate_points(const lab_group *group, const lab_roofline *roofline
 
 static void draw_points(lab_report *report, const lab_group *group)
 {
-    lab_roofline roofline = {.x_unit = "flops for each byte of A, B and C", .list = calloc((size_t)group->count, sizeof(lab_point))};
+    lab_roofline roofline = {.x_unit = "flops for each byte of A, B and C",
+                             .list = calloc((size_t)group->count, sizeof(lab_point))};
     double peak = peak_of(report, group, 0, group->count);
     char number[32], slug[360];
     lab_grid grid = {0};
@@ -402,14 +430,23 @@ static void draw_points(lab_report *report, const lab_group *group)
     tabulate_points(group, &roofline, &grid);
     snprintf(slug, sizeof slug, "roofline %s", group->title);
     if (roofline.count > 0 && roofline.ceiling_count > 0)
-        lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = "Roofline", .kind = LAB_MEASURED, .context = group->title,
-            .caption = "Every row at the flops that it has for each byte if A, B and C are moved once, which is the least. Lines are what "
-                       "memory and the processor were measured to give; what lies far below both waits for something else.",
-            .description = "GFLOPS of each row over its arithmetic intensity, below measured ceilings.", .draw = lab_draw_roofline,
-            .data = &roofline, .grid = &grid});
+        lab_page_figure(&report->page, &(lab_figure){.slug = slug,
+                                                     .title = "Roofline",
+                                                     .kind = LAB_MEASURED,
+                                                     .context = group->title,
+                                                     .caption = "Every row at the flops that it has for each byte if "
+                                                                "A, B and C are moved once, which is the least. "
+                                                                "Lines are what memory and the processor were "
+                                                                "measured to give; what lies far below both waits "
+                                                                "for something else.",
+                                                     .description = "GFLOPS of each row over its arithmetic "
+                                                                    "intensity, below measured ceilings.",
+                                                     .draw = lab_draw_roofline,
+                                                     .data = &roofline,
+                                                     .grid = &grid});
     else if (roofline.count > 0)
-        lab_page_text(&report->page, "soft", "There is no roofline here, since no ceiling of this device was measured: rung peak measures a "
+        lab_page_text(&report->page, "soft",
+                      "There is no roofline here, since no ceiling of this device was measured: rung peak measures a "
                       "processor's, and its file may be given too.");
     lab_grid_free(&grid);
     free(roofline.list);
@@ -447,13 +484,14 @@ static void fill_parts(const lab_shown *shown, lab_part_bar *bar, lab_grid *grid
 /* For each problem the fastest kernel, and every way in which rung_gemm was called. */
 static void draw_split(lab_report *report, const lab_group *group)
 {
-    lab_parts parts = {.names = {"to the device", "multiplying", "back", "packing on the host"}, .name_count = LAB_PARTS_MAX,
+    lab_parts parts = {.names = {"to the device", "multiplying", "back", "packing on the host"},
+                       .name_count = LAB_PARTS_MAX,
                        .list = calloc(BARS_MAX, sizeof(lab_part_bar))};
     lab_grid grid;
     char slug[360];
     lab_grid_begin(&grid, 7, "lrrrrrr",
-                   (const char *[]){"problem and kernel", "to the device ms", "multiplying ms", "back ms", "packing ms", "all ms",
-                                    "copying hidden"});
+                   (const char *[]){"problem and kernel", "to the device ms", "multiplying ms", "back ms", "packing ms",
+                                    "all ms", "copying hidden"});
     for (int start = 0, end; start < group->count && parts.list; start = end) {
         end = problem_end(group, start);
         const lab_shown *best = fastest(group, start, end, false);
@@ -464,12 +502,20 @@ static void draw_split(lab_report *report, const lab_group *group)
     }
     snprintf(slug, sizeof slug, "split %s", group->title);
     if (parts.count > 0 && strncmp(group->first->device, "cpu", 3) != 0)
-        lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = "Copying and computing", .kind = LAB_MEASURED, .context = group->title,
-            .caption = "What a multiply of matrices in the host's memory consists of, as shares of its parts' sum; behind each bar its whole "
-                       "time. Of a call of rung_gemm parts may run at once: its time is then less than their sum.",
-            .description = "Shares of copying to the device, multiplying, copying back and packing.", .draw = lab_draw_parts,
-            .data = &parts, .grid = &grid});
+        lab_page_figure(&report->page, &(lab_figure){.slug = slug,
+                                                     .title = "Copying and computing",
+                                                     .kind = LAB_MEASURED,
+                                                     .context = group->title,
+                                                     .caption = "What a multiply of matrices in the host's memory "
+                                                                "consists of, as shares of its parts' sum; behind "
+                                                                "each bar its whole time. Of a call of rung_gemm "
+                                                                "parts may run at once: its time is then less than "
+                                                                "their sum.",
+                                                     .description = "Shares of copying to the device, multiplying, "
+                                                                    "copying back and packing.",
+                                                     .draw = lab_draw_parts,
+                                                     .data = &parts,
+                                                     .grid = &grid});
     lab_grid_free(&grid);
     free(parts.list);
 }
@@ -490,7 +536,8 @@ static void draw_sweeps(lab_report *report, const lab_group *group)
         snprintf(title, sizeof title, "Parameters of %.100s", kernel);
         snprintf(slug, sizeof slug, "heat %.60s %s", kernel, group->title);
         if (count >= SWEPT_LEAST)
-            lab_report_heat(report, title, slug, "The best GFLOPS for each pair of values; the best of all has an edge.", tried, count);
+            lab_report_heat(report, title, slug,
+                            "The best GFLOPS for each pair of values; the best of all has an edge.", tried, count);
     }
     free(tried);
 }
@@ -532,16 +579,22 @@ static void write_small(lab_report *report)
             lab_bar *bar = &bars.list[bars.count++];
             fill_bar(&group->rows[j], bar);
             if (j == 0)
-                snprintf(bar->heading, sizeof bar->heading, "%.70s, %lld x %lld x %lld", group->title, (long long)group->rows[j].row->m,
-                         (long long)group->rows[j].row->n, (long long)group->rows[j].row->k);
+                snprintf(bar->heading, sizeof bar->heading, "%.70s, %lld x %lld x %lld", group->title,
+                         (long long)group->rows[j].row->m, (long long)group->rows[j].row->n,
+                         (long long)group->rows[j].row->k);
         }
     }
     if (bars.count > 0) {
         lab_page_section(&report->page, "measured-others", "Types and single problems");
-        lab_page_figure(&report->page, &(lab_figure){
-            .slug = "types", .title = "One or two rows each", .kind = LAB_MEASURED,
-            .caption = "Full bars are kernels, hollow ones other libraries; whiskers are 95 % intervals.",
-            .description = "GFLOPS of single rows, by type and problem.", .draw = lab_draw_bars, .data = &bars, .grid = &grid});
+        lab_page_figure(&report->page, &(lab_figure){.slug = "types",
+                                                     .title = "One or two rows each",
+                                                     .kind = LAB_MEASURED,
+                                                     .caption = "Full bars are kernels, hollow ones other libraries; "
+                                                                "whiskers are 95 % intervals.",
+                                                     .description = "GFLOPS of single rows, by type and problem.",
+                                                     .draw = lab_draw_bars,
+                                                     .data = &bars,
+                                                     .grid = &grid});
     }
     lab_grid_free(&grid);
     free(bars.list);

@@ -47,13 +47,15 @@ static void draw_predicted(lab_report *report, const explained *explained, const
     lab_bars bars = {.unit = "GFLOPS, predicted", .list = calloc((size_t)drawn + 1, sizeof(lab_bar))};
     lab_grid grid;
     char slug[160], heading[200];
-    lab_grid_begin(&grid, 9, "lllrrrrlr", (const char *[]){"kernel", "type", "m x n x k", "GFLOPS, predicted", "GFLOPS, reported", "peak", "of the peak",
-                                                          "bound by", "math in its loop"});
+    lab_grid_begin(&grid, 9, "lllrrrrlr",
+                   (const char *[]){"kernel", "type", "m x n x k", "GFLOPS, predicted", "GFLOPS, reported", "peak",
+                                    "of the peak", "bound by", "math in its loop"});
     for (int i = 0; i < explained->count; i++) {
         const lab_value *row = explained->rows[i];
         double gflops = lab_number(row, "predicted_gflops", 0), peak = lab_number(row, "peak_gflops", 0);
         char problem[96];
-        lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), problem, sizeof problem);
+        lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), problem,
+                          sizeof problem);
         lab_grid_add(&grid, "%s", lab_text(row, "kernel", "?"));
         lab_grid_add(&grid, "%s", lab_text(row, "dtype", ""));
         lab_grid_add(&grid, "%s", problem);
@@ -73,11 +75,17 @@ static void draw_predicted(lab_report *report, const explained *explained, const
     snprintf(slug, sizeof slug, "predicted %.60s", explained->machine);
     snprintf(heading, sizeof heading, "What is predicted for a %.120s", title);
     if (bars.count > 0)
-        lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = heading, .kind = LAB_PREDICTED,
-            .caption = "By a model that adds up what each part of a multiprocessor has to do. It says what bounds a kernel and which of two is faster; "
-                       "nothing of it was run on a GPU.",
-            .description = "Predicted GFLOPS of each kernel.", .draw = lab_draw_bars, .data = &bars, .grid = &grid});
+        lab_page_figure(&report->page, &(lab_figure){.slug = slug,
+                                                     .title = heading,
+                                                     .kind = LAB_PREDICTED,
+                                                     .caption = "By a model that adds up what each part of a "
+                                                                "multiprocessor has to do. It says what bounds a "
+                                                                "kernel and which of two is faster; nothing of it "
+                                                                "was run on a GPU.",
+                                                     .description = "Predicted GFLOPS of each kernel.",
+                                                     .draw = lab_draw_bars,
+                                                     .data = &bars,
+                                                     .grid = &grid});
     lab_grid_free(&grid);
     free(bars.list);
 }
@@ -107,8 +115,8 @@ static void add_point(lab_roofline *roofline, lab_grid *grid, const lab_value *r
         return;
     lab_point *point = &roofline->list[roofline->count++];
     label_row(row, point->label, sizeof point->label);
-    snprintf(point->short_label, sizeof point->short_label, "%.*s", (int)strspn(kernel, "0123456789") > 3 ? 3 : (int)strspn(kernel, "0123456789"),
-             kernel);
+    snprintf(point->short_label, sizeof point->short_label, "%.*s",
+             (int)strspn(kernel, "0123456789") > 3 ? 3 : (int)strspn(kernel, "0123456789"), kernel);
     point->mark = lab_mark_of(kernel);
     point->intensity = flops / bytes;
     point->gflops = gflops;
@@ -124,10 +132,12 @@ static void add_point(lab_roofline *roofline, lab_grid *grid, const lab_value *r
 
 static void draw_traffic(lab_report *report, const explained *explained, const char *title)
 {
-    lab_roofline roofline = {.x_unit = "flops for each byte from and to DRAM, counted", .list = calloc((size_t)explained->count, sizeof(lab_point))};
+    lab_roofline roofline = {.x_unit = "flops for each byte from and to DRAM, counted",
+                             .list = calloc((size_t)explained->count, sizeof(lab_point))};
     lab_grid grid;
     char slug[160], heading[200];
-    lab_grid_begin(&grid, 5, "llrrr", (const char *[]){"kernel", "type", "DRAM MB, counted", "flops a byte", "GFLOPS, predicted"});
+    lab_grid_begin(&grid, 5, "llrrr",
+                   (const char *[]){"kernel", "type", "DRAM MB, counted", "flops a byte", "GFLOPS, predicted"});
     for (int i = 0; i < explained->count && roofline.list; i++)
         add_point(&roofline, &grid, explained->rows[i]);
     if (explained->is_known)
@@ -135,12 +145,19 @@ static void draw_traffic(lab_report *report, const explained *explained, const c
     snprintf(slug, sizeof slug, "roofline %.60s", explained->machine);
     snprintf(heading, sizeof heading, "Roofline of a %.120s", title);
     if (roofline.count > 0 && roofline.ceiling_count > 0)
-        lab_page_figure(&report->page, &(lab_figure){
-            .slug = slug, .title = heading, .kind = LAB_PREDICTED,
-            .caption = "To the right: fewer bytes are moved for as many flops, as counted from what the kernel's warps ask for. Upwards: predicted "
-                       "speed. Lines are the machine's, by its data sheet. What lies far below both is bound by neither.",
-            .description = "Predicted GFLOPS of each kernel over its counted arithmetic intensity, below the machine's ceilings.",
-            .draw = lab_draw_roofline, .data = &roofline, .grid = &grid});
+        lab_page_figure(&report->page,
+                        &(lab_figure){.slug = slug,
+                                      .title = heading,
+                                      .kind = LAB_PREDICTED,
+                                      .caption = "To the right: fewer bytes are moved for as many flops, as counted "
+                                                 "from what the kernel's warps ask for. Upwards: predicted speed. "
+                                                 "Lines are the machine's, by its data sheet. What lies far below "
+                                                 "both is bound by neither.",
+                                      .description = "Predicted GFLOPS of each kernel over its counted arithmetic "
+                                                     "intensity, below the machine's ceilings.",
+                                      .draw = lab_draw_roofline,
+                                      .data = &roofline,
+                                      .grid = &grid});
     lab_grid_free(&grid);
     free(roofline.list);
 }
@@ -160,8 +177,8 @@ static void write_memory(lab_report *report, const explained *explained)
 {
     lab_grid grid;
     lab_grid_begin(&grid, 8, "llrrrrrr",
-                   (const char *[]){"kernel", "type", "sectors a request", "ideal", "wavefronts a request", "ideal", "loads of shared memory, written",
-                                    "compiled"});
+                   (const char *[]){"kernel", "type", "sectors a request", "ideal", "wavefronts a request", "ideal",
+                                    "loads of shared memory, written", "compiled"});
     for (int i = 0; i < explained->count; i++) {
         const lab_value *row = explained->rows[i];
         lab_grid_add(&grid, "%s", lab_text(row, "kernel", "?"));
@@ -173,9 +190,10 @@ static void write_memory(lab_report *report, const explained *explained)
         lab_grid_number(&grid, lab_number(row, "shared_loads_as_written", 0));
         lab_grid_number(&grid, lab_number(row, "shared_loads_as_compiled", 0));
     }
-    fputs("<figure><figcaption><h3>Coalescing and bank conflicts<span class=\"kind\">counted</span></h3>\n<p>Sectors of 32 bytes that a warp's "
-          "request touches in global memory, and wavefronts that one takes in shared memory. Above the ideal: uncoalesced accesses, or bank "
-          "conflicts.</p></figcaption>\n", report->page.out);
+    fputs("<figure><figcaption><h3>Coalescing and bank conflicts<span class=\"kind\">counted</span></h3>\n<p>Sectors "
+          "of 32 bytes that a warp's request touches in global memory, and wavefronts that one takes in shared "
+          "memory. Above the ideal: uncoalesced accesses, or bank conflicts.</p></figcaption>\n",
+          report->page.out);
     lab_page_table(&report->page, "Coalescing and bank conflicts, counted", &grid);
     fputs("</figure>\n", report->page.out);
     lab_grid_free(&grid);
@@ -185,7 +203,8 @@ static void write_occupancy(lab_report *report, const explained *explained)
 {
     lab_grid grid;
     lab_grid_begin(&grid, 9, "llrrrrrlr",
-                   (const char *[]){"kernel", "type", "registers", "shared bytes", "spills", "blocks held", "occupancy", "bound by", "waves"});
+                   (const char *[]){"kernel", "type", "registers", "shared bytes", "spills", "blocks held", "occupancy",
+                                    "bound by", "waves"});
     for (int i = 0; i < explained->count; i++) {
         const lab_value *row = explained->rows[i];
         lab_grid_add(&grid, "%s", lab_text(row, "kernel", "?"));
@@ -198,8 +217,9 @@ static void write_occupancy(lab_report *report, const explained *explained)
         lab_grid_add(&grid, "%s", lab_text(row, "occupancy_bound_by", ""));
         lab_grid_number(&grid, lab_number(row, "waves", 0));
     }
-    fputs("<figure><figcaption><h3>Occupancy<span class=\"kind\">counted</span></h3>\n<p>What NVIDIA's compiler made of each kernel, and how "
-          "much of a multiprocessor its blocks then fill.</p></figcaption>\n", report->page.out);
+    fputs("<figure><figcaption><h3>Occupancy<span class=\"kind\">counted</span></h3>\n<p>What NVIDIA's compiler made "
+          "of each kernel, and how much of a multiprocessor its blocks then fill.</p></figcaption>\n",
+          report->page.out);
     lab_page_table(&report->page, "Occupancy, counted", &grid);
     fputs("</figure>\n", report->page.out);
     lab_grid_free(&grid);
@@ -216,7 +236,8 @@ static void write_findings(lab_report *report, const explained *explained)
             lab_grid_add(&grid, "%s", lab_text(at, "text", ""));
         }
     if (lab_grid_rows(&grid) > 0) {
-        fputs("<figure><figcaption><h3>What was found, by line<span class=\"kind\">counted</span></h3></figcaption>\n", report->page.out);
+        fputs("<figure><figcaption><h3>What was found, by line<span class=\"kind\">counted</span></h3></figcaption>\n",
+              report->page.out);
         lab_page_table(&report->page, "What was found, by line", &grid);
         fputs("</figure>\n", report->page.out);
     }
@@ -232,8 +253,10 @@ static void write_machine(lab_report *report, const explained *explained, int nu
     snprintf(id, sizeof id, "explained-%d", number);
     snprintf(heading, sizeof heading, "Explained for a %.100s", title);
     lab_page_section(&report->page, id, heading);
-    lab_page_text(&report->page, "lead", "Counted from the addresses that the kernels compute and the code that the compiler made, with no GPU at "
-                  "hand; architecture %.30s.", lab_text(explained->rows[0], "arch", "?"));
+    lab_page_text(&report->page, "lead",
+                  "Counted from the addresses that the kernels compute and the code that the compiler made, with no "
+                  "GPU at hand; architecture %.30s.",
+                  lab_text(explained->rows[0], "arch", "?"));
     draw_predicted(report, explained, title);
     draw_traffic(report, explained, title);
     write_memory(report, explained);
@@ -260,8 +283,9 @@ static void take_row(explained *list, int *count, int most, const lab_value *row
 
 static bool is_explained(const lab_input *input, const lab_value *row)
 {
-    return input->kind == LAB_INPUT_EXPLAIN ? !*lab_text(row, "error", "")
-                                            : input->kind == LAB_INPUT_BENCH && lab_number(row, "predicted_gflops", 0) > 0;
+    return input->kind == LAB_INPUT_EXPLAIN
+               ? !*lab_text(row, "error", "")
+               : input->kind == LAB_INPUT_BENCH && lab_number(row, "predicted_gflops", 0) > 0;
 }
 
 bool lab_has_explained(const lab_report *report)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_fields.c - everything that the files hold, as tables: the machines, the ceilings, and every field of every row.
- * A picture chooses; here nothing is left out, and no digit is rounded away. */
+/* report_fields.c - everything that the files hold, as tables: the machines, the ceilings, and every field of every
+ * row. A picture chooses; here nothing is left out, and no digit is rounded away. */
 #include "report.h"
 
 #include <stdlib.h>
@@ -114,8 +114,11 @@ static void write_constants(lab_page *page, const columns *columns, int64_t rows
     for (int i = 0; i < columns->count && rows > 1; i++) {
         if (!columns->is_same[i] || !*columns->values[i])
             continue;
-        fputs(any ? "<tr>" : "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"The same in every row\"><table><caption>The same in every "
-              "row</caption><thead><tr><th scope=\"col\">in every row</th><th scope=\"col\">is</th></tr></thead><tbody><tr>", page->out);
+        fputs(any ? "<tr>"
+                  : "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"The same in every "
+                    "row\"><table><caption>The same in every row</caption><thead><tr><th scope=\"col\">in every "
+                    "row</th><th scope=\"col\">is</th></tr></thead><tbody><tr>",
+              page->out);
         fputs("<th scope=\"row\">", page->out);
         lab_escape(page->out, columns->names[i]);
         fputs("</th><td>", page->out);
@@ -157,7 +160,8 @@ static void write_rows(lab_page *page, const char *summary, const lab_value *row
 
 /* ---- Tables that stand in rows, such as the lines of a kernel: one for each of their names ---- */
 
-static void write_inner_rows(lab_page *page, const char *summary, const lab_value *rows, const char *name, columns *columns)
+static void write_inner_rows(lab_page *page, const char *summary, const lab_value *rows, const char *name,
+                             columns *columns)
 {
     const char *heads[COLUMNS_MAX + 1] = {"of"};
     lab_grid grid;
@@ -210,7 +214,8 @@ void lab_report_fields(lab_report *report)
         char summary[300];
         if (input->rows->count == 0)
             continue;
-        snprintf(summary, sizeof summary, "%.200s, %lld row%s", input->name, (long long)input->rows->count, input->rows->count == 1 ? "" : "s");
+        snprintf(summary, sizeof summary, "%.200s, %lld row%s", input->name, (long long)input->rows->count,
+                 input->rows->count == 1 ? "" : "s");
         write_rows(&report->page, summary, input->rows, columns);
         write_inner(&report->page, input->name, input->rows, columns);
     }
@@ -334,7 +339,8 @@ static void tabulate_files(const lab_report *report, const facts *facts, lab_gri
     const char *heads[COLUMNS_MAX] = {"file", "rows"};
     int count = 2;
     for (int i = 0; i < facts->count && count < COLUMNS_MAX; i++)
-        if (differs(facts, facts->list[i].name) && (i == 0 || strcmp(facts->list[i].name, facts->list[i - 1].name) != 0))
+        if (differs(facts, facts->list[i].name) &&
+            (i == 0 || strcmp(facts->list[i].name, facts->list[i - 1].name) != 0))
             heads[count++] = facts->list[i].name;
     lab_grid_begin(grid, count, NULL, heads);
     for (int i = 0; i < report->input_count; i++) {
@@ -379,7 +385,8 @@ void lab_report_peaks(lab_report *report)
     lab_page_text(&report->page, "lead", "Measured by loops that do nothing else.");
     lab_grid_begin(&grid, 6, "llrrrr", (const char *[]){"ceiling", "level", "threads", "bytes", "GFLOPS", "GB/s"});
     for (int i = 0; i < report->input_count; i++)
-        for (const lab_value *at = report->inputs[i].kind == LAB_INPUT_PEAK ? report->inputs[i].rows->first : NULL; at; at = at->next) {
+        for (const lab_value *at = report->inputs[i].kind == LAB_INPUT_PEAK ? report->inputs[i].rows->first : NULL; at;
+             at = at->next) {
             lab_grid_add(&grid, "%s", lab_text(at, "ceiling", "?"));
             lab_grid_add(&grid, "%s", lab_text(at, "level", ""));
             lab_grid_add(&grid, "%lld", (long long)lab_integer(at, "threads", 1));

@@ -81,7 +81,8 @@ static void write_files(lab_report *report)
     for (int i = 0; i < report->input_count; i++) {
         const lab_value *complete = lab_field(report->inputs[i].root, "complete");
         if (complete->kind == LAB_BOOLEAN && complete->number == 0)
-            lab_page_text(&report->page, "warn", "%.200s is not complete: what wrote it was interrupted. What it had by then is drawn.",
+            lab_page_text(&report->page, "warn",
+                          "%.200s is not complete: what wrote it was interrupted. What it had by then is drawn.",
                           report->inputs[i].name);
     }
 }
@@ -142,15 +143,23 @@ typedef struct refusals {
     int     count, left_out;
 } refusals;
 
-static void add_refused(refusals *refusals, const lab_input *input, const lab_value *row, const char *what, const char *why)
+static void add_refused(refusals *refusals, const lab_input *input, const lab_value *row, const char *what,
+                        const char *why)
 {
-    refusal one = {.kernel = lab_text(row, "kernel", "?"), .params = lab_text(row, "params", ""), .dtype = lab_text(row, "dtype", ""),
-                   .what = what, .why = *why ? why : "no reason was given", .file = input->name, .count = 1};
-    lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), one.problem, sizeof one.problem);
+    refusal one = {.kernel = lab_text(row, "kernel", "?"),
+                   .params = lab_text(row, "params", ""),
+                   .dtype = lab_text(row, "dtype", ""),
+                   .what = what,
+                   .why = *why ? why : "no reason was given",
+                   .file = input->name,
+                   .count = 1};
+    lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), one.problem,
+                      sizeof one.problem);
     for (int i = 0; i < refusals->count; i++) {
         refusal *other = &refusals->list[i];
-        if (strcmp(other->kernel, one.kernel) == 0 && strcmp(other->params, one.params) == 0 && strcmp(other->dtype, one.dtype) == 0 &&
-            strcmp(other->what, what) == 0 && strcmp(other->why, one.why) == 0 && strcmp(other->file, one.file) == 0) {
+        if (strcmp(other->kernel, one.kernel) == 0 && strcmp(other->params, one.params) == 0 &&
+            strcmp(other->dtype, one.dtype) == 0 && strcmp(other->what, what) == 0 &&
+            strcmp(other->why, one.why) == 0 && strcmp(other->file, one.file) == 0) {
             other->count++;
             return;
         }
@@ -225,8 +234,9 @@ static void write_refused(lab_report *report)
     if (refusals && refusals->count > 0) {
         tabulate_refused(refusals, &grid);
         lab_page_section(&report->page, "refused", "Refused, and in doubt");
-        lab_page_text(&report->page, "lead", "What was refused was wrong or could not run, has no time and is in no picture. What is in doubt has a time, "
-                      "and nothing is compared with it.");
+        lab_page_text(&report->page, "lead",
+                      "What was refused was wrong or could not run, has no time and is in no picture. What is in "
+                      "doubt has a time, and nothing is compared with it.");
         lab_page_table(&report->page, "Refused, and in doubt", &grid);
         if (refusals->left_out > 0)
             lab_page_text(&report->page, "soft", "%d more stand in the fields below.", refusals->left_out);
@@ -240,24 +250,28 @@ static void write_method(lab_report *report)
     static const struct {
         const char *word, *meaning;
     } words[] = {
-        {LAB_MEASURED, "Run on this machine. Each contender is verified exactly before it is timed; a time of a wrong result is never told. Contenders "
-         "take turns, a sample each, so that what disturbs the machine disturbs them alike. A number is the median of its samples, with the 95 % "
-         "interval of the median; sampling stops when that is within 1 % or the time for it is spent."},
-        {"measured peak", "A loop of nothing but the instructions that the product is made of, run before and after each sample."},
-        {LAB_COUNTED, "From the addresses that a kernel's warps compute in a simulator, and from what NVIDIA's compiler made of it. No GPU is needed, "
-         "and no time is involved."},
+        {LAB_MEASURED, "Run on this machine. Each contender is verified exactly before it is timed; a time of a "
+                       "wrong result is never told. Contenders take turns, a sample each, so that what disturbs the "
+                       "machine disturbs them alike. A number is the median of its samples, with the 95 % interval "
+                       "of the median; sampling stops when that is within 1 % or the time for it is spent."},
+        {"measured peak", "A loop of nothing but the instructions that the product is made of, run before and after "
+                          "each sample."},
+        {LAB_COUNTED, "From the addresses that a kernel's warps compute in a simulator, and from what NVIDIA's "
+                      "compiler made of it. No GPU is needed, and no time is involved."},
         {LAB_PREDICTED, "A model's word on a GPU that is described as data. Nothing was run."},
         {LAB_REPORTED, "Somebody else's measurement, from a document."},
         {"GFLOPS", "2 m n k operations over the median time, in billions a second; of whole numbers too."},
-        {"flops a byte", "Measured: those of A, B and C, each moved once, the least there can be. Explained: those that were counted to pass DRAM."},
+        {"flops a byte", "Measured: those of A, B and C, each moved once, the least there can be. Explained: those "
+                         "that were counted to pass DRAM."},
     };
     lab_page_section(&report->page, "method", "Method, in short");
     fputs("<dl>\n", report->page.out);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         fprintf(report->page.out, "<dt>%s</dt><dd>%s</dd>\n", words[i].word, words[i].meaning);
     fputs("</dl>\n", report->page.out);
-    lab_page_text(&report->page, "soft", "In full: docs/benchmarking.md (how times are taken), docs/explain.md (what is counted and predicted), "
-                  "docs/tuning.md (how rung tune decides), docs/report.md (how to read this page).");
+    lab_page_text(&report->page, "soft",
+                  "In full: docs/benchmarking.md (how times are taken), docs/explain.md (what is counted and "
+                  "predicted), docs/tuning.md (how rung tune decides), docs/report.md (how to read this page).");
 }
 
 void lab_report_write(lab_report *report, const char *title)

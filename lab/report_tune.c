@@ -78,7 +78,8 @@ static void put_widest_first(parameter *list, int count)
             }
 }
 
-static void fill_cells(const parameter *x, const parameter *y, const lab_tried *tried, int count, double *cells, lab_grid *grid)
+static void fill_cells(const parameter *x, const parameter *y, const lab_tried *tried, int count, double *cells,
+                       lab_grid *grid)
 {
     char value[TEXT_MAX];
     for (int i = 0; i < count; i++) {
@@ -105,15 +106,21 @@ static void draw_heat(lab_report *report, lab_figure *figure, parameter *list, c
         y_values[i] = y->values[i];
     lab_grid_begin(&grid, 2, "lr", (const char *[]){"parameters", "GFLOPS"});
     fill_cells(x, y, tried, count, cells, &grid);
-    lab_heat heat = {.x_name = x->name, .y_name = y->name, .x_values = x_values, .y_values = y_values, .x_count = x->count,
-                     .y_count = y->count, .cells = cells};
+    lab_heat heat = {.x_name = x->name,
+                     .y_name = y->name,
+                     .x_values = x_values,
+                     .y_values = y_values,
+                     .x_count = x->count,
+                     .y_count = y->count,
+                     .cells = cells};
     figure->data = &heat;
     figure->grid = &grid;
     lab_page_figure(&report->page, figure);
     lab_grid_free(&grid);
 }
 
-void lab_report_heat(lab_report *report, const char *title, const char *slug, const char *caption, const lab_tried *tried, int count)
+void lab_report_heat(lab_report *report, const char *title, const char *slug, const char *caption,
+                     const lab_tried *tried, int count)
 {
     parameter *list = calloc(NAMES_MAX + 1, sizeof *list);
     int names = 0;
@@ -123,8 +130,12 @@ void lab_report_heat(lab_report *report, const char *title, const char *slug, co
             note_value(list, &names, name, value);
     if (list && names >= 2) {
         put_widest_first(list, names);
-        lab_figure figure = {.slug = slug, .title = title, .kind = LAB_MEASURED, .caption = caption,
-                             .description = "The best GFLOPS for each pair of values of the two parameters that vary most.",
+        lab_figure figure = {.slug = slug,
+                             .title = title,
+                             .kind = LAB_MEASURED,
+                             .caption = caption,
+                             .description = "The best GFLOPS for each pair of values of the two parameters that vary "
+                                            "most.",
                              .draw = lab_draw_heat};
         if (list[0].count > 1)
             draw_heat(report, &figure, list, tried, count);
@@ -152,8 +163,10 @@ static bool draw_trials(lab_report *report, const lab_value *row)
     snprintf(title, sizeof title, "%.60s: what was tried for %s, %.40s", kernel, problem, lab_text(row, "dtype", ""));
     snprintf(slug, sizeof slug, "tune %.40s %s %.20s", kernel, problem, lab_text(row, "dtype", ""));
     if (count >= TRIED_LEAST)
-        lab_report_heat(report, title, slug, "The best of what was tried for each pair of values; the best of all has an edge. Empty: not tried, "
-                        "or refused.", tried, count);
+        lab_report_heat(report, title, slug,
+                        "The best of what was tried for each pair of values; the best of all has an edge. Empty: not "
+                        "tried, or refused.",
+                        tried, count);
     free(tried);
     return count >= TRIED_LEAST;
 }
@@ -162,7 +175,8 @@ static void add_search(lab_grid *grid, const lab_value *row)
 {
     char problem[96];
     double ratio = lab_number(row, "challenger_ratio", 0);
-    lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), problem, sizeof problem);
+    lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), problem,
+                      sizeof problem);
     lab_grid_add(grid, "%s", problem);
     lab_grid_add(grid, "%s", lab_text(row, "dtype", ""));
     lab_grid_add(grid, "%s", lab_text(row, "kernel", ""));
@@ -173,10 +187,14 @@ static void add_search(lab_grid *grid, const lab_value *row)
         lab_grid_add(grid, "%.2f x", ratio);
     else
         lab_grid_add(grid, "-");
-    lab_grid_add(grid, "%lld of %lld", (long long)lab_integer(row, "wins", 0), (long long)lab_integer(row, "rounds", 0));
+    lab_grid_add(grid, "%lld of %lld", (long long)lab_integer(row, "wins", 0),
+                 (long long)lab_integer(row, "rounds", 0));
     lab_grid_add(grid, "%lld", (long long)lab_integer(row, "tried", 0));
-    lab_grid_add(grid, "%s", lab_is_true(row, "saved") ? "saved" : lab_is_true(row, "record_stays") ? "the record stays" :
-                 lab_is_true(row, "improved") ? "not saved" : "the defaults stay");
+    lab_grid_add(grid, "%s",
+                 lab_is_true(row, "saved")          ? "saved"
+                 : lab_is_true(row, "record_stays") ? "the record stays"
+                 : lab_is_true(row, "improved")     ? "not saved"
+                                                    : "the defaults stay");
 }
 
 void lab_report_tune(lab_report *report)
@@ -186,18 +204,24 @@ void lab_report_tune(lab_report *report)
     if (!lab_has_kind(report, LAB_INPUT_TUNE))
         return;
     lab_page_section(&report->page, "tuning", "Tuning");
-    lab_page_text(&report->page, "lead", "What rung tune found for this device. The fastest other and the defaults were timed in turn in the finals: their "
-                  "ratio is above 1 if the other is faster, and it won so many rounds. All of it is measured.");
+    lab_page_text(&report->page, "lead",
+                  "What rung tune found for this device. The fastest other and the defaults were timed in turn in "
+                  "the finals: their ratio is above 1 if the other is faster, and it won so many rounds. All of it "
+                  "is measured.");
     lab_grid_begin(&grid, 10, "llllrrrrrl",
-                   (const char *[]){"m x n x k", "type", "kernel", "parameters", "GFLOPS", "the defaults", "ratio", "won", "tried", "result"});
+                   (const char *[]){"m x n x k", "type", "kernel", "parameters", "GFLOPS", "the defaults", "ratio",
+                                    "won", "tried", "result"});
     for (int i = 0; i < report->input_count; i++)
-        for (const lab_value *at = report->inputs[i].kind == LAB_INPUT_TUNE ? report->inputs[i].rows->first : NULL; at; at = at->next)
+        for (const lab_value *at = report->inputs[i].kind == LAB_INPUT_TUNE ? report->inputs[i].rows->first : NULL; at;
+             at = at->next)
             add_search(&grid, at);
     lab_page_table(&report->page, "What rung tune found", &grid);
     lab_grid_free(&grid);
     for (int i = 0; i < report->input_count; i++)
-        for (const lab_value *at = report->inputs[i].kind == LAB_INPUT_TUNE ? report->inputs[i].rows->first : NULL; at; at = at->next)
+        for (const lab_value *at = report->inputs[i].kind == LAB_INPUT_TUNE ? report->inputs[i].rows->first : NULL; at;
+             at = at->next)
             any_trials = draw_trials(report, at) || any_trials;
     if (!any_trials)
-        lab_page_text(&report->page, "soft", "The files do not hold what was tried one by one, so there is no map of it.");
+        lab_page_text(&report->page, "soft",
+                      "The files do not hold what was tried one by one, so there is no map of it.");
 }

@@ -334,14 +334,15 @@ void lab_svg_page_style(FILE *out)
         fprintf(out, "%s--%s:%s", i > 0 ? ";" : "", colours[i].name, colours[i].night);
     fputs("}}\n", out);
     for (int i = 0; i < LAB_COLOUR_COUNT; i++)
-        fprintf(out, ".f-%s{fill:var(--%s)}.k-%s{stroke:var(--%s)}\n", colours[i].name, colours[i].name, colours[i].name,
-                colours[i].name);
+        fprintf(out, ".f-%s{fill:var(--%s)}.k-%s{stroke:var(--%s)}\n", colours[i].name, colours[i].name,
+                colours[i].name, colours[i].name);
 }
 
 void lab_svg_own_style(FILE *out)
 {
     fputs("<style>@media (prefers-color-scheme:dark){", out);
     for (int i = 0; i < LAB_COLOUR_COUNT; i++)
-        fprintf(out, ".f-%s{fill:%s}.k-%s{stroke:%s}", colours[i].name, colours[i].night, colours[i].name, colours[i].night);
+        fprintf(out, ".f-%s{fill:%s}.k-%s{stroke:%s}", colours[i].name, colours[i].night, colours[i].name,
+                colours[i].night);
     fputs("}</style>\n", out);
 }
