@@ -71,7 +71,7 @@ static frame lay_out(const lab_svg *svg, const lab_lines *lines)
     frame.bottom = TOP + fmax(svg->is_narrow ? 250 : 340, svg->is_narrow ? 0 : (double)GAP * lines->count);
     frame.y = wants_log(&range) ? lab_axis_log(range.lowest / 1.3, range.highest * 1.3, frame.bottom, TOP)
                                 : lab_axis_even(range.highest, frame.bottom, TOP);
-    frame.left = lab_axis_room(&frame.y, frame.y.is_log ? 9 : 6, svg->is_narrow ? 11 : SIZE);
+    frame.left = lab_axis_room(&frame.y, frame.y.is_log ? 9 : 8, svg->is_narrow ? 11 : SIZE);
     /* Sizes reach from the first to the last, no further. */
     frame.x = (lab_axis){fmax(range.first, 1e-300), fmax(range.last, range.first * 1.5), true, frame.left + 8,
                          frame.right};
@@ -81,7 +81,7 @@ static frame lay_out(const lab_svg *svg, const lab_lines *lines)
 static void draw_y_grid(lab_svg *svg, const frame *frame, const char *unit)
 {
     double ticks[LAB_TICKS_MAX];
-    int count = lab_axis_ticks(&frame->y, frame->y.is_log ? 9 : 6, ticks);
+    int count = lab_axis_ticks(&frame->y, frame->y.is_log ? 9 : 8, ticks);
     for (int i = 0; i < count; i++) {
         char label[32];
         double y = lab_axis_at(&frame->y, ticks[i]);

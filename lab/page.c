@@ -236,7 +236,7 @@ static const char other_style[] =
     "@media (max-width:680px){body{padding:0 20px 56px}header{padding-top:32px}h1{font-size:29px}h2{font-size:22px}"
     "section{margin-top:48px;padding-top:22px}svg.wide{display:none}svg.narrow{display:block}"
     ".cards{grid-template-columns:1fr 1fr;gap:10px}.cards li{padding:12px 13px}.cards b{font-size:23px}"
-    "th,td{padding:6px 9px}.kind{margin-left:0;margin-right:8px}"
+    "th,td{padding:6px 9px}td.w,tbody th.w{min-width:13em}.kind{margin-left:0;margin-right:8px}"
     "h3{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center}"
     "dl{grid-template-columns:1fr;gap:2px}dd{margin-bottom:10px}}\n"
     "@media print{body{max-width:none;padding:0;font-size:11pt}header{padding-top:0}nav{display:none}"
