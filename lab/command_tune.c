@@ -300,6 +300,33 @@ static void print_table(const lab_tuner *session)
     free(table);
 }
 
+/* What was tried for this problem, now or by the runs that this one went on from: the journal has it. */
+static void print_trials(lab_json *json, const lab_tuning_run *shared, const lab_tuned *tuned)
+{
+    static const char *const words[] = {
+#define X(name, word) word,
+        LAB_TRIAL_LIST(X)
+#undef X
+    };
+    lab_journal journal = {0};
+    char why[1200];
+    lab_json_begin(json, "trials", '[');
+    bool good = *shared->path && lab_journal_open(shared->path, shared->head, &journal, why, sizeof why);
+    for (int64_t i = 0; good && i < journal.count; i++) {
+        const lab_trial *trial = &journal.trials[i];
+        if (trial->m != tuned->m || trial->n != tuned->n || trial->k != tuned->k)
+            continue;
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "kernel", trial->kernel);
+        lab_json_string(json, "params", trial->parameters);
+        lab_json_string(json, "result", words[trial->kind]);
+        lab_json_integer(json, "ns", trial->ns);
+        lab_json_end(json, '}');
+    }
+    lab_journal_close(&journal);
+    lab_json_end(json, ']');
+}
+
 static void print_row(lab_json *json, const lab_tuner *session, const lab_tuned *tuned)
 {
     const lab_finals *finals = &tuned->finals;
@@ -340,6 +367,7 @@ static void print_row(lab_json *json, const lab_tuner *session, const lab_tuned 
     lab_json_number(json, "seconds", tuned->seconds);
     lab_json_true(json, "saved", tuned->saved);
     lab_json_string(json, "why", finals->why);
+    print_trials(json, session->shared, tuned);
     lab_json_end(json, '}');
 }
 

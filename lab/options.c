@@ -234,6 +234,11 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options)
         }
         *field_of(options, row) = optarg ? optarg : "";
     }
+    if (row == -1 && strstr(commands[command].arguments, "...")) {
+        options->arguments = (const char *const *)argv + optind;
+        options->argument_count = argc - optind;
+        return true;
+    }
     if (row == -1 && optind < argc)
         options->argument = argv[optind++];
     if (row == -1 && optind < argc && strchr(commands[command].arguments, ' '))

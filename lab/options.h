@@ -29,6 +29,8 @@ typedef struct lab_options {
 #undef OPTION
     const char *argument; /* what stands behind the command, NULL if nothing */
     const char *argument2; /* and behind that */
+    const char *const *arguments; /* all of them, of a command that takes as many as there are */
+    int                argument_count;
 } lab_options;
 
 /* Reads argv[2] on for that command. False after a message on standard error. */

@@ -22,7 +22,7 @@ check() {
 check bench 100 '^32x32x32 f32, sampling 0[12]_.*: 0 of 2 problems, 0:0[0-9]' \
     "'$RUNG' bench --device cpu --kernels 01,02 --sizes 32,48 --budget 1.5"
 check left 100 'problems, 0:[0-9]+, about [0-9]+:[0-9]+ left' \
-    "'$RUNG' bench --device cpu --kernels 01 --sizes 128,136 --budget 1.5"
+    "'$RUNG' bench --device cpu --kernels 01 --sizes 400:480:20 --budget 1"
 check narrow 40 ' of 2 problems' "'$RUNG' bench --device cpu --kernels 01,02 --sizes 32,48 --budget 0.5"
 check verify 100 '^0[12]_.*case [0-9]+ of [0-9]+: [0-9]+ of [0-9]+ settings, 0:0' \
     "'$RUNG' verify --device cpu --kernels 01,02 --suite edges"

@@ -10,6 +10,7 @@ holds out.json '.schema == "rung-tune/1" and (.results | length) == 1'
 holds out.json '.results[0] | has("device") and has("driver") and has("key") and has("dtype") and has("m")
     and has("kernel") and has("params") and has("gflops") and has("default_kernel") and has("default_params")
     and has("default_gflops") and has("ratio") and has("tried") and has("refused") and has("seconds")'
+holds out.json '.results[0].trials | length >= 4 and all(has("kernel") and has("params") and has("result") and has("ns"))'
 holds out.json '.results[0] | .improved and .saved and .ratio > 1 and .wrong == 0 and .tried >= 4'
 grep -q 'best 0' out.err || fail "no progress was told"
 kernel=$(jq -r '.results[0].kernel' out.json) params=$(jq -r '.results[0].params' out.json)

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_fields.c - everything that the files hold, as tables: the machines, the ceilings, and every field of every
+ * row. A picture chooses; here nothing is left out, and no digit is rounded away. */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS_MAX = 128, NAME_MAX_TEXT = 96, TABLES_MAX = 16 };
+
+static bool is_table(const lab_value *value)
+{
+    return value->kind == LAB_ARRAY && value->first && value->first->kind == LAB_OBJECT;
+}
+
+static void write_value(const lab_value *value, char *text, size_t capacity)
+{
+    *text = '\0';
+    if (value->kind == LAB_NUMBER)
+        lab_write_exact(value->number, text, capacity);
+    else if (value->kind == LAB_BOOLEAN)
+        snprintf(text, capacity, value->number != 0 ? "yes" : "no");
+    else if (value->kind == LAB_STRING)
+        snprintf(text, capacity, "%s", value->text);
+    for (const lab_value *at = value->kind == LAB_ARRAY ? value->first : NULL; at; at = at->next) {
+        char part[256];
+        size_t length = strlen(text);
+        write_value(at, part, sizeof part);
+        if (length + strlen(part) + 3 < capacity)
+            snprintf(text + length, capacity - length, "%s%s", length > 0 ? ", " : "", part);
+    }
+}
+
+/* ---- Fields of one object, those of objects in it by "name.name" ---- */
+
+typedef void (*visitor)(void *to, const char *name, const lab_value *value);
+
+static void visit(const lab_value *object, const char *before, visitor each, void *to)
+{
+    for (const lab_value *at = object->kind == LAB_OBJECT ? object->first : NULL; at; at = at->next) {
+        char name[NAME_MAX_TEXT];
+        snprintf(name, sizeof name, "%.40s%s%.50s", before, *before ? "." : "", at->name);
+        if (at->kind == LAB_OBJECT)
+            visit(at, name, each, to);
+        else if (!is_table(at))
+            each(to, name, at);
+    }
+}
+
+typedef struct columns {
+    char names[COLUMNS_MAX][NAME_MAX_TEXT];
+    char values[COLUMNS_MAX][512]; /* of the row that is looked at; of the first one while columns are sought */
+    bool is_same[COLUMNS_MAX];     /* in all rows so far */
+    int  count;
+} columns;
+
+static int column_of(const columns *columns, const char *name)
+{
+    for (int i = 0; i < columns->count; i++)
+        if (strcmp(columns->names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static void note_column(void *to, const char *name, const lab_value *value)
+{
+    columns *columns = to;
+    char text[512];
+    int i = column_of(columns, name);
+    write_value(value, text, sizeof text);
+    if (i < 0 && columns->count < COLUMNS_MAX) {
+        i = columns->count++;
+        snprintf(columns->names[i], sizeof columns->names[i], "%s", name);
+        snprintf(columns->values[i], sizeof columns->values[i], "%s", text);
+        columns->is_same[i] = true;
+    } else if (i >= 0 && strcmp(columns->values[i], text) != 0) {
+        columns->is_same[i] = false;
+    }
+}
+
+static void take_value(void *to, const char *name, const lab_value *value)
+{
+    columns *columns = to;
+    int i = column_of(columns, name);
+    if (i >= 0)
+        write_value(value, columns->values[i], sizeof columns->values[i]);
+}
+
+static bool has_field(const lab_value *object, const char *path)
+{
+    size_t length = strcspn(path, ".");
+    for (const lab_value *at = object->kind == LAB_OBJECT ? object->first : NULL; at; at = at->next)
+        if (strlen(at->name) == length && strncmp(at->name, path, length) == 0)
+            return !path[length] || has_field(at, path + length + 1);
+    return false;
+}
+
+/* A column that some rows lack is no constant of the table. */
+static void find_columns(const lab_value *rows, columns *columns)
+{
+    memset(columns, 0, sizeof *columns);
+    for (const lab_value *at = rows->first; at; at = at->next)
+        visit(at, "", note_column, columns);
+    for (int i = 0; i < columns->count; i++)
+        for (const lab_value *at = rows->first; at && columns->is_same[i]; at = at->next)
+            columns->is_same[i] = has_field(at, columns->names[i]);
+}
+
+/* ---- A table of rows, what is the same in all of them in a line above it ---- */
+
+static void write_constants(lab_page *page, const columns *columns, int64_t rows)
+{
+    bool any = false;
+    for (int i = 0; i < columns->count && rows > 1; i++) {
+        if (!columns->is_same[i] || !*columns->values[i])
+            continue;
+        fputs(any ? "<tr>"
+                  : "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"The same in every "
+                    "row\"><table><caption>The same in every row</caption><thead><tr><th scope=\"col\">in every "
+                    "row</th><th scope=\"col\">is</th></tr></thead><tbody><tr>",
+              page->out);
+        fputs("<th scope=\"row\">", page->out);
+        lab_escape(page->out, columns->names[i]);
+        fputs("</th><td>", page->out);
+        lab_escape(page->out, columns->values[i]);
+        fputs("</td></tr>\n", page->out);
+        any = true;
+    }
+    if (any)
+        fputs("</tbody></table></div>\n", page->out);
+}
+
+static void write_rows(lab_page *page, const char *summary, const lab_value *rows, columns *columns)
+{
+    const char *heads[COLUMNS_MAX];
+    int shown[COLUMNS_MAX], count = 0;
+    lab_grid grid;
+    find_columns(rows, columns);
+    for (int i = 0; i < columns->count; i++)
+        if (rows->count == 1 || !columns->is_same[i]) {
+            shown[count] = i;
+            heads[count++] = columns->names[i];
+        }
+    fputs("<details><summary>", page->out);
+    lab_escape(page->out, summary);
+    fputs("</summary>\n", page->out);
+    write_constants(page, columns, rows->count);
+    lab_grid_begin(&grid, count, NULL, heads);
+    for (const lab_value *at = rows->first; at && count > 0; at = at->next) {
+        for (int i = 0; i < columns->count; i++)
+            columns->values[i][0] = '\0';
+        visit(at, "", take_value, columns);
+        for (int i = 0; i < count; i++)
+            lab_grid_add(&grid, "%s", columns->values[shown[i]]);
+    }
+    lab_page_table(page, summary, &grid);
+    lab_grid_free(&grid);
+    fputs("</details>\n", page->out);
+}
+
+/* ---- Tables that stand in rows, such as the lines of a kernel: one for each of their names ---- */
+
+static void write_inner_rows(lab_page *page, const char *summary, const lab_value *rows, const char *name,
+                             columns *columns)
+{
+    const char *heads[COLUMNS_MAX + 1] = {"of"};
+    lab_grid grid;
+    memset(columns, 0, sizeof *columns);
+    for (const lab_value *row = rows->first; row; row = row->next)
+        for (const lab_value *at = lab_field(row, name)->first; at; at = at->next)
+            visit(at, "", note_column, columns);
+    for (int i = 0; i < columns->count; i++)
+        heads[i + 1] = columns->names[i];
+    lab_grid_begin(&grid, columns->count + 1, NULL, heads);
+    for (const lab_value *row = rows->first; row; row = row->next)
+        for (const lab_value *at = lab_field(row, name)->first; at; at = at->next) {
+            for (int i = 0; i < columns->count; i++)
+                columns->values[i][0] = '\0';
+            visit(at, "", take_value, columns);
+            lab_grid_add(&grid, "%s", lab_text(row, "kernel", "?"));
+            for (int i = 0; i < columns->count; i++)
+                lab_grid_add(&grid, "%s", columns->values[i]);
+        }
+    lab_page_details(page, summary, &grid);
+    lab_grid_free(&grid);
+}
+
+static void write_inner(lab_page *page, const char *file, const lab_value *rows, columns *columns)
+{
+    const char *names[TABLES_MAX];
+    int count = 0;
+    for (const lab_value *row = rows->first; row; row = row->next)
+        for (const lab_value *at = row->kind == LAB_OBJECT ? row->first : NULL; at; at = at->next) {
+            bool is_known = !is_table(at);
+            for (int i = 0; i < count; i++)
+                is_known = is_known || strcmp(names[i], at->name) == 0;
+            if (!is_known && count < TABLES_MAX)
+                names[count++] = at->name;
+        }
+    for (int i = 0; i < count; i++) {
+        char summary[400];
+        snprintf(summary, sizeof summary, "%.200s, %.60s of its rows", file, names[i]);
+        write_inner_rows(page, summary, rows, names[i], columns);
+    }
+}
+
+void lab_report_fields(lab_report *report)
+{
+    columns *columns = calloc(1, sizeof *columns);
+    lab_page_section(&report->page, "fields", "Every field of every row");
+    lab_page_text(&report->page, "lead", "All that the files hold, as they hold it: nothing is rounded.");
+    for (int i = 0; i < report->input_count && columns; i++) {
+        const lab_input *input = &report->inputs[i];
+        char summary[300];
+        if (input->rows->count == 0)
+            continue;
+        snprintf(summary, sizeof summary, "%.200s, %lld row%s", input->name, (long long)input->rows->count,
+                 input->rows->count == 1 ? "" : "s");
+        write_rows(&report->page, summary, input->rows, columns);
+        write_inner(&report->page, input->name, input->rows, columns);
+    }
+    free(columns);
+}
+
+/* ---- Machines --------------------------------------------------------------------------------------- */
+
+typedef struct fact {
+    char name[NAME_MAX_TEXT], value[512];
+    char files[600];
+    int  count;
+} fact;
+
+typedef struct facts {
+    fact       *list;
+    int         count, room;
+    const char *file;
+} facts;
+
+/* The same of several files is one line. */
+static void note_fact(void *to, const char *name, const lab_value *value)
+{
+    facts *facts = to;
+    char text[512];
+    write_value(value, text, sizeof text);
+    for (int i = 0; i < facts->count; i++) {
+        fact *fact = &facts->list[i];
+        size_t length = strlen(fact->files);
+        if (strcmp(fact->name, name) != 0 || strcmp(fact->value, text) != 0)
+            continue;
+        fact->count++;
+        if (length + strlen(facts->file) + 3 < sizeof fact->files)
+            snprintf(fact->files + length, sizeof fact->files - length, ", %s", facts->file);
+        return;
+    }
+    if (facts->count == facts->room)
+        return;
+    fact *fact = &facts->list[facts->count++];
+    snprintf(fact->name, sizeof fact->name, "%s", name);
+    snprintf(fact->value, sizeof fact->value, "%s", text);
+    snprintf(fact->files, sizeof fact->files, "%.200s", facts->file);
+    fact->count = 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const fact *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static void gather_facts(const lab_report *report, facts *facts)
+{
+    for (int i = 0; i < report->input_count; i++) {
+        const lab_value *root = report->inputs[i].root;
+        facts->file = report->inputs[i].name;
+        visit(lab_field(root, "machine"), "", note_fact, facts);
+        visit(lab_field(root, "conditions"), "conditions", note_fact, facts);
+        for (const lab_value *at = root->kind == LAB_OBJECT ? root->first : NULL; at; at = at->next)
+            if (at->kind == LAB_NUMBER || at->kind == LAB_STRING || at->kind == LAB_BOOLEAN)
+                note_fact(facts, at->name, at);
+        for (const lab_value *at = lab_field(root, "settings")->first; at; at = at->next) {
+            char name[NAME_MAX_TEXT], value[400];
+            snprintf(name, sizeof name, "set: %.80s", lab_text(at, "name", "?"));
+            snprintf(value, sizeof value, "%.100s: %.280s", lab_text(at, "value", ""), lab_text(at, "why", ""));
+            note_fact(facts, name, &(lab_value){.kind = LAB_STRING, .text = value, .name = ""});
+        }
+    }
+}
+
+/* A fact that is another in most files is told file by file. */
+static bool differs(const facts *facts, const char *name)
+{
+    int count = 0;
+    for (int i = 0; i < facts->count; i++)
+        count += strcmp(facts->list[i].name, name) == 0;
+    return count >= 3 && strncmp(name, "set: ", 5) != 0;
+}
+
+static void tabulate_facts(const lab_report *report, const facts *facts, lab_grid *grid)
+{
+    lab_grid_begin(grid, 3, "lll", (const char *[]){"what", "is", "in"});
+    for (int i = 0; i < facts->count; i++) {
+        const fact *fact = &facts->list[i];
+        if (differs(facts, fact->name))
+            continue;
+        lab_grid_add(grid, "%s", fact->name);
+        lab_grid_add(grid, "%s", fact->value);
+        if (fact->count == report->input_count && report->input_count > 1)
+            lab_grid_add(grid, "every file");
+        else if (fact->count > 3)
+            lab_grid_add(grid, "%d files", fact->count);
+        else
+            lab_grid_add(grid, "%s", fact->files);
+    }
+}
+
+typedef struct wanted {
+    const char *name;
+    char        value[512];
+} wanted;
+
+static void take_wanted(void *to, const char *name, const lab_value *value)
+{
+    wanted *wanted = to;
+    if (strcmp(wanted->name, name) == 0)
+        write_value(value, wanted->value, sizeof wanted->value);
+}
+
+static void find_fact(const lab_value *root, wanted *wanted)
+{
+    visit(lab_field(root, "machine"), "", take_wanted, wanted);
+    visit(lab_field(root, "conditions"), "conditions", take_wanted, wanted);
+    for (const lab_value *at = root->kind == LAB_OBJECT ? root->first : NULL; at; at = at->next)
+        if (at->kind == LAB_NUMBER || at->kind == LAB_STRING || at->kind == LAB_BOOLEAN)
+            take_wanted(wanted, at->name, at);
+}
+
+static void tabulate_files(const lab_report *report, const facts *facts, lab_grid *grid)
+{
+    const char *heads[COLUMNS_MAX] = {"file", "rows"};
+    int count = 2;
+    for (int i = 0; i < facts->count && count < COLUMNS_MAX; i++)
+        if (differs(facts, facts->list[i].name) &&
+            (i == 0 || strcmp(facts->list[i].name, facts->list[i - 1].name) != 0))
+            heads[count++] = facts->list[i].name;
+    lab_grid_begin(grid, count, NULL, heads);
+    for (int i = 0; i < report->input_count; i++) {
+        lab_grid_add(grid, "%s", report->inputs[i].name);
+        lab_grid_add(grid, "%lld", (long long)report->inputs[i].rows->count);
+        for (int j = 2; j < count; j++) {
+            wanted wanted = {.name = heads[j]};
+            find_fact(report->inputs[i].root, &wanted);
+            lab_grid_add(grid, "%s", wanted.value);
+        }
+    }
+}
+
+void lab_report_machines(lab_report *report)
+{
+    int room = 64 * (report->input_count + 1);
+    facts facts = {.list = calloc((size_t)room, sizeof(fact)), .room = room};
+    lab_grid grid;
+    if (!facts.list)
+        return;
+    lab_page_section(&report->page, "machine", "Machine and conditions");
+    lab_page_text(&report->page, "lead", "What the files say of where and how they were made.");
+    gather_facts(report, &facts);
+    qsort(facts.list, (size_t)facts.count, sizeof(fact), by_name);
+    tabulate_facts(report, &facts, &grid);
+    lab_page_table(&report->page, "Machine and conditions", &grid);
+    lab_grid_free(&grid);
+    tabulate_files(report, &facts, &grid);
+    lab_page_table(&report->page, "The files", &grid);
+    lab_grid_free(&grid);
+    free(facts.list);
+}
+
+/* ---- Ceilings --------------------------------------------------------------------------------------- */
+
+void lab_report_peaks(lab_report *report)
+{
+    lab_grid grid;
+    if (!lab_has_kind(report, LAB_INPUT_PEAK))
+        return;
+    lab_page_section(&report->page, "peaks", "What the machine gives at most");
+    lab_page_text(&report->page, "lead", "Measured by loops that do nothing else.");
+    lab_grid_begin(&grid, 6, "llrrrr", (const char *[]){"ceiling", "level", "threads", "bytes", "GFLOPS", "GB/s"});
+    for (int i = 0; i < report->input_count; i++)
+        for (const lab_value *at = report->inputs[i].kind == LAB_INPUT_PEAK ? report->inputs[i].rows->first : NULL; at;
+             at = at->next) {
+            lab_grid_add(&grid, "%s", lab_text(at, "ceiling", "?"));
+            lab_grid_add(&grid, "%s", lab_text(at, "level", ""));
+            lab_grid_add(&grid, "%lld", (long long)lab_integer(at, "threads", 1));
+            lab_grid_add(&grid, lab_number(at, "bytes", 0) > 0 ? "%lld" : "-", (long long)lab_integer(at, "bytes", 0));
+            lab_grid_number(&grid, lab_number(at, "gflops", 0));
+            lab_grid_number(&grid, lab_number(at, "gb_s", 0));
+        }
+    lab_page_table(&report->page, "What the machine gives at most", &grid);
+    lab_grid_free(&grid);
+}
