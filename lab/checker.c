@@ -15,6 +15,8 @@
 #define THREADS_MAX "1024"
 #define SHARED_MAX "49152"
 
+enum { SECONDS_MAX = 300 };
+
 static void add(lab_check *check, const char *kind, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -88,16 +90,17 @@ static void read_race(const char *entry, const char *end, const char *file, lab_
     const char *at = entry;
     int first = next_line(&at, end, file), second = next_line(&at, end, file);
     bool shared = has(entry, end, "local memory");
-    int line = first > 0 ? first : second;
+    int upper = first > 0 && (second <= 0 || first < second) ? first : second;
+    int lower = upper == first ? second : first, line = upper > 0 ? upper : 0;
     char other[64] = "";
-    if (first > 0 && second > 0 && first != second)
-        snprintf(other, sizeof other, " and line %d", second);
+    if (lower > 0 && lower != upper)
+        snprintf(other, sizeof other, " and in line %d", lower);
     if (shared)
-        add(check, "data_race", line < 0 ? 0 : line,
+        add(check, "data_race", line,
             "data race: threads of a block write and read the same place of shared memory here%s with no barrier in "
             "between; put __syncthreads() between them", other);
     else
-        add(check, "data_race", line < 0 ? 0 : line,
+        add(check, "data_race", line,
             "data race: two threads %s the same place of global memory here%s; each element of C is one thread's",
             has(entry, end, "Write-write") ? "write" : "write and read", other);
 }
@@ -107,6 +110,8 @@ static void read_entry(const char *entry, const char *end, const char *file, lab
 {
     const char *at = entry;
     bool shared = has(entry, end, "local memory");
+    if (has(entry, end, "runtime error detected") || has(entry, end, "errors generated"))
+        return; /* a call of the library's, which says more itself; and that there were many */
     if (begins(entry, "Read-write data race") || begins(entry, "Write-write data race")) {
         read_race(entry, end, file, check);
         return;
@@ -212,7 +217,8 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
         {"OCL_ICD_VENDORS", driver}, {"OCLGRIND_DATA_RACES", "1"}, {"OCLGRIND_UNINITIALIZED", uninitialised ? "1" : "0"},
         {"OCLGRIND_CHECK_API", "1"}, {"OCLGRIND_LOCAL_MEM_SIZE", large ? "233472" : SHARED_MAX},
         {"OCLGRIND_MAX_WGSIZE", THREADS_MAX}, {"OCLGRIND_MAX_ERRORS", "20"}, {"OCLGRIND_LOG", place->log}};
-    bool ended = log && lab_self_run(argv, own, sizeof own / sizeof *own, place->output, place->errors, &code);
+    bool ended = log && lab_self_run(argv, own, sizeof own / sizeof *own, place->output, place->errors,
+                                     SECONDS_MAX, &code);
     check->count = 0;
     if (log) {
         lab_text_read(place->log, log, LOG_TEXT);
@@ -222,8 +228,13 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
     lab_text_read(place->errors, errors, sizeof errors);
     if (ended && (code == 0 || code == 1 || code == 77))
         return read_verdict(place->output, kernel, check);
-    snprintf(check->why_not, sizeof check->why_not, "Oclgrind did not come to its end: %.*s",
-             (int)strcspn(lab_sentence_in(errors), "\n"), lab_sentence_in(errors));
+    check->is_endless = code == LAB_ENDLESS;
+    if (check->is_endless)
+        snprintf(check->why_not, sizeof check->why_not, "under Oclgrind it did not end within %d seconds; does each of "
+                 "its loops end?", SECONDS_MAX);
+    else
+        snprintf(check->why_not, sizeof check->why_not, "Oclgrind did not come to its end: %.*s",
+                 (int)strcspn(lab_sentence_in(errors), "\n"), lab_sentence_in(errors));
     return check->count > 0;
 }
 
@@ -247,7 +258,7 @@ void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, co
     if (!parameters && lab_has_preset(kernel, "tiny"))
         parameters = "tiny";
     check->ran = run_child(kernel, parameters, dtype, true, driver, &place, check);
-    if (!check->ran) {
+    if (!check->ran && !check->is_endless) {
         check->is_partial = true;
         check->ran = run_child(kernel, parameters, dtype, false, driver, &place, check);
     }

@@ -26,6 +26,7 @@ typedef struct lab_remark {
 
 typedef struct lab_check {
     bool       ran;          /* else why not */
+    bool       is_endless;   /* it was ended */
     bool       is_partial;   /* reads of what was never written could not be looked for */
     char       why_not[LAB_REMARK_TEXT];
     lab_remark remarks[LAB_REMARKS_MAX];

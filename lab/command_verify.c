@@ -317,7 +317,8 @@ static void note(session *session, contender *contender, const lab_subject *subj
                  const lab_case *problem, const lab_outcome *outcome)
 {
     contender->cases++;
-    if (outcome->kind == LAB_RIGHT || outcome->kind == LAB_WRONG_RESULT)
+    bool is_file = contender->kernel && rung_kernel_describe(contender->kernel)->number == -1;
+    if (is_file && (outcome->kind == LAB_RIGHT || outcome->kind == LAB_WRONG_RESULT))
         lab_tally_add(&contender->tally, problem, traits_of(contender), outcome->kind == LAB_RIGHT,
                       strncmp(outcome->message, "wrote outside", 13) == 0);
     switch (outcome->kind) {

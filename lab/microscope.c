@@ -61,7 +61,7 @@ static bool run_child(const lab_look *look, const lab_microscope_parts *parts, c
         {"OCL_ICD_VENDORS", parts->oclgrind}, {"OCLGRIND_PLUGINS", parts->plugin},
         {"OCLGRIND_LOCAL_MEM_SIZE", SHARED_BYTES}, {"OCLGRIND_LOG", place->log},
         {"OCLGRIND_MAX_ERRORS", "1"}, {"RUNG_MICROSCOPE_OUTPUT", place->output}};
-    bool ended = lab_self_run(argv, own, sizeof own / sizeof *own, place->errors, place->errors, &code);
+    bool ended = lab_self_run(argv, own, sizeof own / sizeof *own, place->errors, place->errors, 0, &code);
     lab_text_read(place->errors, text, sizeof text);
     if (!ended || code != 0)
         snprintf(why, capacity, "the look at %s failed: %s", look->kernel, lab_sentence_in(text));

@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -121,12 +124,31 @@ static char **make_environment(const lab_variable *own, int own_count)
     return variables;
 }
 
+/* Looks a hundred times a second, and ends what takes too long. */
+static bool wait_for(pid_t child, int seconds, int *code)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    int status;
+    for (int64_t looks = 0;; looks++) {
+        pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child)
+            break;
+        if (ended < 0 && errno != EINTR)
+            return false;
+        if (seconds > 0 && looks == 100 * (int64_t)seconds)
+            kill(child, SIGKILL);
+        nanosleep(&moment, NULL);
+    }
+    bool is_endless = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    *code = WIFEXITED(status) ? WEXITSTATUS(status) : is_endless ? LAB_ENDLESS : -1;
+    return WIFEXITED(status);
+}
+
 static bool spawn_and_wait(const char *path, char **argv, char **environment, const char *output, const char *errors,
-                           int *code)
+                           int seconds, int *code)
 {
     posix_spawn_file_actions_t actions;
     pid_t child;
-    int status;
     bool together = strcmp(output, errors) == 0;
     if (posix_spawn_file_actions_init(&actions) != 0)
         return false;
@@ -137,22 +159,17 @@ static bool spawn_and_wait(const char *path, char **argv, char **environment, co
                                                              0600)) == 0 &&
                 posix_spawn(&child, path, &actions, NULL, argv, environment) == 0;
     posix_spawn_file_actions_destroy(&actions);
-    if (!good)
-        return false;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return WIFEXITED(status);
+    return good && wait_for(child, seconds, code);
 }
 
-bool lab_self_run(char **argv, const lab_variable *own, int count, const char *output, const char *errors, int *code)
+bool lab_self_run(char **argv, const lab_variable *own, int count, const char *output, const char *errors,
+                  int seconds, int *code)
 {
     char self[400];
     char **environment = make_environment(own, count);
     lab_find_self(self, sizeof self);
     argv[0] = self;
-    bool ended = environment && spawn_and_wait(self, argv, environment, output, errors, code);
+    bool ended = environment && spawn_and_wait(self, argv, environment, output, errors, seconds, code);
     free(environment);
     return ended;
 }

@@ -34,9 +34,11 @@ typedef struct lab_variable {
 
 /* Starts this command with these arguments, `own` in its environment and nothing of Oclgrind's,
  * of OpenCL's loader's and of the user's wishes beside it, and waits. Its standard output and error go to
- * these files, which may be one. False if it cannot be started or does not end by itself. */
+ * these files, which may be one. After so many seconds, 0: never, it is ended. False if it cannot be started or
+ * does not end by itself; the code is then LAB_ENDLESS if it took too long. */
+enum { LAB_ENDLESS = -2 };
 bool lab_self_run(char **argv, const lab_variable *own, int count, const char *output, const char *errors,
-                  int *code);
+                  int seconds, int *code);
 
 /* The beginning of a file, without the newline at its end; "" if there is none. */
 void lab_text_read(const char *path, char *text, size_t capacity);
