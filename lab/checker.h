@@ -36,8 +36,9 @@ typedef struct lab_check {
 /* `dtype` as on the command line; parameters NULL: the preset tiny, or the defaults. */
 void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, const char *dtype, lab_check *check);
 
-/* Whether it may write over memory of this process, if it is run here. */
-bool lab_check_leaves_memory(const lab_check *check);
+/* Whether it may write over memory of this process, if it is run here: PoCL makes loops of the threads
+ * between two barriers, which come out of step where some do not come to one. */
+bool lab_check_is_dangerous(const lab_check *check);
 
 /* Reads Oclgrind's log into remarks; for the tests too. */
 void lab_check_read_log(const char *log, const rung_kernel_info *kernel, lab_check *check);

@@ -468,7 +468,7 @@ static void check_files(session *session)
             fprintf(stderr, "\r%s under Oclgrind ", grade->kernel->file);
         lab_check_kernel(grade->kernel, session->options->params, rung_product_name(contender->dtype.product),
                          &grade->check);
-        grade->is_dangerous = lab_check_leaves_memory(&grade->check);
+        grade->is_dangerous = lab_check_is_dangerous(&grade->check);
     }
 }
 
@@ -637,7 +637,7 @@ static void print_grade(const session *session, const grade *grade)
     if (*text)
         printf("  %s: %s\n", grade->kernel->file, text);
     if (grade->is_dangerous)
-        printf("  It was not run here: what leaves its matrices could end this process.\n");
+        printf("  It was not run here: it could write over memory that is not its own.\n");
     if (!check->ran)
         printf("\nRaces were not looked for: %s.\n", check->why_not);
     else if (check->count == 0)

@@ -5,7 +5,7 @@
  * stand side by side. Then: rung explain learn/02_coalesced.cu */
 #include "dialect.h"
 
-#define BLOCK 16
+#define BLOCK 32
 #define BM BLOCK
 #define BN BLOCK
 

@@ -2,7 +2,7 @@
 /* 01_naive - a thread walks along a row of A and down a column of B. */
 #include "dialect.h"
 
-#define BLOCK 16
+#define BLOCK 32
 #define BM BLOCK
 #define BN BLOCK
 

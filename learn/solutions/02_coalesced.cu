@@ -2,7 +2,7 @@
 /* 02_coalesced - neighbouring threads own neighbouring columns. */
 #include "dialect.h"
 
-#define BLOCK 16
+#define BLOCK 32
 #define BM BLOCK
 #define BN BLOCK
 

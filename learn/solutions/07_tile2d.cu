@@ -32,6 +32,7 @@ learn_07_tile2d(index_t m, index_t n, index_t k,
         for (uint j = 0; j < EACH; j++)
             sum[i][j] = 0;
     for (index_t k0 = 0; k0 < k; k0 += BK) {
+#pragma unroll 1
         for (uint i = threadIdx.x; i < TILE * STEPS; i += SIDE * SIDE) {
             a_tile[i / STEPS][i % STEPS] = load_or_zero(a, a_view, row0 + i / STEPS, k0 + i % STEPS, m, k);
             b_tile[i / TILE][i % TILE] = load_or_zero(b, b_view, k0 + i / TILE, col0 + i % TILE, k, n);

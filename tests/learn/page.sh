@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# page.sh PAGE - what a page says is what happens. The commands of its ```sh blocks are typed line by line, in the
+# page.sh PAGE [--update] - what a page says is what happens. The commands of its ```sh blocks are typed line by line, in the
 # repository's folder; the lines of the ```text block behind them must be printed by them, in that order, each whole.
-# A line `...` stands for any others. Blocks that install or build are not typed: they begin with sudo, cmake or git.
+# A line `...` stands for any others. With --update a quote that is not printed is replaced by what was found. Blocks that install or build are not typed: they begin with sudo, cmake or git.
 # 77 where Oclgrind, the microscope or NVRTC is missing, without which half of the words are.
 set -u
 cd "$RUNG_SOURCE" || exit 1
-page=$1
+page=$1 update=${2:-}
 . tests/learn/course.sh
 commands=0 quotes=0 bad=0
 
@@ -27,10 +27,14 @@ type_block() {
 
 # Every line of the quote, in order.
 compare_block() {
-    awk 'function bare(x) { gsub(/[ \t]+/, " ", x); sub(/^ /, "", x); sub(/ $/, "", x); return x }
+    [ -s "$block" ] && awk 'function bare(x) { gsub(/[ \t]+/, " ", x); sub(/^ /, "", x); sub(/ $/, "", x); return x }
         FNR == NR { line = bare($0); if (line != "" && line != "...") quoted[++count] = line; next }
         { if (at < count && bare($0) == quoted[at + 1]) at++ }
         END { if (at < count) { print "not printed: " quoted[at + 1]; exit 1 } }' "$block" "$out" && return
+    if [ "$update" = --update ]; then
+        sed -n '/^Found/,$p; /^Oclgrind found/p' "$out" | awk '!seen[$0]++ && $0 != ""' > "$block"
+        return
+    fi
     echo "$page: after: $typed"
     echo "--- printed:"
     cat "$out"
@@ -44,11 +48,14 @@ while IFS= read -r line || [ -n "$line" ]; do
     '```text') kind=text; : > "$block" ;;
     '```'*)
         [ "$kind" = sh ] && { typed=$(tail -n 1 "$block"); type_block; }
-        [ "$kind" = text ] && { quotes=$((quotes + 1)); compare_block; }
+        [ "$kind" = text ] && { quotes=$((quotes + 1)); compare_block; cat "$block" >> "$work/page"; }
         kind= ;;
-    *) [ -n "$kind" ] && printf '%s\n' "$line" >> "$block" ;;
+    *)
+        [ -n "$kind" ] && printf '%s\n' "$line" >> "$block" ;;
     esac
+    [ "$kind" = text ] && [ "$line" != '```text' ] || printf '%s\n' "$line" >> "$work/page"
 done < "$page"
+[ "$update" = --update ] && cat "$work/page" > "$page"
 echo "$page: $commands commands, $quotes quotes"
 [ $commands -ge 5 ] && [ $quotes -ge 5 ] || { echo "hardly a thing was checked"; bad=1; }
 exit $bad
