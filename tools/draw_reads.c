@@ -171,14 +171,14 @@ static int draw_legend(int top)
         lane_colour(lane, colour, sizeof colour);
         printf("<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"10\" fill=\"%s\"/>\n", LEFT + lane * 8, top, colour);
     }
-    printf("<text x=\"%d\" y=\"%d\">threads 0 to 31 of the first warp; grey: comes along unread</text>\n",
+    printf("<text x=\"%d\" y=\"%d\">threads 0 to 31 of the first warp (where several read an element, the first); grey: comes unread</text>\n",
            LEFT + WARP * 8 + 8, top + 10);
     return top + 22;
 }
 
 static int width_of(const request *requests, int size)
 {
-    int widest = 640;
+    int widest = 720;
     for (int i = 0; i < 2; i++) {
         window window = window_of(&requests[i], size);
         int width = (int)window.cols * window.cell + 2 * LEFT;
