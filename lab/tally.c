@@ -65,6 +65,7 @@ void lab_tally_tell(const lab_tally *tally, char *text, size_t capacity)
         snprintf(text, capacity, "writes outside C: only threads with row < m and col < n may store");
     else if (best >= 0)
         snprintf(text, capacity, "wrong %s", words[best]);
-    else if (tally->wrong > 0 && tally->right == 0)
-        snprintf(text, capacity, "wrong on every problem: begin with the smallest, --m 1");
+    else if (tally->wrong > 4 * tally->right)
+        snprintf(text, capacity, "wrong on %s problem: the sum itself is not right; begin with the smallest, --m 1",
+                 tally->right == 0 ? "every" : "nearly every");
 }
