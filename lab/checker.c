@@ -216,8 +216,9 @@ static bool read_verdict(const char *path, const rung_kernel_info *kernel, lab_c
 
 /* ---- The child --------------------------------------------------------------------------------------------- */
 
-/* Of the edges the first, the 14th and the 27th problem: one less, as many and one more than a tile in each direction, so
- * that a tile is short of k, filled, and followed by another. False if it ended by no verdict, or on another driver. */
+/* Of the edges the first, the 14th and the 27th problem: one less, as many and one more than a tile in each
+ * direction, so that a tile is short of k, filled, and followed by another. False if it ended by no verdict, or on
+ * another driver. */
 static bool run_child(const rung_kernel_info *kernel, const char *parameters, const char *dtype, bool uninitialised,
                       const char *driver, lab_workplace *place, lab_check *check)
 {
@@ -225,8 +226,9 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
     char *log = malloc(LOG_TEXT), errors[2000];
     bool large = strstr(kernel->source, "LARGE_SHARED(") != NULL;
     int code = -1;
-    char *argv[] = {NULL, "verify", "--device", "opencl", "--kernels", (char *)kernel->file, "--suite", "edges", "--every",
-                    "13", "--json", "--quiet", "--dtype", (char *)dtype, parameters ? "--params" : NULL, (char *)parameters, NULL};
+    char *argv[] = {NULL, "verify", "--device", "opencl", "--kernels", (char *)kernel->file, "--suite", "edges",
+                    "--every", "13", "--json", "--quiet", "--dtype", (char *)dtype, parameters ? "--params" : NULL,
+                    (char *)parameters, NULL};
     const lab_variable own[] = {
         {"OCL_ICD_VENDORS", driver}, {"OCLGRIND_DATA_RACES", "1"}, {"OCLGRIND_UNINITIALIZED", uninitialised ? "1" : "0"},
         {"OCLGRIND_CHECK_API", "1"}, {"OCLGRIND_LOCAL_MEM_SIZE", large ? "233472" : SHARED_MAX},

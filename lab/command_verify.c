@@ -480,6 +480,7 @@ static void add_tally(lab_tally *sum, const lab_tally *added)
     for (int i = 0; i < LAB_TRAIT_COUNT; i++) {
         sum->right_with[i] += added->right_with[i];
         sum->wrong_with[i] += added->wrong_with[i];
+        sum->right_sums_with[i] += added->right_sums_with[i];
     }
 }
 

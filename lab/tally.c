@@ -35,19 +35,25 @@ void lab_tally_add(lab_tally *tally, const lab_case *problem, lab_traits traits,
     for (int i = 0; i < LAB_TRAIT_COUNT; i++) {
         tally->right_with[i] += has[i] && is_right;
         tally->wrong_with[i] += has[i] && !is_right;
+        tally->right_sums_with[i] += has[i] && has[LAB_TRAIT_PRODUCT] && is_right;
     }
 }
 
 /* Of the traits that all wrong problems have and some right ones have not, the one whose problems
- * are wrong most often. */
+ * are wrong most often. Where only sums come out wrong, problems without any say nothing for or against the
+ * other traits. */
 static int best_trait(const lab_tally *tally)
 {
     enum { FEW = 3 }; /* problems: less is chance */
     int best = -1;
     double best_share = 0;
+    bool sums_alone = tally->wrong_with[LAB_TRAIT_PRODUCT] == tally->wrong;
     for (int i = 0; i < LAB_TRAIT_COUNT; i++) {
-        double share = (double)tally->wrong_with[i] / (double)(tally->wrong_with[i] + tally->right_with[i] + 1);
-        if (tally->wrong_with[i] < tally->wrong || tally->right - tally->right_with[i] < FEW)
+        bool among_sums = sums_alone && i != LAB_TRAIT_PRODUCT;
+        int64_t right = among_sums ? tally->right_with[LAB_TRAIT_PRODUCT] : tally->right;
+        int64_t right_with = (among_sums ? tally->right_sums_with : tally->right_with)[i];
+        double share = (double)tally->wrong_with[i] / (double)(tally->wrong_with[i] + right_with + 1);
+        if (tally->wrong_with[i] < tally->wrong || right - right_with < FEW)
             continue;
         if (share > best_share) {
             best_share = share;

@@ -38,6 +38,12 @@
       "loaded before all threads have used the last")                                                            \
     X(BLOCKS, p->m > bm || p->n > bn,                                                                            \
       "only where C has more than one block: which rows and columns are a block's follows from blockIdx.x")      \
+    X(A_STRIDES, !lab_is_dense(p->a, p->k),                                                                          \
+      "only where A does not stand row by row, without gaps: take each place from at(a_view, row, col)")             \
+    X(B_STRIDES, !lab_is_dense(p->b, p->n),                                                                          \
+      "only where B does not stand row by row, without gaps: take each place from at(b_view, row, col)")             \
+    X(C_STRIDES, !lab_is_dense(p->c, p->n),                                                                          \
+      "only where C does not stand row by row, without gaps: take each place from at(c_view, row, col)")             \
     X(STRIDES, !lab_is_dense(p->a, p->k) || !lab_is_dense(p->b, p->n) || !lab_is_dense(p->c, p->n),              \
       "only where a matrix does not stand row by row, without gaps: take each place from at(view, row, col)")    \
     X(BATCH, p->batch > 1,                                                                                       \
@@ -56,6 +62,7 @@ typedef enum lab_trait {
 typedef struct lab_tally {
     int64_t right, wrong, outside; /* outside: wrong by writing where C is not */
     int64_t right_with[LAB_TRAIT_COUNT], wrong_with[LAB_TRAIT_COUNT];
+    int64_t right_sums_with[LAB_TRAIT_COUNT]; /* of right problems with something to add up */
 } lab_tally;
 
 bool lab_is_dense(lab_form form, int64_t cols);

@@ -171,7 +171,8 @@ static int draw_legend(int top)
         lane_colour(lane, colour, sizeof colour);
         printf("<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"10\" fill=\"%s\"/>\n", LEFT + lane * 8, top, colour);
     }
-    printf("<text x=\"%d\" y=\"%d\">threads 0 to 31 of the first warp (where several read an element, the first); grey: comes unread</text>\n",
+    printf("<text x=\"%d\" y=\"%d\">threads 0 to 31 of the first warp (where several read an element, the first); "
+           "grey: comes unread</text>\n",
            LEFT + WARP * 8 + 8, top + 10);
     return top + 22;
 }
