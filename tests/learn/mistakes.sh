@@ -45,6 +45,11 @@ found divergent_barrier "$(line_of divergent_barrier '__syncthreads')" "divergen
 found shared_overflow "$(line_of shared_overflow '__shared__')" "too much shared memory: a block declares 65536 bytes"
 found too_many_threads "$(line_of too_many_threads 'KERNEL(')" "too many threads: a block has 2048"
 
+# What no GPU takes is not explained, and says so in the same words; nor is what is wrong.
+says 2 "too much shared memory: a block declares 65536 bytes, and CUDA gives it 49152" rung explain "$mistakes/shared_overflow.cu" --quiet
+says 2 "wants 2048 threads a block; that GPU has at most 1024" rung explain "$mistakes/too_many_threads.cu" --quiet
+says 1 "does not multiply right: .* rung verify $mistakes/missing_barrier.cu says more" rung explain "$mistakes/missing_barrier.cu" --quiet
+
 # A file that PoCL alone would run into memory that is not its own is not run here.
 says 1 "It was not run here" rung verify "$mistakes/edge_read.cu" --suite edges --quiet
 
