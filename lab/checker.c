@@ -205,7 +205,11 @@ static bool read_verdict(const char *path, const rung_kernel_info *kernel, lab_c
     }
     const char *platform = lab_text(document.root, "platform", "");
     bool good = strcmp(platform, "Oclgrind") == 0;
-    if (good)
+    const lab_value *failure = lab_field(document.root, "failures")->first;
+    if (good && failure && !lab_is_true(failure, "ran")) {
+        snprintf(check->why_not, sizeof check->why_not, "it did not run");
+        good = false;
+    } else if (good)
         read_refusal(lab_text(lab_field(document.root, "by_kernel")->first, "why_skipped", ""), kernel, check);
     else
         snprintf(check->why_not, sizeof check->why_not, "OpenCL gave %s's driver instead of Oclgrind's: is another "
@@ -236,11 +240,18 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
     bool ended = log && lab_self_run(argv, own, sizeof own / sizeof *own, place->output, place->errors,
                                      SECONDS_MAX, &code);
     check->count = 0;
+    bool is_understood = log != NULL;
     if (log) {
         lab_text_read(place->log, log, LOG_TEXT);
-        lab_check_read_log(log, kernel, check);
+        is_understood = !strstr(log, "Unsupported instruction");
+        if (is_understood)
+            lab_check_read_log(log, kernel, check);
     }
     free(log);
+    if (!is_understood) {
+        snprintf(check->why_not, sizeof check->why_not, "Oclgrind does not know an instruction that LLVM made of it");
+        return false;
+    }
     lab_text_read(place->errors, errors, sizeof errors);
     if (ended && (code == 0 || code == 1 || code == 77))
         return read_verdict(place->output, kernel, check);
