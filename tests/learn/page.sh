@@ -21,6 +21,7 @@ type_block() {
         commands=$((commands + 1))
         eval "$line" >> "$out" 2>&1 < /dev/null
         last=$?
+        [ $last -le 1 ] || [ $last -eq 77 ] || { echo "$page: $line exits with $last"; cat "$out"; bad=1; }
         [ $last -ne 77 ] || { echo "$line: nothing to run on"; cat "$out"; exit 77; }
     done < "$block"
 }
