@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_verify.c - rung verify: every kernel against the oracle, on a suite of
  * problems or on one. */
+#include "checker.h"
 #include "conform.h"
 #include "interrupt.h"
 #include "json.h"
@@ -8,6 +9,7 @@
 #include "oracle.h"
 #include "progress.h"
 #include "table.h"
+#include "tally.h"
 #include "target.h"
 
 #include <stdlib.h>
@@ -23,7 +25,15 @@ typedef struct contender {
     lab_suite          suite;
     int64_t            cases, wrong, skipped;
     char               why_skipped[256];
+    lab_tally          tally;
 } contender;
+
+/* A file of the user's is looked at more closely than a kernel of the ladder. */
+typedef struct grade {
+    const rung_kernel_info *kernel; /* NULL: there is no file among the contenders */
+    lab_check               check;
+    bool                    is_dangerous; /* so it was not run here */
+} grade;
 
 typedef struct failure {
     bool ran;
@@ -49,6 +59,8 @@ typedef struct session {
     failure            failures[FAILURES_TOLD];
     int64_t            failure_count;
     bool               is_complete; /* not interrupted */
+    grade              grades[LAB_KERNELS_MAX];
+    int                grade_count;
 } session;
 
 static int usage(const char *message)
@@ -301,10 +313,16 @@ static int add_contenders(session *session)
 
 /* ---- Running ------------------------------------------------------------------------------------------ */
 
+static lab_traits traits_of(const contender *contender);
+
 static void note(session *session, contender *contender, const lab_subject *subject,
                  const lab_case *problem, const lab_outcome *outcome)
 {
     contender->cases++;
+    bool is_file = contender->kernel && rung_kernel_describe(contender->kernel)->number == -1;
+    if (is_file && (outcome->kind == LAB_RIGHT || outcome->kind == LAB_WRONG_RESULT))
+        lab_tally_add(&contender->tally, problem, traits_of(contender), outcome->kind == LAB_RIGHT,
+                      strncmp(outcome->message, "wrote outside", 13) == 0);
     switch (outcome->kind) {
     case LAB_RIGHT:
         return;
@@ -427,13 +445,81 @@ static int run_contender(session *session, contender *contender)
     return LAB_GOOD;
 }
 
+/* ---- Files of the user's ------------------------------------------------------------------------------- */
+
+static grade *grade_of(session *session, const rung_kernel *kernel)
+{
+    for (int i = 0; i < session->grade_count; i++)
+        if (kernel && session->grades[i].kernel == rung_kernel_describe(kernel))
+            return &session->grades[i];
+    return NULL;
+}
+
+/* Under the checker before it runs here: what writes over foreign memory could take this process with
+ * it. One problem alone, by --m, is not checked, nor is anything that is on the checker's simulator already. */
+static void check_files(session *session)
+{
+    const rung_device_info *device = rung_device_describe(session->target.device);
+    bool is_checkable = strcmp(device->backend, "opencl") == 0 && strcmp(device->platform, "Oclgrind") != 0;
+    for (int i = 0; is_checkable && !session->options->m && !lab_interrupted() && i < session->contender_count; i++) {
+        const contender *contender = &session->contenders[i];
+        char what[512];
+        if (!contender->kernel || rung_kernel_describe(contender->kernel)->number != -1 ||
+            grade_of(session, contender->kernel) || session->grade_count == LAB_KERNELS_MAX)
+            continue;
+        grade *grade = &session->grades[session->grade_count++];
+        grade->kernel = rung_kernel_describe(contender->kernel);
+        snprintf(what, sizeof what, "%s under Oclgrind", grade->kernel->file);
+        lab_progress_show(&(lab_progress){.what = what, .done = session->grade_count, .count = session->contender_count,
+                                          .units = "files"});
+        lab_check_kernel(grade->kernel, session->options->params, rung_product_name(contender->dtype.product),
+                         &grade->check);
+        grade->is_dangerous = lab_check_is_dangerous(&grade->check);
+    }
+}
+
+static void add_tally(lab_tally *sum, const lab_tally *added)
+{
+    sum->right += added->right;
+    sum->wrong += added->wrong;
+    sum->outside += added->outside;
+    for (int i = 0; i < LAB_TRAIT_COUNT; i++) {
+        sum->right_with[i] += added->right_with[i];
+        sum->wrong_with[i] += added->wrong_with[i];
+        sum->right_sums_with[i] += added->right_sums_with[i];
+    }
+}
+
+/* What all runs of a file have in common, whatever its parameters. */
+static lab_tally tally_of(const session *session, const grade *grade)
+{
+    lab_tally sum = {0};
+    for (int i = 0; i < session->contender_count; i++)
+        if (session->contenders[i].kernel && rung_kernel_describe(session->contenders[i].kernel) == grade->kernel)
+            add_tally(&sum, &session->contenders[i].tally);
+    return sum;
+}
+
+static int remark_count(const session *session)
+{
+    int count = 0;
+    for (int i = 0; i < session->grade_count; i++)
+        count += session->grades[i].check.count;
+    return count;
+}
+
+/* Those that are a danger to this process are not run in it. */
 static int run_all(session *session)
 {
     int code = LAB_GOOD;
     lab_interrupt_watch();
     lab_progress_begin(session->options->quiet);
-    for (int i = 0; code == LAB_GOOD && i < session->contender_count; i++)
-        code = run_contender(session, &session->contenders[i]);
+    check_files(session);
+    for (int i = 0; code == LAB_GOOD && i < session->contender_count; i++) {
+        const grade *grade = grade_of(session, session->contenders[i].kernel);
+        if (!grade || !grade->is_dangerous)
+            code = run_contender(session, &session->contenders[i]);
+    }
     session->is_complete = !lab_interrupted();
     lab_progress_end();
     return code;
@@ -450,6 +536,33 @@ static contender total_of(const session *session)
         total.skipped += session->contenders[i].skipped;
     }
     return total;
+}
+
+static void json_remark(lab_json *json, const grade *grade, const char *kind, int line, const char *text)
+{
+    lab_json_begin(json, NULL, '{');
+    lab_json_string(json, "kind", kind);
+    lab_json_string(json, "file", grade->kernel->file);
+    lab_json_integer(json, "line", line);
+    lab_json_string(json, "text", text);
+    lab_json_end(json, '}');
+}
+
+static void json_findings(lab_json *json, const session *session)
+{
+    lab_json_begin(json, "findings", '[');
+    for (int i = 0; i < session->grade_count; i++) {
+        const grade *grade = &session->grades[i];
+        lab_tally tally = tally_of(session, grade);
+        char text[LAB_REMARK_TEXT];
+        for (int j = 0; j < grade->check.count; j++)
+            json_remark(json, grade, grade->check.remarks[j].kind, grade->check.remarks[j].line,
+                        grade->check.remarks[j].text);
+        lab_tally_tell(&tally, text, sizeof text);
+        if (*text)
+            json_remark(json, grade, "wrong", 0, text);
+    }
+    lab_json_end(json, ']');
 }
 
 static void print_json(const session *session)
@@ -493,6 +606,7 @@ static void print_json(const session *session)
         lab_json_end(&json, '}');
     }
     lab_json_end(&json, ']');
+    json_findings(&json, session);
     lab_json_end(&json, '}');
 }
 
@@ -539,6 +653,33 @@ static void print_table(const session *session)
         printf("\n... and %lld more\n", (long long)(session->failure_count - FAILURES_TOLD));
 }
 
+/* The last word on a file: what is wrong with it, or that nothing was found. */
+static void print_grade(const session *session, const grade *grade)
+{
+    const lab_check *check = &grade->check;
+    lab_tally tally = tally_of(session, grade);
+    char text[LAB_REMARK_TEXT];
+    lab_tally_tell(&tally, text, sizeof text);
+    if (check->count > 0 || *text)
+        printf("\nFound:\n");
+    for (int i = 0; i < check->count; i++) {
+        char line[16] = "";
+        if (check->remarks[i].line > 0)
+            snprintf(line, sizeof line, ":%d", check->remarks[i].line);
+        printf("  %s%s: %s\n", grade->kernel->file, line, check->remarks[i].text);
+    }
+    if (*text)
+        printf("  %s: %s\n", grade->kernel->file, text);
+    if (grade->is_dangerous)
+        printf("  It was not run here: it could write over memory that is not its own.\n");
+    if (!check->ran)
+        printf("\nRaces were not looked for: %s.\n", check->why_not);
+    else if (check->count == 0)
+        printf("\nOclgrind found no race and no access outside the matrices%s.\n",
+               check->is_partial ? "; reads of what was never written it could not look for"
+                                 : ", and no read of what was never written");
+}
+
 static int verify(session *session)
 {
     int code = read_options(session);
@@ -554,12 +695,14 @@ static int verify(session *session)
         print_json(session);
     else
         print_table(session);
+    for (int i = 0; !session->options->json && i < session->grade_count; i++)
+        print_grade(session, &session->grades[i]);
     if (!session->is_complete) {
         lab_interrupt_tell("these are the cases so far; run it again for all of them");
         return LAB_INTERRUPTED;
     }
     contender total = total_of(session);
-    if (total.wrong > 0)
+    if (total.wrong > 0 || remark_count(session) > 0)
         return LAB_WRONG;
     return total.skipped == total.cases ? LAB_NOTHING : LAB_GOOD;
 }

@@ -75,6 +75,21 @@ static void take_apart(const lab_question *question, const pair *pair, const run
         explanation->math_share = (double)loop->math / (double)loop->instructions;
 }
 
+/* Why it did not compile. The commonest reason is one number on a page of the compiler's, which it does not
+ * complain of there: "65536 bytes smem". */
+static void tell_refusal(const char *text, char *why, size_t capacity)
+{
+    enum { DECLARED_MAX = 48 << 10 };
+    const char *found = strstr(text, " bytes smem");
+    while (found && found > text && found[-1] >= '0' && found[-1] <= '9')
+        found--;
+    if (found && atoi(found) > DECLARED_MAX)
+        snprintf(why, capacity, "too much shared memory: a block declares %d bytes, and CUDA gives it %d (48 KiB); make "
+                 "the tiles smaller, or see LARGE_SHARED in dialect.h", atoi(found), DECLARED_MAX);
+    else
+        snprintf(why, capacity, "%s", text);
+}
+
 /* False if the question makes no sense. */
 static bool compile(const lab_question *question, const pair *pair, lab_explanation *explanation, char *why,
                     size_t capacity)
@@ -94,7 +109,7 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
         return true;
     }
     if (status != RUNG_OK) {
-        snprintf(why, capacity, "%s", rung_error_text());
+        tell_refusal(rung_error_text(), why, capacity);
         return false;
     }
     explanation->is_compiled = true;

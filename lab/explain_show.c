@@ -233,6 +233,9 @@ void lab_explanation_print(const lab_explanation *explanation)
     print_prediction(explanation);
     if (explanation->finding_count > 0)
         printf("\nFound:\n");
+    else if (explanation->is_seen)
+        printf("\nFound: no scattered access, no bank conflict, no half-empty warp%s.\n",
+               explanation->is_compiled ? ", no spill, no cliff" : "");
     for (int i = 0; i < explanation->finding_count; i++)
         printf("  %s:%lld: %s\n", explanation->findings[i].file, (long long)explanation->findings[i].line,
                explanation->findings[i].text);

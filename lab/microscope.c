@@ -3,72 +3,31 @@
 #include "microscope.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "simulator.h"
 
 /* The most shared memory that a block of any of the GPUs has: 227 KiB, and the 1 KiB of it that
  * CUDA keeps. */
 #define SHARED_BYTES "233472"
 
-extern char **environ;
-
 /* ---- Where things are ----------------------------------------------------------------------------- */
-
-static void find_first(const char *const *patterns, int count, char *path, size_t capacity)
-{
-    *path = '\0';
-    for (int i = 0; i < count && !*path; i++) {
-        glob_t found;
-        if (glob(patterns[i], 0, NULL, &found) == 0) {
-            if (strlen(found.gl_pathv[0]) < capacity)
-                strcpy(path, found.gl_pathv[0]);
-            globfree(&found);
-        }
-    }
-}
-
-/* What a variable names, if it is there: then nothing else will do. */
-static bool find_named(const char *variable, char *path, size_t capacity)
-{
-    const char *named = getenv(variable);
-    if (!named || !*named)
-        return false;
-    snprintf(path, capacity, "%s", access(named, R_OK) == 0 ? named : "");
-    return true;
-}
-
-/* This command's file; the length of its folder, with the slash. */
-static size_t find_self(char *path, size_t capacity)
-{
-    ssize_t length = readlink("/proc/self/exe", path, capacity - 1);
-    path[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
 
 void lab_microscope_find(lab_microscope_parts *parts)
 {
-    static const char *const drivers[] = {
-        "/usr/lib/oclgrind/liboclgrind-rt-icd.so", "/usr/lib/*/oclgrind/liboclgrind-rt-icd.so",
-        "/usr/local/lib/liboclgrind-rt-icd.so", "/usr/local/lib/*/liboclgrind-rt-icd.so"};
     char self[400], built[512], installed[512];
-    int folder = (int)find_self(self, sizeof self);
+    int folder = (int)lab_find_self(self, sizeof self);
     /* In the build tree it stands beside the command, installed where CMake put it. */
     snprintf(built, sizeof built, "%.*srung_microscope.so", folder, self);
     snprintf(installed, sizeof installed, "%.*s%s/rung_microscope.so", folder, self, LAB_MICROSCOPE_FOLDER);
     const char *const plugins[] = {built, installed};
     memset(parts, 0, sizeof *parts);
-    if (!find_named("RUNG_OCLGRIND", parts->oclgrind, sizeof parts->oclgrind))
-        find_first(drivers, 4, parts->oclgrind, sizeof parts->oclgrind);
-    if (!find_named("RUNG_MICROSCOPE", parts->plugin, sizeof parts->plugin))
-        find_first(plugins, 2, parts->plugin, sizeof parts->plugin);
+    lab_simulator_find(parts->oclgrind, sizeof parts->oclgrind);
+    if (!lab_find_named("RUNG_MICROSCOPE", parts->plugin, sizeof parts->plugin))
+        lab_find_first(plugins, 2, parts->plugin, sizeof parts->plugin);
 }
 
 static bool have_parts(lab_microscope_parts *parts, char *why, size_t capacity)
@@ -85,122 +44,27 @@ static bool have_parts(lab_microscope_parts *parts, char *why, size_t capacity)
 
 /* ---- The child ------------------------------------------------------------------------------------- */
 
-/* Its folder, and the files in it. */
-typedef struct workplace {
-    char folder[256], output[300], errors[300], log[300];
-} workplace;
-
-static bool make_workplace(workplace *place)
-{
-    const char *base = getenv("TMPDIR");
-    int length = snprintf(place->folder, sizeof place->folder, "%s/rung-XXXXXX", base && *base ? base : "/tmp");
-    if (length >= (int)sizeof place->folder || !mkdtemp(place->folder))
-        return false;
-    snprintf(place->output, sizeof place->output, "%s/output", place->folder);
-    snprintf(place->errors, sizeof place->errors, "%s/errors", place->folder);
-    snprintf(place->log, sizeof place->log, "%s/log", place->folder);
-    return true;
-}
-
-static void clear_workplace(const workplace *place)
-{
-    unlink(place->output);
-    unlink(place->errors);
-    unlink(place->log);
-    rmdir(place->folder);
-}
-
-enum { OWN_VARIABLES = 6, VARIABLE_TEXT = 600 };
-
-/* This process's variables but for Oclgrind's, of which some would slow it down or ask questions,
- * and behind them ours. One allocation. */
-static char **make_environment(const lab_microscope_parts *parts, const workplace *place)
-{
-    size_t count = 0, used = 0;
-    while (environ[count])
-        count++;
-    char **variables = malloc((count + OWN_VARIABLES + 1) * sizeof *variables + OWN_VARIABLES * VARIABLE_TEXT);
-    if (!variables)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(environ[i], "OCLGRIND_", 9) != 0 && strncmp(environ[i], "OCL_ICD_", 8) != 0 &&
-            strncmp(environ[i], "RUNG_DEVICE=", 12) != 0 && strncmp(environ[i], "RUNG_VERBOSE=", 13) != 0)
-            variables[used++] = environ[i];
-    char *text = (char *)(variables + count + OWN_VARIABLES + 1);
-    const char *const own[OWN_VARIABLES][2] = {
-        {"OCL_ICD_VENDORS", parts->oclgrind}, {"OCLGRIND_PLUGINS", parts->plugin},
-        {"OCLGRIND_LOCAL_MEM_SIZE", SHARED_BYTES}, {"OCLGRIND_LOG", place->log},
-        {"OCLGRIND_MAX_ERRORS", "1"}, {"RUNG_MICROSCOPE_OUTPUT", place->output}};
-    for (int i = 0; i < OWN_VARIABLES; i++, text += VARIABLE_TEXT) {
-        snprintf(text, VARIABLE_TEXT, "%s=%s", own[i][0], own[i][1]);
-        variables[used++] = text;
-    }
-    variables[used] = NULL;
-    return variables;
-}
-
-/* Its standard output and error go to a file. False if it cannot be started or does not end by
- * itself. */
-static bool spawn_and_wait(const char *path, char **argv, char **environment, const char *errors, int *code)
-{
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return false;
-    bool good = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-                posix_spawn_file_actions_addopen(&actions, 1, errors, O_WRONLY | O_CREAT | O_TRUNC, 0600) == 0 &&
-                posix_spawn_file_actions_adddup2(&actions, 1, 2) == 0 &&
-                posix_spawn(&child, path, &actions, NULL, argv, environment) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    if (!good)
-        return false;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return WIFEXITED(status);
-}
-
-/* The beginning of a file, without the newline at its end. */
-static void read_text(const char *path, char *text, size_t capacity)
-{
-    FILE *file = fopen(path, "r");
-    size_t length = file ? fread(text, 1, capacity - 1, file) : 0;
-    while (length > 0 && text[length - 1] == '\n')
-        length--;
-    text[length] = '\0';
-    if (file)
-        fclose(file);
-}
-
-/* Where our own sentence begins, behind what a compiler may have said. */
-static const char *sentence_in(const char *text)
-{
-    const char *own = strstr(text, "rung: ");
-    return own ? own + 6 : *text ? text : "it said nothing";
-}
-
-static bool run_child(const lab_look *look, const lab_microscope_parts *parts, const workplace *place, char *why,
+static bool run_child(const lab_look *look, const lab_microscope_parts *parts, const lab_workplace *place, char *why,
                       size_t capacity)
 {
-    char self[400], numbers[9][24], text[2000];
+    char numbers[9][24], text[2000];
     int code = -1;
     const int64_t values[9] = {look->product, look->compute, look->m, look->n, look->k, look->b_col_major,
                                look->a_stride, look->b_stride, look->c_stride};
     for (int i = 0; i < 9; i++)
         snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
-    find_self(self, sizeof self);
-    char *argv[] = {self, "--under-microscope", (char *)look->kernel,
+    char *argv[] = {NULL, "--under-microscope", (char *)look->kernel,
                     (char *)(look->parameters ? look->parameters : ""), numbers[0], numbers[1], numbers[2],
                     numbers[3], numbers[4], numbers[5], numbers[6], numbers[7], numbers[8], (char *)place->output,
                     NULL};
-    char **environment = make_environment(parts, place);
-    bool ended = environment && spawn_and_wait(self, argv, environment, place->errors, &code);
-    free(environment);
-    read_text(place->errors, text, sizeof text);
+    const lab_variable own[] = {
+        {"OCL_ICD_VENDORS", parts->oclgrind}, {"OCLGRIND_PLUGINS", parts->plugin},
+        {"OCLGRIND_LOCAL_MEM_SIZE", SHARED_BYTES}, {"OCLGRIND_LOG", place->log},
+        {"OCLGRIND_MAX_ERRORS", "1"}, {"RUNG_MICROSCOPE_OUTPUT", place->output}};
+    bool ended = lab_self_run(argv, own, sizeof own / sizeof *own, place->errors, place->errors, 0, &code);
+    lab_text_read(place->errors, text, sizeof text);
     if (!ended || code != 0)
-        snprintf(why, capacity, "the look at %s failed: %s", look->kernel, sentence_in(text));
+        snprintf(why, capacity, "the look at %s failed: %s", look->kernel, lab_sentence_in(text));
     return ended && code == 0;
 }
 
@@ -336,10 +200,10 @@ static bool read_sight(const char *path, lab_sight *sight)
 /* What Oclgrind itself has found wrong: a kernel that reads outside of its matrices says
  * nothing true about those inside. Its first line says what, a later one where; the source that
  * it quotes is not the right one, since it does not know of #line. */
-static bool is_log_empty(const workplace *place, const char *kernel, char *why, size_t capacity)
+static bool is_log_empty(const lab_workplace *place, const char *kernel, char *why, size_t capacity)
 {
     char text[1000];
-    read_text(place->log, text, sizeof text);
+    lab_text_read(place->log, text, sizeof text);
     const char *what = text + strspn(text, "\n"), *where = strstr(what, "At line ");
     if (*what)
         snprintf(why, capacity, "%s does what it must not: %.*s%s%.*s", kernel, (int)strcspn(what, "\n"), what,
@@ -350,7 +214,7 @@ static bool is_log_empty(const workplace *place, const char *kernel, char *why, 
 bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size_t capacity)
 {
     lab_microscope_parts parts;
-    workplace place;
+    lab_workplace place;
     memset(sight, 0, sizeof *sight);
     if (!have_parts(&parts, why, capacity))
         return false;
@@ -358,7 +222,7 @@ bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size
         snprintf(why, capacity, "the microscope looks at 1 to 16384 rows and columns; give other --m, --n and --k");
         return false;
     }
-    if (!make_workplace(&place)) {
+    if (!lab_workplace_make(&place)) {
         snprintf(why, capacity, "no folder can be made in TMPDIR, or in /tmp: %s; let TMPDIR name one that you may write "
                  "to", strerror(errno));
         return false;
@@ -369,7 +233,7 @@ bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size
         snprintf(why, capacity, "what the microscope wrote cannot be read: is %s of another version?", parts.plugin);
         good = false;
     }
-    clear_workplace(&place);
+    lab_workplace_clear(&place);
     if (!good)
         lab_sight_free(sight);
     return good;

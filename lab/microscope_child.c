@@ -181,7 +181,10 @@ static bool is_right(const scene *scene)
     char why[256];
     if (lab_exact_judge(&scene->here, seed, why, sizeof why))
         return true;
-    fprintf(stderr, "rung: %s does not multiply right: %s; rung verify tells more\n", rung_kernel_describe(scene->kernel)->name, why);
+    const rung_kernel_info *info = rung_kernel_describe(scene->kernel);
+    bool is_file = info->number == -1;
+    fprintf(stderr, "rung: %s does not multiply right: %s%s%s%s\n", info->name, why, is_file ? "; rung verify " : "",
+            is_file ? info->file : "", is_file ? " says more" : "");
     return false;
 }
 

@@ -39,5 +39,6 @@ on_terminal 100 "'$RUNG' verify --device cpu --kernels 01 --suite edges --quiet 
 on_terminal 100 "TERM=dumb '$RUNG' verify --device cpu --kernels 01 --suite edges > /dev/null" > out.txt
 [ ! -s out.txt ] || fail "progress on a dumb terminal"
 "$RUNG" bench --device cpu --kernels 01 --sizes 32 --budget 0.3 2> out.txt > /dev/null
+sed -i '/^rung: warning: /d' out.txt
 [ ! -s out.txt ] || fail "progress in a file"
 exit 0

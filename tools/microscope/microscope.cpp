@@ -28,7 +28,9 @@
  * Everything goes to the file that RUNG_MICROSCOPE_OUTPUT names, as lines of tab-separated
  * fields: lab/sight.h lists them and lab/microscope.c reads them. RUNG_MICROSCOPE_PUTS lists the
  * lines "273:2,296:4" whose stores are parts, two or four, of one: the macros put_two and
- * put_four leave no trace of themselves.
+ * put_four leave no trace of themselves. If RUNG_MICROSCOPE_ADDRESSES names a file, it gets the
+ * first load of global memory of each thread of the first warp at each place, a line each:
+ * place, line, array, thread, where in the array, bytes; tools/draw_reads.c draws them.
  */
 #include "oclgrind/Context.h"
 #include "oclgrind/Kernel.h"
@@ -162,6 +164,8 @@ private:
 
     void touch(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, uint64_t address, uint64_t size,
                bool stores);
+    void note_address(const void *place, const Site &site, Kind kind, size_t number, uint64_t address,
+                      unsigned size);
     void watch(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address);
     void copy(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address, unsigned size);
     void gather(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address, unsigned size);
@@ -196,11 +200,16 @@ private:
     std::vector<const llvm::GlobalVariable *> shared_arrays; /* of the kernel */
     std::map<uint64_t, std::string> shared_names; /* by where they are in this block */
     const oclgrind::Memory *shared = nullptr;
+    FILE *addresses = nullptr; /* of the first warp's first loads, if they were asked for */
+    std::map<const void *, unsigned> places; /* numbered in the order they were come to */
+    std::set<std::pair<const void *, size_t>> noted;
 };
 
 Microscope::Microscope(const oclgrind::Context *context) : Plugin(context)
 {
     keep_vectors();
+    const char *path = getenv("RUNG_MICROSCOPE_ADDRESSES");
+    addresses = path && *path ? fopen(path, "w") : nullptr;
 }
 
 /* ---- Lanes on their way ---- */
@@ -314,6 +323,8 @@ void Microscope::copy(Lane &lane, size_t number, const Site &site, Kind kind, ui
         return;
     uint64_t key = key_of(lane, site);
     if (pending.from_bytes)
+        note_address(site.call, site, GLOBAL_LOAD, number, pending.from, (unsigned)pending.from_bytes);
+    if (pending.from_bytes)
         add(site, site.call, GLOBAL_LOAD, ACCESS_MAX, number, key, {pending.from, (unsigned)pending.from_bytes, 0});
     add(site, site.call, SHARED_STORE, ACCESS_MAX, number, key,
         {pending.to, ACCESS_MAX, pass_of(number, ACCESS_MAX)});
@@ -389,6 +400,19 @@ void Microscope::watch(Lane &lane, size_t number, const Site &site, Kind kind, u
     }
 }
 
+void Microscope::note_address(const void *place, const Site &site, Kind kind, size_t number, uint64_t address,
+                              unsigned size)
+{
+    if (!addresses || kind != GLOBAL_LOAD || number >= WARP || totals.blocks != 1 ||
+        !noted.insert({place, number}).second)
+        return;
+    const oclgrind::Memory *memory = m_context->getGlobalMemory();
+    unsigned known = (unsigned)places.size();
+    fprintf(addresses, "%u\t%u\t%s\t%zu\t%zu\t%u\n", places.insert({place, known}).first->second, site.line,
+            buffers[memory->extractBuffer(address)].name.c_str(), number, memory->extractOffset(address), size);
+    fflush(addresses);
+}
+
 void Microscope::touch(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, uint64_t address,
                        uint64_t size, bool stores)
 {
@@ -408,6 +432,7 @@ void Microscope::touch(const oclgrind::Memory *memory, const oclgrind::WorkItem 
         return copy(lane, number, site, kind, address, (unsigned)size);
     if (parts_of(site, (unsigned)size) > 1)
         return gather(lane, number, site, kind, address, (unsigned)size);
+    note_address(instruction, site, kind, number, address, (unsigned)size);
     uint64_t key = key_of(lane, site);
     for (uint64_t done = 0; done < size; done += ACCESS_MAX) {
         unsigned width = (unsigned)std::min<uint64_t>(size - done, ACCESS_MAX);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simulator.h - this very command started again, as a child on Oclgrind's simulator: what the
+ * microscope looks through, and what checks kernels of the user's. */
+#ifndef LAB_SIMULATOR_H
+#define LAB_SIMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A child's folder, and the files in it: what it has to say, its errors, and Oclgrind's log. */
+typedef struct lab_workplace {
+    char folder[256], output[300], errors[300], log[300];
+} lab_workplace;
+
+bool lab_workplace_make(lab_workplace *place);
+void lab_workplace_clear(const lab_workplace *place);
+
+/* Oclgrind's driver: RUNG_OCLGRIND if it is set, else the usual places; "" if it is not there. */
+void lab_simulator_find(char *path, size_t capacity);
+
+/* What a variable names, if it is there: then nothing else will do, and "" stands for a file that
+ * cannot be read. */
+bool lab_find_named(const char *variable, char *path, size_t capacity);
+
+/* The first file that fits one of the patterns, or "". */
+void lab_find_first(const char *const *patterns, int count, char *path, size_t capacity);
+
+/* This command's file; the length of its folder, with the slash. */
+size_t lab_find_self(char *path, size_t capacity);
+
+typedef struct lab_variable {
+    const char *name, *value;
+} lab_variable;
+
+/* Starts this command with these arguments, `own` in its environment and nothing of Oclgrind's,
+ * of OpenCL's loader's and of the user's wishes beside it, and waits. Its standard output and error go to
+ * these files, which may be one. After so many seconds, 0: never, it is ended. False if it cannot be started or
+ * does not end by itself; the code is then LAB_ENDLESS if it took too long. */
+enum { LAB_ENDLESS = -2 };
+bool lab_self_run(char **argv, const lab_variable *own, int count, const char *output, const char *errors,
+                  int seconds, int *code);
+
+/* The beginning of a file, without the newline at its end; "" if there is none. */
+void lab_text_read(const char *path, char *text, size_t capacity);
+
+/* Where our own sentence begins, behind what a compiler may have said. */
+const char *lab_sentence_in(const char *text);
+
+#endif /* LAB_SIMULATOR_H */

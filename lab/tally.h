@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tally.h - what wrong problems have in common: the word that leads to the mistake.
+ *
+ * A kernel that is wrong on forty problems of a thousand is mostly wrong for one reason, and
+ * the problems that share it are the hint: all of them have a beta, or a k that is no multiple of
+ * the tile. Each such trait is counted, with what to do where it is the one. */
+#ifndef LAB_TALLY_H
+#define LAB_TALLY_H
+
+#include <stddef.h>
+
+#include "cases.h"
+
+/* Name, when a problem has it (of `p`, in tiles of bm x bn x bk), and what is then wrong. Of two that explain
+ * the same, the first is told. */
+#define LAB_TRAIT_LIST(X)                                                                                        \
+    X(PRODUCT, p->alpha != 0 && p->k > 0,                                                                        \
+      "wherever there is something to add up (k > 0, alpha not 0): the sum itself is not right")                 \
+    X(BETA, p->beta != 0,                                                                                        \
+      "only where beta is not 0: C's old value, times beta, is to be added; store() does it")                    \
+    X(NO_BETA, p->beta == 0,                                                                                     \
+      "only where beta is 0: C's old value must not be read then, it may be NaN; store() sees to that")          \
+    X(ALPHA, p->alpha != 1, "only where alpha is not 1: the sum is to be multiplied by alpha; store() does it")  \
+    X(K_EDGE, p->k % bk != 0,                                                                                    \
+      "only where k is no multiple of BK, the step along k: the edge of the last tile is to be zeros; "          \
+      "load_or_zero() fills them in")                                                                            \
+    X(M_EDGE, p->m % bm != 0,                                                                                    \
+      "only where m is no multiple of BM, the rows of a block: threads past the edge, row >= m, are to load "    \
+      "zeros and store nothing")                                                                                 \
+    X(N_EDGE, p->n % bn != 0,                                                                                    \
+      "only where n is no multiple of BN, the columns of a block: threads past the edge, col >= n, are to load " \
+      "zeros and store nothing")                                                                                 \
+    X(EDGE, p->m % bm != 0 || p->n % bn != 0 || p->k % bk != 0,                                                  \
+      "only where a tile hangs over an edge (m, n or k is no multiple of BM, BN or BK): threads past the edge "  \
+      "are to load zeros and store nothing")                                                                     \
+    X(LONG_K, p->k > bk,                                                                                         \
+      "only where k is longer than BK, one step: each tile along k is to be added to the sum, and none to be "   \
+      "loaded before all threads have used the last")                                                            \
+    X(BLOCKS, p->m > bm || p->n > bn,                                                                            \
+      "only where C has more than one block: which rows and columns are a block's follows from blockIdx.x")      \
+    X(A_STRIDES, !lab_is_dense(p->a, p->k),                                                                          \
+      "only where A does not stand row by row, without gaps: take each place from at(a_view, row, col)")             \
+    X(B_STRIDES, !lab_is_dense(p->b, p->n),                                                                          \
+      "only where B does not stand row by row, without gaps: take each place from at(b_view, row, col)")             \
+    X(C_STRIDES, !lab_is_dense(p->c, p->n),                                                                          \
+      "only where C does not stand row by row, without gaps: take each place from at(c_view, row, col)")             \
+    X(STRIDES, !lab_is_dense(p->a, p->k) || !lab_is_dense(p->b, p->n) || !lab_is_dense(p->c, p->n),              \
+      "only where a matrix does not stand row by row, without gaps: take each place from at(view, row, col)")    \
+    X(BATCH, p->batch > 1,                                                                                       \
+      "only in batches: blockIdx.y is the item, which at(view, row, col) takes care of")                         \
+    X(SPECIAL, p->content == LAB_SPECIAL,                                                                        \
+      "only where NaN or infinities are among the numbers: nothing may be multiplied by 0 instead of being "     \
+      "left out")
+
+typedef enum lab_trait {
+#define X(name, has, words) LAB_TRAIT_##name,
+    LAB_TRAIT_LIST(X)
+#undef X
+    LAB_TRAIT_COUNT
+} lab_trait;
+
+typedef struct lab_tally {
+    int64_t right, wrong, outside; /* outside: wrong by writing where C is not */
+    int64_t right_with[LAB_TRAIT_COUNT], wrong_with[LAB_TRAIT_COUNT];
+    int64_t right_sums_with[LAB_TRAIT_COUNT]; /* of right problems with something to add up */
+} lab_tally;
+
+bool lab_is_dense(lab_form form, int64_t cols);
+
+/* Counts a problem whose C has elements; others tell nothing. */
+void lab_tally_add(lab_tally *tally, const lab_case *problem, lab_traits traits, bool is_right, bool is_outside);
+
+/* "wrong only where ...", or "" if nothing is wrong or nothing can be said. */
+void lab_tally_tell(const lab_tally *tally, char *text, size_t capacity);
+
+#endif /* LAB_TALLY_H */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 04_shared - step 3: fetch together, use often.
+ *
+ * The threads of a block want the same rows of A and columns of B. Let them fetch a tile
+ * of each into shared memory, one element a thread, and multiply from there.
+ * Then: rung verify learn/04_shared.cu, which looks for forgotten barriers too. */
+#include "dialect.h"
+
+#define TILE 16
+#define BM TILE
+#define BN TILE
+#define BK TILE
+
+KERNEL(TILE * TILE)
+learn_04_shared(index_t m, index_t n, index_t k,
+                sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
+                GLOBAL const in_t *__restrict__ b, view_t b_view,
+                sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)
+{
+    __shared__ in_t a_tile[TILE][TILE];
+    __shared__ in_t b_tile[TILE][TILE];
+
+    const uint tile_row = threadIdx.x / TILE;
+    const uint tile_col = threadIdx.x % TILE;
+    const uint blocks_across = (uint)((n + BN - 1) / BN);
+    const uint block_row = blockIdx.x / blocks_across;
+    const uint block_col = blockIdx.x - block_row * blocks_across;
+    const index_t row = (index_t)block_row * BM + tile_row;
+    const index_t col = (index_t)block_col * BN + tile_col;
+
+    sum_t sum = 0;
+    for (index_t k0 = 0; k0 < k; k0 += BK) {
+        /* TODO: put A(row, k0 + tile_col) and B(k0 + tile_row, col) into the tiles.
+         * load_or_zero(a, a_view, row, k0 + tile_col, m, k) gives 0 past an edge. */
+        a_tile[tile_row][tile_col] = 0;
+        b_tile[tile_row][tile_col] = 0;
+
+        /* TODO: what must have happened before anyone multiplies? */
+        for (uint i = 0; i < TILE; i++)
+            sum += widen(a_tile[tile_row][i]) * widen(b_tile[i][tile_col]);
+        /* TODO: and before anyone loads again? */
+    }
+    if (row < m && col < n)
+        store(&c[at(c_view, row, col)], alpha, sum, beta);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 07_tile2d - EACH elements of A and of B, once in registers, serve EACH * EACH products. */
+#include "dialect.h"
+
+#define TILE 64
+#define STEPS 8
+#define EACH 4
+#define SIDE (TILE / EACH)
+#define BM TILE
+#define BN TILE
+#define BK STEPS
+
+KERNEL(SIDE * SIDE)
+learn_07_tile2d(index_t m, index_t n, index_t k,
+                sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
+                GLOBAL const in_t *__restrict__ b, view_t b_view,
+                sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)
+{
+    __shared__ in_t a_tile[TILE][STEPS];
+    __shared__ in_t b_tile[STEPS][TILE];
+
+    const uint tile_row = threadIdx.x / SIDE;
+    const uint tile_col = threadIdx.x % SIDE;
+    const uint blocks_across = (uint)((n + BN - 1) / BN);
+    const uint block_row = blockIdx.x / blocks_across;
+    const uint block_col = blockIdx.x - block_row * blocks_across;
+    const index_t row0 = (index_t)block_row * BM;
+    const index_t col0 = (index_t)block_col * BN;
+
+    sum_t sum[EACH][EACH], a_part[EACH], b_part[EACH];
+    for (uint i = 0; i < EACH; i++)
+        for (uint j = 0; j < EACH; j++)
+            sum[i][j] = 0;
+    for (index_t k0 = 0; k0 < k; k0 += BK) {
+#pragma unroll 1
+        for (uint i = threadIdx.x; i < TILE * STEPS; i += SIDE * SIDE) {
+            a_tile[i / STEPS][i % STEPS] = load_or_zero(a, a_view, row0 + i / STEPS, k0 + i % STEPS, m, k);
+            b_tile[i / TILE][i % TILE] = load_or_zero(b, b_view, k0 + i / TILE, col0 + i % TILE, k, n);
+        }
+        __syncthreads();
+        for (uint step = 0; step < STEPS; step++) {
+            for (uint i = 0; i < EACH; i++) {
+                a_part[i] = widen(a_tile[tile_row + i * SIDE][step]);
+                b_part[i] = widen(b_tile[step][tile_col + i * SIDE]);
+            }
+            for (uint i = 0; i < EACH; i++)
+                for (uint j = 0; j < EACH; j++)
+                    sum[i][j] += a_part[i] * b_part[j];
+        }
+        __syncthreads();
+    }
+    for (uint i = 0; i < EACH; i++)
+        for (uint j = 0; j < EACH; j++) {
+            const index_t row = row0 + tile_row + i * SIDE, col = col0 + tile_col + j * SIDE;
+            if (row < m && col < n)
+                store(&c[at(c_view, row, col)], alpha, sum[i][j], beta);
+        }
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grade.c - what is said of a kernel of the user's: the trait that wrong problems have in common, and
+ * Oclgrind's log turned into remarks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "checker.h"
+#include "tally.h"
+
+static const lab_traits tile = {.bm = 16, .bn = 16, .bk = 8};
+
+/* All suites' edges, each right or wrong by what `is_wrong` says. */
+static void tell(bool (*is_wrong)(const lab_case *), char *text, size_t capacity)
+{
+    lab_tally tally = {0};
+    lab_case_list list = lab_cases_of(LAB_SUITE_quick, tile);
+    assert_true(list.count > 50);
+    for (int64_t i = 0; i < list.count; i++)
+        lab_tally_add(&tally, &list.cases[i], tile, !is_wrong(&list.cases[i]), false);
+    free(list.cases);
+    lab_tally_tell(&tally, text, capacity);
+}
+
+static bool never(const lab_case *problem) { return problem->m < 0; }
+static bool always(const lab_case *problem) { return problem->m >= 0; }
+static bool sums(const lab_case *problem) { return problem->k > 0 && problem->alpha != 0; }
+static bool beta(const lab_case *problem) { return problem->beta != 0; }
+static bool no_beta(const lab_case *problem) { return problem->beta == 0; }
+static bool k_edge(const lab_case *problem) { return problem->k % 8 != 0 && problem->alpha != 0; }
+static bool n_edge(const lab_case *problem) { return problem->n % 16 != 0; }
+static bool long_k(const lab_case *problem) { return problem->k > 8 && problem->alpha != 0; }
+static bool turned(const lab_case *problem) { return !lab_is_dense(problem->b, problem->n); }
+
+static void traits_are_named(void **state)
+{
+    static const struct {
+        bool (*is_wrong)(const lab_case *);
+        const char *begins;
+    } mistakes[] = {
+        {never, ""}, {always, "wrong on every problem"}, {sums, "wrong wherever there is something to add up"},
+        {beta, "wrong only where beta is not 0"}, {no_beta, "wrong only where beta is 0"},
+        {k_edge, "wrong only where k is no multiple of BK"}, {n_edge, "wrong only where n is no multiple of BN"},
+        {long_k, "wrong only where k is longer than BK"}, {turned, "wrong only where B does not stand row by row"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        char text[512];
+        tell(mistakes[i].is_wrong, text, sizeof text);
+        if (strncmp(text, mistakes[i].begins, strlen(mistakes[i].begins)) != 0 || !*mistakes[i].begins != !*text)
+            fail_msg("mistake %zu: \"%s\", expected \"%s\"", i, text, mistakes[i].begins);
+    }
+}
+
+static void writing_outside_is_told(void **state)
+{
+    lab_tally tally = {0};
+    const lab_case problem = {.m = 3, .n = 3, .k = 3, .alpha = 1, .batch = 1};
+    char text[512];
+    (void)state;
+    lab_tally_add(&tally, &problem, tile, false, true);
+    lab_tally_tell(&tally, text, sizeof text);
+    assert_int_equal(strncmp(text, "writes outside C", 16), 0);
+}
+
+static const rung_kernel_info mine = {.file = "folder/mine.cu", .source = "", .number = -1};
+
+static void races_have_lines(void **state)
+{
+    static const char log[] =
+        "\nRead-write data race at local memory address 0x1000000000000\n\tKernel: mine\n\t\n"
+        "\tFirst entity:  Global(1,0,0)\n\t  %10 = load float\n\tAt line 35 (column 20) of folder/mine.cu:\n\t  \n\t\n"
+        "\tSecond entity: Global(0,0,0)\n\t  store float\n\tAt line 30 (column 36) of folder/mine.cu:\n\t  x\n\n"
+        "Read-write data race at local memory address 0x1000000000004\n"
+        "\tAt line 30 (column 1) of folder/mine.cu:\n\t  x\n\tAt line 35 (column 20) of folder/mine.cu:\n\t  x\n\n"
+        "Oclgrind: 2 errors generated - suppressing further errors\n";
+    lab_check check = {.count = 0};
+    (void)state;
+    lab_check_read_log(log, &mine, &check);
+    assert_int_equal(check.count, 1);
+    assert_string_equal(check.remarks[0].kind, "data_race");
+    assert_int_equal(check.remarks[0].line, 30);
+    assert_non_null(strstr(check.remarks[0].text, "in line 35"));
+    assert_false(lab_check_is_dangerous(&check));
+}
+
+/* What a word of the dialect does stands in its header: that is no line of the user's. */
+static void other_files_have_no_line(void **state)
+{
+    static const char log[] = "Invalid write of size 4 at global memory address 0x3000000000384\n\tKernel: mine\n"
+                              "\tAt line 272 (column 8) of dialect.h:\n\t  x\n\n"
+                              "Uninitialized value written to global memory address 0x3000000000000\n"
+                              "\tAt line 272 (column 8) of dialect.h:\n\t  x\n";
+    lab_check check = {.count = 0};
+    (void)state;
+    lab_check_read_log(log, &mine, &check);
+    assert_int_equal(check.count, 1); /* the second follows from the first */
+    assert_string_equal(check.remarks[0].kind, "out_of_bounds");
+    assert_int_equal(check.remarks[0].line, 0);
+    assert_true(lab_check_is_dangerous(&check));
+}
+
+static void what_is_not_known_is_quoted(void **state)
+{
+    lab_check check = {.count = 0};
+    (void)state;
+    lab_check_read_log("Something new\n\tAt line 7 (column 8) of mine.cu:\n", &mine, &check);
+    assert_int_equal(check.count, 1);
+    assert_string_equal(check.remarks[0].text, "Oclgrind says: Something new");
+    assert_int_equal(check.remarks[0].line, 7);
+    check.count = 0;
+    lab_check_read_log("", &mine, &check);
+    assert_int_equal(check.count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(traits_are_named),         cmocka_unit_test(writing_outside_is_told),
+        cmocka_unit_test(races_have_lines),         cmocka_unit_test(other_files_have_no_line),
+        cmocka_unit_test(what_is_not_known_is_quoted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
