@@ -394,13 +394,13 @@ static void take_sample(session *session, const lab_problem *problem, lab_conten
         lab_contender_summarise(contender, best_of(session, problem));
 }
 
-/* A turn of all; another begins each time. On a processor, whose mood changes from one second to the
+/* A turn of all; another begins each second time. On a processor, whose mood changes from one second to the
  * next, those who are sure go on with the others as long as they have time: so all have seen
  * the same. */
 static void sample_round(session *session, const lab_problem *problem)
 {
     for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
-        lab_contender *contender = &session->contenders[(session->rounds + i) % session->contender_count];
+        lab_contender *contender = &session->contenders[(session->rounds / 2 + i) % session->contender_count];
         bool goes_on = session->is_cpu || session->turns.role != LAB_ALONE;
         bool has_time = goes_on && contender->verified && contender->spent_ns < session->budget_ns &&
                         contender->taken.count < LAB_SAMPLES_MAX;
@@ -426,13 +426,21 @@ static void sample_when_asked(session *session, const lab_problem *problem)
     session->turns.failed = session->turns.failed || strcmp(word, "end") != 0;
 }
 
-/* As long as anybody wants more, here or there. Who goes first changes with every round. */
+/* Whoever comes behind itself finds its matrices in the caches. So the order is such that each comes behind each, here and
+ * there alike: the two change places with every round, once more when each contender has begun in both. */
+static bool is_other_first(const session *session)
+{
+    int64_t rounds = session->rounds;
+    return (rounds + rounds / (2 * session->contender_count)) % 2 == 1;
+}
+
+/* As long as anybody wants more, here or there. */
 static void sample_in_turn(session *session, const lab_problem *problem)
 {
     lab_turns *turns = &session->turns;
     bool good = lab_turns_ask(turns, "problem", "ready");
     while (good && !lab_interrupted() && (turns->wants || anybody_wants_more(session, problem))) {
-        bool other_first = session->rounds % 2 == 1;
+        bool other_first = is_other_first(session);
         if (other_first)
             good = lab_turns_ask(turns, "round", "done");
         sample_round(session, problem);
@@ -827,6 +835,8 @@ static int open_baseline(session *session)
         wrong = "--baseline-json is for a --baseline that is an executable";
     if (wrong)
         return usage(wrong);
+    if (is_executable && session->is_cpu && session->threads == 1)
+        lab_turns_share_processor();
     if (is_executable && !lab_baseline_start(options, &session->found, &session->turns)) {
         fprintf(stderr, "rung: %s\n", session->turns.why);
         return LAB_USAGE;

@@ -72,7 +72,7 @@ static void print_json(const rung_device_info *device, const lab_peak *peak, con
     lab_json_string(&json, "schema", "rung-peak/1");
     lab_setting_print(&json, device);
     lab_conditions_print(&json, before, after, warnings);
-    lab_json_begin(&json, "ceilings", '[');
+    lab_json_begin(&json, "results", '[');
     for (int i = 0; i < peak->count; i++)
         print_ceiling(&json, &peak->list[i]);
     lab_json_end(&json, ']');

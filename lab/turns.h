@@ -45,6 +45,10 @@ bool lab_turns_wait(lab_turns *turns, const char *word);
 void lab_turns_hear(lab_turns *turns, char *word, size_t capacity);
 void lab_turns_answer(lab_turns *turns, const char *word, bool wants);
 
+/* Keeps this process, and the child that it starts then, to the processor that it is on: two have neighbours of their
+ * own, and the difference between those would be taken for one between the builds. For what one thread measures. */
+void lab_turns_share_processor(void);
+
 /* Starts a child and waits for its greeting. Arguments as for execv. */
 bool lab_turns_start(const char *executable, char *const *arguments, lab_turns *turns);
 

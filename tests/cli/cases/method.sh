@@ -42,10 +42,10 @@ try rung bench --device cpu --baseline-json x.json
 
 echo "peak:"
 rung peak --device cpu --threads 2 --json 2> /dev/null > out.json; echo "exit $?"
-jq -c '[.schema, (.machine | has("processor")), (.ceilings | map(.why_not == "" and .samples > 0 and .spread >= 0
+jq -c '[.schema, (.machine | has("processor")), (.results | map(.why_not == "" and .samples > 0 and .spread >= 0
         and ((.gflops == null) != (.gb_s == null)) and ((.bytes == 0) == (.level == "registers"))) | all),
-        (.ceilings | map(.threads) | unique), ([.ceilings[] | select(.ceiling == "fma f32") | .threads]),
-        ([.ceilings[] | select(.ceiling == "copy" and .threads == 1) | .level]),
-        ([.ceilings[] | select(.level == "memory" and .gb_s > 0)] | length)]' out.json
+        (.results | map(.threads) | unique), ([.results[] | select(.ceiling == "fma f32") | .threads]),
+        ([.results[] | select(.ceiling == "copy" and .threads == 1) | .level]),
+        ([.results[] | select(.level == "memory" and .gb_s > 0)] | length)]' out.json
 try rung peak --device cpu --threads 0
 try rung peak --device gpu

@@ -5,5 +5,5 @@ rung bench --device opencl --kernels 04,07 --params tiny --sizes 32 --cache cold
 echo "exit $?"
 jq -c '[.results[] | [.verified, .cache, .inputs, .sets > 2, (.series_ns | length >= 1)]]' out.json
 rung peak --device opencl --json 2> /dev/null > out.json; echo "exit $?"
-jq -c '[.schema, [.ceilings[] | [.ceiling, .level, .why_not == "", .samples > 0]]]' out.json
+jq -c '[.schema, [.results[] | [.ceiling, .level, .why_not == "", .samples > 0]]]' out.json
 try rung peak --device opencl --threads 2
