@@ -18,6 +18,8 @@ kill -KILL $bench_process && wait $bench_process 2> /dev/null
 holds out.json '.complete == false and (.results | length) >= 8 and (.results | length) % 2 == 0'
 holds out.json 'all(.results[]; .verified and .median_ns > 0)'
 [ "$(grep -c '^f32 ' table.txt)" -ge 4 ] || fail "no tables meanwhile"
+"$RUNG" report out.json -o killed.html > /dev/null || fail "rung report does not take it: exit $?"
+grep -q '02_coalesced' killed.html && grep -qi 'interrupted\|not complete\|stopped' killed.html || fail "the page does not say that it was stopped"
 
 # To its end: every form, tables on standard output beside those that others read.
 "${bench[@]}" --sizes 16,24 --json -o full.json > table.txt || fail "exit $?"
