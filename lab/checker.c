@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "simulator.h"
 #include "target.h"
 #include "value.h"
@@ -257,8 +258,8 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
         return read_verdict(place->output, kernel, check);
     check->is_endless = code == LAB_ENDLESS;
     if (check->is_endless)
-        snprintf(check->why_not, sizeof check->why_not, "under Oclgrind it did not end within %d seconds; does each of "
-                 "its loops end?", SECONDS_MAX);
+        add(check, "endless", 0, "it did not end within %d seconds on a small problem; does each of its loops end?",
+            SECONDS_MAX);
     else
         snprintf(check->why_not, sizeof check->why_not, "Oclgrind did not come to its end: %.*s",
                  (int)strcspn(lab_sentence_in(errors), "\n"), lab_sentence_in(errors));
@@ -285,7 +286,7 @@ void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, co
     if (!parameters && lab_has_preset(kernel, "tiny"))
         parameters = "tiny";
     check->ran = run_child(kernel, parameters, dtype, true, driver, &place, check);
-    if (!check->ran && !check->is_endless) {
+    if (!check->ran && !check->is_endless && !lab_interrupted()) {
         check->is_partial = true;
         check->ran = run_child(kernel, parameters, dtype, false, driver, &place, check);
     }
@@ -295,7 +296,7 @@ void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, co
 bool lab_check_is_dangerous(const lab_check *check)
 {
     for (int i = 0; i < check->count; i++)
-        if (strcmp(check->remarks[i].kind, "out_of_bounds") == 0 ||
+        if (strcmp(check->remarks[i].kind, "out_of_bounds") == 0 || strcmp(check->remarks[i].kind, "endless") == 0 ||
             strcmp(check->remarks[i].kind, "divergent_barrier") == 0)
             return true;
     return false;

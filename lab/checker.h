@@ -19,7 +19,7 @@ enum { LAB_REMARKS_MAX = 8, LAB_REMARK_TEXT = 512 };
 /* A mistake: the line of the kernel's file, 0 where it is not known, and what to do. */
 typedef struct lab_remark {
     const char *kind; /* "data_race", "out_of_bounds", "uninitialised", "divergent_barrier", "threads",
-                       * "shared_memory", "other" */
+                       * "shared_memory", "endless", "other" */
     int         line;
     char        text[LAB_REMARK_TEXT];
 } lab_remark;
@@ -36,7 +36,7 @@ typedef struct lab_check {
 /* `dtype` as on the command line; parameters NULL: the preset tiny, or the defaults. */
 void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, const char *dtype, lab_check *check);
 
-/* Whether it may write over memory of this process, if it is run here: PoCL makes loops of the threads
+/* Whether it may write over memory of this process if it is run here, or never end: PoCL makes loops of the threads
  * between two barriers, which come out of step where some do not come to one. */
 bool lab_check_is_dangerous(const lab_check *check);
 

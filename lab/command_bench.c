@@ -167,8 +167,8 @@ static int read_options(session *session)
     if (options->threads && (!lab_read_integer(options->threads, &session->threads) || session->threads < 1 ||
                              session->threads > THREADS_MAX))
         return usage("--threads is a number from 1 to 256");
-    if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0)))
-        return usage("--budget is a number of seconds a kernel and size");
+    if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0 && budget <= 1e6)))
+        return usage("--budget is a number of seconds a kernel and size, a million at most");
     session->budget_ns = (int64_t)(budget * 1e9);
     if (options->argument2)
         good = add_doubling(session, options->argument2);
@@ -430,8 +430,8 @@ static void sample_when_asked(session *session, const lab_problem *problem)
  * there alike: the two change places with every round, once more when each contender has begun in both. */
 static bool is_other_first(const session *session)
 {
-    int64_t rounds = session->rounds;
-    return (rounds + rounds / (2 * session->contender_count)) % 2 == 1;
+    int64_t rounds = session->rounds, count = session->contender_count > 0 ? session->contender_count : 1;
+    return (rounds + rounds / (2 * count)) % 2 == 1;
 }
 
 /* As long as anybody wants more, here or there. */
@@ -449,18 +449,22 @@ static void sample_in_turn(session *session, const lab_problem *problem)
     }
     if (good)
         lab_turns_ask(turns, "end", "ended");
+    if (turns->failed && !lab_interrupted()) {
+        lab_progress_break();
+        fprintf(stderr, "rung: %s; the rest is measured without it\n", turns->why);
+    }
 }
 
-/* As long as anybody wants more. */
+/* As long as anybody wants more. Who has lost the other goes on alone. */
 static void sample_all(session *session, const lab_problem *problem)
 {
     if (session->turns.role == LAB_CHILD)
         sample_when_asked(session, problem);
-    else if (session->turns.role == LAB_PARENT)
+    else if (session->turns.role == LAB_PARENT && !session->turns.failed)
         sample_in_turn(session, problem);
-    else
-        while (!lab_interrupted() && anybody_wants_more(session, problem))
-            sample_round(session, problem);
+    bool is_alone = session->turns.role == LAB_ALONE || (session->turns.role == LAB_PARENT && session->turns.failed);
+    while (is_alone && !lab_interrupted() && anybody_wants_more(session, problem))
+        sample_round(session, problem);
 }
 
 static void give_up(session *session, const char *why)
@@ -534,7 +538,7 @@ static void fill_row(const session *session, const lab_problem *problem, const l
         .mode = contender->mode, .fast = contender->fast, .slow = contender->slow,
         .roof_gflops = lab_probe_is_roof(problem->probe, problem->product) ? session->best_probe[problem->probe] : 0,
     };
-    lab_samples_series(&contender->taken, contender->mode, best_of(session, problem), session->rounds, &row->series);
+    lab_samples_series(&contender->taken, contender->mode, best_of(session, problem), &row->series);
     snprintf(row->origin, sizeof row->origin, "%s", contender->origin);
     snprintf(row->kernel, sizeof row->kernel, "%s", name_of(contender));
     snprintf(row->params, sizeof row->params, "%s", contender->parameters);
@@ -687,9 +691,7 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
     lab_problem_destroy(&problem);
     if (session->turns.role == LAB_CHILD)
         lab_turns_answer(&session->turns, "ended", false);
-    if (session->turns.failed && session->turns.role == LAB_PARENT)
-        fprintf(stderr, "rung: %s\n", session->turns.why);
-    return session->turns.failed ? LAB_USAGE : LAB_GOOD;
+    return session->turns.role == LAB_CHILD && session->turns.failed ? LAB_USAGE : LAB_GOOD;
 }
 
 /* On a device of its own a thread of this process waits for it, no more. */
@@ -852,7 +854,9 @@ static int outcome(session *session)
         lab_interrupt_tell("this is what was measured so far; run it again for the rest");
         return LAB_INTERRUPTED;
     }
-    if (session->options->baseline)
+    if (session->turns.role == LAB_PARENT && session->turns.failed)
+        code = LAB_USAGE;
+    else if (session->options->baseline)
         code = lab_baseline_compare(session->options, &session->found, &session->turns);
     if (session->any_wrong)
         return LAB_WRONG;

@@ -671,8 +671,9 @@ static void print_grade(const session *session, const grade *grade)
     if (*text)
         printf("  %s: %s\n", grade->kernel->file, text);
     if (grade->is_dangerous)
-        printf("  It was not run here: it could write over memory that is not its own.\n");
-    if (!check->ran)
+        printf("  It was not run here: it %s.\n", check->is_endless ? "might not end"
+                                                                    : "could write over memory that is not its own");
+    if (!check->ran && *check->why_not)
         printf("\nRaces were not looked for: %s.\n", check->why_not);
     else if (check->count == 0)
         printf("\nOclgrind found no race and no access outside the matrices%s.\n",

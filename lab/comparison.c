@@ -83,29 +83,64 @@ static double scale_of(const lab_pair *pair)
     return same_probe && before > 0 && after > 0 ? after / before : 1;
 }
 
-/* Logarithms of ratios, of the rounds that both have. */
+static int64_t rounds_a_number(const lab_result *row)
+{
+    int64_t of = lab_integer(row->fields, "series_of", 1);
+    return of > 0 && of < 1 << 30 ? of : 1;
+}
+
+/* The mean of the next `count` numbers, of those that are any; 0 if none is. */
+static double mean_of_next(const lab_value **at, int64_t count)
+{
+    double sum = 0;
+    int64_t known = 0;
+    for (; *at && count > 0; *at = (*at)->next, count--)
+        if ((*at)->number > 0) {
+            sum += (*at)->number;
+            known++;
+        }
+    return known > 0 ? sum / (double)known : 0;
+}
+
+/* Logarithms of ratios, of the rounds that both have; of as many at a time as the coarser of the two has in a number. */
 static int64_t gather_ratios(const lab_pair *pair, double scale, double *ratios)
 {
     const lab_value *x = lab_field(pair->before->fields, "series_ns")->first;
     const lab_value *y = lab_field(pair->after->fields, "series_ns")->first;
-    int64_t count = 0;
-    for (; x && y && count < LAB_PAIRS_MAX; x = x->next, y = y->next)
-        if (x->number > 0 && y->number > 0)
-            ratios[count++] = log(y->number * scale / x->number);
+    int64_t count = 0, x_of = rounds_a_number(pair->before), y_of = rounds_a_number(pair->after);
+    while (x && y && count < LAB_PAIRS_MAX) {
+        double before = mean_of_next(&x, y_of > x_of ? y_of / x_of : 1);
+        double after = mean_of_next(&y, x_of > y_of ? x_of / y_of : 1);
+        if (before > 0 && after > 0)
+            ratios[count++] = log(after * scale / before);
+    }
     return count;
 }
 
+static bool has_time(const lab_result *row)
+{
+    return row->verified && row->median_ns > 0;
+}
+
+/* A wrong result, or a time that cannot be. */
+static bool is_wrong(const lab_result *row)
+{
+    const char *why = lab_text(row->fields, "why_not", "");
+    return !has_time(row) && (strncmp(why, "WRONG", 5) == 0 || strncmp(why, "beyond the roof", 15) == 0);
+}
+
 /* Why two rows cannot be compared; "" if they can. */
-static const char *find_obstacle(const lab_pair *pair, bool interleaved)
+static const char *find_obstacle(const lab_pair *pair)
 {
     const lab_result *x = pair->before, *y = pair->after;
-    if (!x->verified || !y->verified || x->median_ns <= 0 || y->median_ns <= 0)
-        return x->verified && x->median_ns > 0 ? "the new has no time" : "the old has no time";
+    if (!has_time(x) || !has_time(y))
+        return !has_time(x) ? "the old has no time" : is_wrong(y) ? "the new is wrong" : "the new has no time";
     if (!same_field(x, y, "time", "event"))
         return "timed by different clocks";
     if (lab_field(x->fields, "series_ns")->count == 0 || lab_field(y->fields, "series_ns")->count == 0)
         return "no series: measured by an older version";
-    if (interleaved && lab_integer(x->fields, "series_of", 1) != lab_integer(y->fields, "series_of", 1))
+    int64_t x_of = rounds_a_number(x), y_of = rounds_a_number(y);
+    if (x_of > y_of ? x_of % y_of != 0 : y_of % x_of != 0)
         return "their rounds are not the same";
     return "";
 }
@@ -114,7 +149,7 @@ static void compare_pair(lab_pair *pair, bool interleaved)
 {
     double ratios[LAB_PAIRS_MAX];
     bool same_mode = same_field(pair->before, pair->after, "mode", "-");
-    pair->why_not = find_obstacle(pair, interleaved);
+    pair->why_not = find_obstacle(pair);
     if (*pair->why_not)
         return;
     double scale = interleaved && same_mode ? 1 : scale_of(pair);
@@ -145,7 +180,7 @@ static bool judge_pairs(lab_comparison *found)
             continue;
         pair->p = p[next++];
         pair->judgement = lab_judge(pair->p, pair->shift);
-        if (lab_least_p(pair->pairs) * (double)asked >= LAB_VERDICT_P)
+        if (pair->judgement == LAB_SAME && lab_least_p(pair->pairs) * (double)asked >= LAB_VERDICT_P)
             pair->note = "too few rounds to tell";
         found->slower += pair->judgement == LAB_SLOWER;
         found->faster += pair->judgement == LAB_FASTER;
@@ -191,8 +226,11 @@ void lab_comparison_free(lab_comparison *comparison)
 int lab_comparison_code(const lab_comparison *comparison)
 {
     int64_t compared = 0;
-    for (int64_t i = 0; i < comparison->count; i++)
+    for (int64_t i = 0; i < comparison->count; i++) {
         compared += !*comparison->pairs[i].why_not;
+        if (is_wrong(comparison->pairs[i].after))
+            return LAB_WRONG;
+    }
     return comparison->slower > 0 ? LAB_SLOWED : compared > 0 ? LAB_GOOD : LAB_NOTHING;
 }
 

@@ -48,6 +48,15 @@ int lab_command_help(const lab_options *options)
     return LAB_GOOD;
 }
 
+/* A result that did not reach its file is none. */
+static int written(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "rung: standard output could not be written whole; is there room on its disk?\n");
+    return code == LAB_GOOD ? LAB_USAGE : code;
+}
+
 int main(int argc, char **argv)
 {
     lab_options options;
@@ -73,5 +82,5 @@ int main(int argc, char **argv)
         return LAB_USAGE;
     if (!lab_colour_choose(options.color))
         return lab_usage(argv[1], "--color is auto, always or never");
-    return functions[command](&options);
+    return written(functions[command](&options));
 }

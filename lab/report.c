@@ -266,6 +266,17 @@ static bool is_call(const lab_result *row)
     return strcmp(row->kernel, "rung_gemm") == 0;
 }
 
+/* Where the matrices were before each run, and what was in them. */
+static const char *cache_of(const lab_result *row)
+{
+    return lab_text(row->fields, "cache", "hot");
+}
+
+static const char *inputs_of(const lab_result *row)
+{
+    return lab_text(row->fields, "inputs", "whole");
+}
+
 static bool belongs(const lab_group *group, const lab_input *input, const lab_result *row)
 {
     const lab_value *a = group->input->results.machine, *b = input->results.machine;
@@ -273,7 +284,8 @@ static bool belongs(const lab_group *group, const lab_input *input, const lab_re
     return strcmp(first->device, row->device) == 0 && same_text(a, b, "title") && same_text(a, b, "processor") &&
            strcmp(first->dtype, row->dtype) == 0 && strcmp(first->compute, row->compute) == 0 &&
            strcmp(first->epilogue, row->epilogue) == 0 && is_call(first) == is_call(row) &&
-           first->threads == row->threads && first->batch == row->batch;
+           first->threads == row->threads && first->batch == row->batch &&
+           strcmp(cache_of(first), cache_of(row)) == 0 && strcmp(inputs_of(first), inputs_of(row)) == 0;
 }
 
 static bool same_problem(const lab_result *a, const lab_result *b)
@@ -331,7 +343,7 @@ static bool group_file(lab_report *report, const lab_input *input)
     for (int64_t i = 0; i < input->results.count && good; i++) {
         const lab_result *row = &input->results.rows[i];
         lab_group *group = NULL;
-        if (!row->verified)
+        if (!row->verified || row->median_ns <= 0)
             continue;
         report->verified_count++;
         for (int j = 0; j < report->group_count && !group; j++)
@@ -420,9 +432,11 @@ static void name_group(lab_report *report, lab_group *group)
     if (row->batch > 1)
         snprintf(batch, sizeof batch, ", batch of %lld", (long long)row->batch);
     bool plain = strcmp(row->compute, "strict") == 0;
-    snprintf(group->title, sizeof group->title, "%s%.32s%s%.20s on %.40s%s%s%s%.60s",
+    bool is_hot = strcmp(cache_of(row), "hot") == 0, is_whole = strcmp(inputs_of(row), "whole") == 0;
+    snprintf(group->title, sizeof group->title, "%s%.32s%s%.20s on %.40s%s%s%s%.60s%s%s",
              is_call(row) ? "Whole calls of " : "", row->dtype, plain ? "" : " by ", plain ? "" : row->compute,
-             row->device, threads, batch, *row->epilogue ? ", " : "", row->epilogue);
+             row->device, threads, batch, *row->epilogue ? ", " : "", row->epilogue, is_hot ? "" : ", cold caches",
+             is_whole ? "" : ", normally distributed numbers");
     snprintf(group->where, sizeof group->where, "%.120s",
              lab_text(group->input->results.machine, "title", row->device));
     for (lab_group *other = report->groups; other < group; other++)

@@ -26,8 +26,11 @@ static void write_value(const lab_value *value, char *text, size_t capacity)
         char part[256];
         size_t length = strlen(text);
         write_value(at, part, sizeof part);
-        if (length + strlen(part) + 3 < capacity)
-            snprintf(text + length, capacity - length, "%s%s", length > 0 ? ", " : "", part);
+        if (length + strlen(part) + 8 >= capacity) {
+            snprintf(text + length, capacity - length, ", ...");
+            break;
+        }
+        snprintf(text + length, capacity - length, "%s%s", length > 0 ? ", " : "", part);
     }
 }
 
@@ -208,7 +211,7 @@ void lab_report_fields(lab_report *report)
 {
     columns *columns = calloc(1, sizeof *columns);
     lab_page_section(&report->page, "fields", "Every field of every row");
-    lab_page_text(&report->page, "lead", "All that the files hold, as they hold it: nothing is rounded.");
+    lab_page_text(&report->page, "lead", "All that the files hold, as they hold it: nothing is rounded. Of long lists the beginning stands here.");
     for (int i = 0; i < report->input_count && columns; i++) {
         const lab_input *input = &report->inputs[i];
         char summary[300];

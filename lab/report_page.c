@@ -186,9 +186,10 @@ static void gather_refused(const lab_report *report, refusals *refusals)
     for (int i = 0; i < report->input_count; i++) {
         const lab_input *input = &report->inputs[i];
         for (const lab_value *at = input->rows->first; at; at = at->next) {
-            if (input->kind == LAB_INPUT_BENCH && !lab_is_true(at, "verified"))
+            bool has_time = lab_is_true(at, "verified") && lab_integer(at, "median_ns", 0) > 0;
+            if (input->kind == LAB_INPUT_BENCH && !has_time)
                 add_refused(refusals, input, at, "refused", lab_text(at, "why_not", ""));
-            if (input->kind == LAB_INPUT_BENCH && lab_is_true(at, "verified") && *lab_text(at, "doubt", ""))
+            if (input->kind == LAB_INPUT_BENCH && has_time && *lab_text(at, "doubt", ""))
                 add_refused(refusals, input, at, "in doubt", lab_text(at, "doubt", ""));
             if (input->kind == LAB_INPUT_TUNE && *lab_text(at, "why", ""))
                 add_refused(refusals, input, at, "not decided", lab_text(at, "why", ""));

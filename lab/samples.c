@@ -89,11 +89,13 @@ lab_spread lab_samples_spread(const lab_samples *samples, lab_mode mode, double 
                         .samples = n, .worst_ns = sorted[n - 1], .outliers = count_outliers(sorted, n)};
 }
 
-void lab_samples_series(const lab_samples *samples, lab_mode mode, double best, int64_t rounds, lab_series *series)
+void lab_samples_series(const lab_samples *samples, lab_mode mode, double best, lab_series *series)
 {
     int64_t group[LAB_SAMPLES_MAX], i = 0;
-    *series = (lab_series){.of = (rounds + LAB_SERIES_MAX - 1) / LAB_SERIES_MAX};
-    series->of = series->of > 0 ? series->of : 1;
+    int64_t rounds = samples->count > 0 ? samples->rounds[samples->count - 1] + 1 : 0;
+    *series = (lab_series){.of = 1};
+    while (series->of * LAB_SERIES_MAX < rounds)
+        series->of *= 2;
     for (int64_t at = 0; at < LAB_SERIES_MAX; at++) {
         int64_t n = 0;
         for (; i < samples->count && samples->rounds[i] < (at + 1) * series->of; i++)

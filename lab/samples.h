@@ -52,14 +52,14 @@ lab_mode lab_mode_of(double before, double after, double best);
 lab_spread lab_samples_spread(const lab_samples *samples, lab_mode mode, double best);
 
 /* What two contenders, or two runs in lock-step, can be paired by: the medians of so many rounds each that
- * no more than LAB_SERIES_MAX cover all `rounds`, 0 where there was no sample of that mode; up to the
+ * no more than LAB_SERIES_MAX cover all of its rounds, 1, 2, 4 and so on, 0 where there was no sample of that mode; up to the
  * last that is not 0. */
 typedef struct lab_series {
     int64_t of, count;
     int64_t times[LAB_SERIES_MAX];
 } lab_series;
 
-void lab_samples_series(const lab_samples *samples, lab_mode mode, double best, int64_t rounds, lab_series *series);
+void lab_samples_series(const lab_samples *samples, lab_mode mode, double best, lab_series *series);
 
 /* The median of the probes beside such samples, 0 if there were none. */
 double lab_samples_probe(const lab_samples *samples, lab_mode mode, double best);

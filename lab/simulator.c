@@ -128,6 +128,7 @@ static char **make_environment(const lab_variable *own, int own_count)
 static bool wait_for(pid_t child, int seconds, int *code)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
+    bool is_endless = false;
     int status;
     for (int64_t looks = 0;; looks++) {
         pid_t ended = waitpid(child, &status, WNOHANG);
@@ -135,11 +136,12 @@ static bool wait_for(pid_t child, int seconds, int *code)
             break;
         if (ended < 0 && errno != EINTR)
             return false;
-        if (seconds > 0 && looks == 100 * (int64_t)seconds)
+        if (seconds > 0 && looks == 100 * (int64_t)seconds) {
+            is_endless = true;
             kill(child, SIGKILL);
+        }
         nanosleep(&moment, NULL);
     }
-    bool is_endless = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     *code = WIFEXITED(status) ? WEXITSTATUS(status) : is_endless ? LAB_ENDLESS : -1;
     return WIFEXITED(status);
 }

@@ -98,23 +98,25 @@ static void series(void **state)
 {
     lab_series made;
     (void)state;
-    lab_samples_series(samples, LAB_MODE_ANY, 0, 0, &made);
+    lab_samples_series(samples, LAB_MODE_ANY, 0, &made);
     assert_int_equal(made.count, 0);
     assert_int_equal(made.of, 1);
     add_in_round(0, 7);
     add_in_round(1, 9);
     add_in_round(3, 5);
-    lab_samples_series(samples, LAB_MODE_ANY, 0, 200, &made);
+    lab_samples_series(samples, LAB_MODE_ANY, 0, &made);
     assert_int_equal(made.of, 1);
     assert_int_equal(made.count, 4);
     assert_int_equal(made.times[0], 7);
     assert_int_equal(made.times[2], 0);
     assert_int_equal(made.times[3], 5);
-    lab_samples_series(samples, LAB_MODE_ANY, 0, 401, &made); /* three rounds a number */
-    assert_int_equal(made.of, 3);
-    assert_int_equal(made.count, 2);
-    assert_int_equal(made.times[0], 8);
-    assert_int_equal(made.times[1], 5);
+    add_in_round(401, 6);
+    lab_samples_series(samples, LAB_MODE_ANY, 0, &made); /* four rounds a number: three would do, and do not divide others */
+    assert_int_equal(made.of, 4);
+    assert_int_equal(made.count, 101);
+    assert_int_equal(made.times[0], 7);
+    assert_int_equal(made.times[1], 0);
+    assert_int_equal(made.times[100], 6);
 }
 
 static void the_longest_series(void **state)
@@ -122,11 +124,11 @@ static void the_longest_series(void **state)
     lab_series made;
     (void)state;
     for (int64_t i = 0; i < LAB_SAMPLES_MAX; i++)
-        add_in_round(i, 1 + i / 20);
-    lab_samples_series(samples, LAB_MODE_ANY, 0, LAB_SAMPLES_MAX, &made);
-    assert_int_equal(made.of, 20);
-    assert_int_equal(made.count, LAB_SERIES_MAX);
-    for (int64_t i = 0; i < LAB_SERIES_MAX; i++)
+        add_in_round(i, 1 + i / 32);
+    lab_samples_series(samples, LAB_MODE_ANY, 0, &made);
+    assert_int_equal(made.of, 32);
+    assert_int_equal(made.count, LAB_SAMPLES_MAX / 32);
+    for (int64_t i = 0; i < LAB_SAMPLES_MAX / 32; i++)
         assert_int_equal(made.times[i], 1 + i);
 }
 
@@ -139,7 +141,7 @@ static void series_of_a_mode(void **state)
         samples->round = i;
         lab_samples_add(samples, 100 + i, i == 2 ? 900 : 2000, i == 2 ? 900 : 2000);
     }
-    lab_samples_series(samples, LAB_MODE_FAST, 2000, 6, &made);
+    lab_samples_series(samples, LAB_MODE_FAST, 2000, &made);
     assert_int_equal(made.count, 6);
     assert_int_equal(made.times[1], 101);
     assert_int_equal(made.times[2], 0);
