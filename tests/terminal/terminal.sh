@@ -16,9 +16,9 @@ holds() { jq -e "$2" "$1" > /dev/null || fail "$1: not so: $2"; }
 # on_terminal COLUMNS COMMAND: what a terminal of so many columns is sent.
 on_terminal() { script -qec "stty cols $1; $2" /dev/null < /dev/null; }
 
-# wait_for COMMAND...: until it is so, ten seconds at most.
+# wait_for COMMAND...: until it is so, a minute at most, for slow builds on busy machines.
 wait_for() {
-    for _ in $(seq 500); do
+    for _ in $(seq 3000); do
         "$@" > /dev/null 2>&1 && return
         sleep 0.02
     done
