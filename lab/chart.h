@@ -91,17 +91,17 @@ void lab_draw_parts(lab_svg *svg, const void *parts);
 
 /* ---- Lines: something over a size ---- */
 
-typedef struct lab_series {
+typedef struct lab_curve {
     char     label[LAB_LABEL_MAX];
     lab_mark mark;
     bool     is_limit; /* a ceiling: a thin line without markers */
     double  *x, *y;    /* by rising x */
     int      count;
-} lab_series;
+} lab_curve;
 
 typedef struct lab_lines {
     const char *x_unit, *y_unit;
-    lab_series *list;
+    lab_curve *list;
     int         count;
 } lab_lines;
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "samples.h"
+
 enum { SIZE = 12, GAP = 16, TOP = 14, SERIES_MAX = 32 };
 
 static const char ARROW_UP[] = " \xe2\x86\x91";
@@ -23,7 +25,7 @@ typedef struct range {
 } range;
 
 /* Of a limit: so far above all lines that they would have no room below it. */
-static bool is_far(const lab_lines *lines, const lab_series *limit)
+static bool is_far(const lab_lines *lines, const lab_curve *limit)
 {
     double highest = 0, least = 1e300;
     for (int i = 0; i < lines->count; i++)
@@ -107,12 +109,6 @@ static void draw_y_grid(lab_svg *svg, const frame *frame, const char *unit)
                     words);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The sizes themselves; first both ends, then those between that there is room for. */
 static void draw_x_grid(lab_svg *svg, const frame *frame, const lab_lines *lines)
 {
@@ -121,7 +117,7 @@ static void draw_x_grid(lab_svg *svg, const frame *frame, const lab_lines *lines
     for (int i = 0; i < lines->count; i++)
         for (int j = 0; j < lines->list[i].count && count < 512; j++)
             sizes[count++] = lines->list[i].x[j];
-    qsort(sizes, (size_t)count, sizeof *sizes, by_value);
+    lab_sort(sizes, count);
     for (int i = 0; i < count; i++)
         if (kept == 0 || sizes[i] > sizes[kept - 1])
             sizes[kept++] = sizes[i];
@@ -150,12 +146,12 @@ static void draw_x_grid(lab_svg *svg, const frame *frame, const lab_lines *lines
                                   .colour = LAB_soft, .anchor = LAB_MIDDLE}, lines->x_unit);
 }
 
-static const char *dash_of(const lab_series *series)
+static const char *dash_of(const lab_curve *series)
 {
     return series->is_limit ? "2 3" : series->mark.is_hollow ? "7 4" : "";
 }
 
-static void draw_series(lab_svg *svg, const frame *frame, const lab_series *series)
+static void draw_series(lab_svg *svg, const frame *frame, const lab_curve *series)
 {
     double *x = malloc(2 * (size_t)series->count * sizeof *x), *y = x + series->count;
     if (!x)
@@ -172,7 +168,7 @@ static void draw_series(lab_svg *svg, const frame *frame, const lab_series *seri
 }
 
 typedef struct end {
-    const lab_series *series;
+    const lab_curve *series;
     double            x, y;
 } end;
 
@@ -189,7 +185,7 @@ static void name_ends(lab_svg *svg, const frame *frame, const lab_lines *lines)
     double places[SERIES_MAX];
     int count = 0;
     for (int i = 0; i < lines->count && i < SERIES_MAX; i++) {
-        const lab_series *series = &lines->list[i];
+        const lab_curve *series = &lines->list[i];
         if (series->count > 0)
             ends[count++] = (end){series, lab_axis_at(&frame->x, series->x[series->count - 1]),
                                   lab_axis_at(&frame->y, series->y[series->count - 1])};
@@ -219,7 +215,7 @@ static double draw_legend(lab_svg *svg, const lab_lines *lines, double y)
     char labels[SERIES_MAX][LAB_LABEL_MAX];
     int count = 0;
     for (int i = 0; i < lines->count && count < SERIES_MAX; i++) {
-        const lab_series *series = &lines->list[i];
+        const lab_curve *series = &lines->list[i];
         snprintf(labels[count], sizeof labels[count], "%.110s%s", series->label, is_far(lines, series) ? ARROW_UP : "");
         keys[count] = (lab_key){labels[count], series->mark, true, dash_of(series)};
         if (series->is_limit)

@@ -14,6 +14,7 @@
 #include "caches.h"
 #include "clock.h"
 #include "probe.h"
+#include "samples.h"
 
 enum { SAMPLES = 25, SAMPLES_MIN = 5, PROBES = 100, SAMPLE_NS = 4000000, THREADS_MAX = 256, STEP = 64 /* words */ };
 
@@ -28,18 +29,12 @@ lab_ceiling *lab_peak_add(lab_peak *peak, const char *name, const char *level)
     return added;
 }
 
-static int by_number(const void *x, const void *y)
-{
-    double left = *(const double *)x, right = *(const double *)y;
-    return (left > right) - (left < right);
-}
-
 double lab_peak_best(double *samples, int64_t count, double *spread)
 {
     *spread = 0;
     if (count == 0)
         return 0;
-    qsort(samples, (size_t)count, sizeof *samples, by_number);
+    lab_sort(samples, count);
     double best = samples[count - 1], median = (samples[(count - 1) / 2] + samples[count / 2]) / 2;
     *spread = best > 0 ? 100 * (best - median) / best : 0;
     return best;

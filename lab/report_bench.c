@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "samples.h"
+
 enum { BARS_MAX = 40, SERIES_MAX = 16, SMALL = 2, SWEPT_LEAST = 4 };
 
 static double percent_of(double part, double whole)
@@ -53,12 +55,6 @@ static const lab_shown *fastest(const lab_group *group, int start, int end, bool
     return best;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of what the probes beside these rows said. */
 static double peak_of(const lab_report *report, const lab_group *group, int start, int end)
 {
@@ -69,7 +65,7 @@ static double peak_of(const lab_report *report, const lab_group *group, int star
         if (peak > 0)
             peaks[count++] = peak;
     }
-    qsort(peaks, (size_t)count, sizeof *peaks, by_value);
+    lab_sort(peaks, count);
     return count > 0 ? peaks[count / 2] : 0;
 }
 
@@ -243,21 +239,21 @@ static void draw_shapes(lab_report *report, const lab_group *group)
 /* ---- Lines ------------------------------------------------------------------------------------------ */
 
 typedef struct sized {
-    lab_series  list[SERIES_MAX + 1]; /* and the peak */
+    lab_curve  list[SERIES_MAX + 1]; /* and the peak */
     int         count;
     double     *x, *y;
     int         used;
 } sized;
 
-static lab_series *series_of(sized *sized, const lab_shown *shown, int sizes)
+static lab_curve *series_of(sized *sized, const lab_shown *shown, int sizes)
 {
     for (int i = 0; i < sized->count; i++)
         if (strcmp(sized->list[i].label, shown->label) == 0)
             return &sized->list[i];
     if (sized->count == SERIES_MAX)
         return NULL;
-    lab_series *series = &sized->list[sized->count++];
-    *series = (lab_series){.mark = shown->mark, .x = sized->x + sized->used, .y = sized->y + sized->used};
+    lab_curve *series = &sized->list[sized->count++];
+    *series = (lab_curve){.mark = shown->mark, .x = sized->x + sized->used, .y = sized->y + sized->used};
     snprintf(series->label, sizeof series->label, "%s", shown->label);
     sized->used += sizes;
     return series;
@@ -274,7 +270,7 @@ static int count_squares(const lab_group *group)
 /* Every row that is square into its series, and the peak beside them. */
 static void gather_series(const lab_report *report, const lab_group *group, int sizes, sized *sized)
 {
-    lab_series peaks = {.mark = {LAB_roof, 0, false}, .is_limit = true,
+    lab_curve peaks = {.mark = {LAB_roof, 0, false}, .is_limit = true,
                         .x = sized->x + SERIES_MAX * sizes, .y = sized->y + SERIES_MAX * sizes};
     for (int start = 0, end; start < group->count; start = end) {
         end = problem_end(group, start);
@@ -282,7 +278,7 @@ static void gather_series(const lab_report *report, const lab_group *group, int 
             continue;
         double size = (double)group->rows[start].row->m, peak = peak_of(report, group, start, end);
         for (int i = start; i < end; i++) {
-            lab_series *series = series_of(sized, &group->rows[i], sizes);
+            lab_curve *series = series_of(sized, &group->rows[i], sizes);
             if (series && series->count < sizes) {
                 series->x[series->count] = size;
                 series->y[series->count++] = group->rows[i].row->gflops;
@@ -301,7 +297,7 @@ static void gather_series(const lab_report *report, const lab_group *group, int 
     }
 }
 
-static double value_at(const lab_series *series, double x)
+static double value_at(const lab_curve *series, double x)
 {
     for (int i = 0; i < series->count; i++)
         if (series->x[i] == x)

@@ -28,6 +28,11 @@ static int by_number(const void *x, const void *y)
     return (left > right) - (left < right);
 }
 
+void lab_sort(double *numbers, int64_t count)
+{
+    qsort(numbers, (size_t)count, sizeof *numbers, by_number);
+}
+
 int64_t lab_median(int64_t *times, int64_t count)
 {
     if (count == 0)
@@ -116,6 +121,6 @@ double lab_samples_probe(const lab_samples *samples, lab_mode mode, double best)
             sorted[n++] = samples->before[i];
             sorted[n++] = samples->after[i];
         }
-    qsort(sorted, (size_t)n, sizeof *sorted, by_number);
+    lab_sort(sorted, n);
     return n > 0 ? (sorted[n / 2 - 1] + sorted[n / 2]) / 2 : 0;
 }

@@ -64,6 +64,9 @@ void lab_samples_series(const lab_samples *samples, lab_mode mode, double best, 
 /* The median of the probes beside such samples, 0 if there were none. */
 double lab_samples_probe(const lab_samples *samples, lab_mode mode, double best);
 
+/* From the smallest to the largest. */
+void lab_sort(double *numbers, int64_t count);
+
 /* The same of plain times. */
 int64_t lab_median(int64_t *times, int64_t count);
 

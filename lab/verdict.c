@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "samples.h"
+
 const char *lab_judgement_name(lab_judgement judgement)
 {
     static const char *const names[] = {
@@ -13,12 +15,6 @@ const char *lab_judgement_name(lab_judgement judgement)
 #undef X
     };
     return judgement < LAB_JUDGEMENT_COUNT ? names[judgement] : "?";
-}
-
-static int by_number(const void *x, const void *y)
-{
-    double left = *(const double *)x, right = *(const double *)y;
-    return (left > right) - (left < right);
 }
 
 static int by_size(const void *x, const void *y)
@@ -93,7 +89,7 @@ double lab_hodges_lehmann(const double *differences, int64_t count)
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = i; j < count; j++)
             means[n++] = (differences[i] + differences[j]) / 2;
-    qsort(means, (size_t)n, sizeof *means, by_number);
+    lab_sort(means, n);
     if (n > 0)
         middle = (means[(n - 1) / 2] + means[n / 2]) / 2;
     free(means);

@@ -43,6 +43,12 @@ static inline int64_t rungi_round_up(int64_t value, int64_t step)
     return (value + step - 1) / step * step;
 }
 
+/* Whether it is a whole number of 32 bits. */
+static inline bool rungi_is_int32(double value)
+{
+    return value >= INT32_MIN && value <= INT32_MAX && value == (double)(int32_t)value;
+}
+
 static inline int64_t rungi_smaller(int64_t x, int64_t y)
 {
     return x < y ? x : y;

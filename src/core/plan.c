@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - a plan for a problem, and running it. The choice is choose.c's. */
+#include "core/checked.h"
 #include "core/plan.h"
 
 #include <stdio.h>
@@ -258,7 +259,7 @@ static bool is_held(const rung_plan *plan, double scalar)
 {
     rung_type out = plan->problem.c.type;
     if (out == RUNG_I32 || out == RUNG_I8)
-        return scalar >= INT32_MIN && scalar <= INT32_MAX && scalar == (double)(int32_t)scalar;
+        return rungi_is_int32(scalar);
     return (double)(float)scalar == scalar || plan->problem.a.type == RUNG_F64;
 }
 

@@ -3,7 +3,7 @@
  * device sees it, so that kernels may rely on it. */
 #include "core/problem.h"
 
-#include <math.h>
+#include "core/checked.h"
 
 #include "core/device.h"
 #include "core/error.h"
@@ -315,7 +315,7 @@ static bool is_integer_type(rung_type type)
 
 static rung_status check_scalar(const char *name, double value, rung_type type)
 {
-    if (is_integer_type(type) && (value != floor(value) || value < INT32_MIN || value > INT32_MAX))
+    if (is_integer_type(type) && !rungi_is_int32(value))
         return rungi_fail(RUNG_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit "
                           "number", name, value);
     return RUNG_OK;
