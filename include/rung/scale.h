@@ -22,6 +22,8 @@ typedef struct rung_cluster {
     double       idle;    /* the share of ranks that may have nothing to do, 0.06: where ranks do not divide well,
                            * fewer have less to send */
     int64_t      memory;  /* bytes that a rank has for its shares and for its work; 0: enough */
+    double       flops, bandwidth; /* a rank's, a second, to send and to multiply in the least time; 0: not known, and
+                                    * the fewest bytes are best */
 } rung_cluster;
 
 /* Ranks as a box: each multiplies one of pm parts of m by one of pn parts of n along one of pk parts of k; ranks from
@@ -32,7 +34,7 @@ typedef struct rung_grid {
     int64_t sm, sn;
 } rung_grid;
 
-/* The grid with the fewest bytes received by its busiest rank; RUNG_NO_MEMORY where none fits. */
+/* The grid with the fewest bytes received by its busiest rank, or the least time; RUNG_NO_MEMORY where none fits. */
 RUNG_API rung_status rung_grid_choose(const rung_cluster *cluster, rung_grid *grid);
 
 typedef struct rung_grid_cost {

@@ -80,6 +80,18 @@ static inline int64_t rungi_elements(rungi_rectangle of)
     return of.rows * of.cols;
 }
 
+/* Blocks of C whose summands are on their way while the next is multiplied, and what one of them needs: this rank's
+ * summand of a block of so many elements, and those of the others to its own piece. */
+enum { RUNGI_SUMS_UNDER_WAY = 2 };
+
+static inline int64_t rungi_sums_elements(const rung_grid *grid, int64_t block)
+{
+    return block + (grid->pk - 1) * (block / grid->pk + 1);
+}
+
+/* Bytes that the busiest rank receives at least, whatever the grid: see grid.c. */
+double rungi_grid_bound(const rung_cluster *cluster);
+
 /* The order in which chunks come in and blocks of C are multiplied: whenever a chunk has come, all blocks that it
  * completes. Chunks of A and B alternate, so that after a share x of each there is x * x of the work to do, and the
  * processor soon has more than the network brings. */

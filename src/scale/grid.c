@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grid.c - the grid of ranks that has least to send, what it costs, and the least that any could.
+ *
+ * A rank of a grid pm x pn x pk receives the three faces of its box of m x n x k, less what it holds of them before
+ * (A, B) or after (C). All boxes of as many ranks have the same volume: the best is the one with the smallest surface,
+ * a cube wherever the problem is thick enough. Ranks rarely divide into one, so a few fewer are tried too. */
+#include <math.h>
+#include <stdbool.h>
+
+#include "core/checked.h"
+#include "scale/shares.h"
+
+enum {
+    STEPS = 8,        /* pieces in which an operand comes in: more hide more, and cost messages */
+    STEP_LINES = 128, /* rows or columns of a piece that a kernel still multiplies well */
+};
+
+/* Two grids whose bytes differ by less are as good: then more ranks win. */
+static const double as_good = 1.002;
+
+/* ---- What may be asked ------------------------------------------------------------------------ */
+
+static bool fits(int64_t rows, int64_t cols)
+{
+    int64_t elements, bytes;
+    return rungi_multiply(rows, cols, &elements) && rungi_multiply(elements, 64, &bytes);
+}
+
+static rung_status check(const rung_cluster *cluster)
+{
+    if (cluster->ranks < 1 || cluster->ranks > INT32_MAX)
+        return rung_fail(RUNG_INVALID, "%lld ranks; there is one at least, and MPI counts them in an int",
+                         (long long)cluster->ranks);
+    if (cluster->m < 0 || cluster->n < 0 || cluster->k < 0)
+        return rung_fail(RUNG_INVALID, "m, n and k are %lld, %lld and %lld; sizes are not negative", (long long)cluster->m,
+                         (long long)cluster->n, (long long)cluster->k);
+    if (!fits(cluster->m, cluster->k) || !fits(cluster->k, cluster->n) || !fits(cluster->m, cluster->n))
+        return rung_fail(RUNG_TOO_LARGE, "matrices of %lld x %lld x %lld have more bytes than 64 bits count",
+                         (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
+    if (rung_product_sum(cluster->product) == RUNG_TYPE_COUNT)
+        return rung_fail(RUNG_INVALID, "%d is no product; rung_product_of has them", (int)cluster->product);
+    if (!(cluster->idle >= 0.0 && cluster->idle < 1.0))
+        return rung_fail(RUNG_INVALID, "the share of ranks that may be idle is %g; it is 0 to below 1", cluster->idle);
+    if (!(cluster->flops >= 0.0 && cluster->bandwidth >= 0.0))
+        return rung_fail(RUNG_INVALID, "%g FLOP/s and %g bytes a second are no speeds; 0 stands for not known",
+                         cluster->flops, cluster->bandwidth);
+    if (cluster->memory < 0)
+        return rung_fail(RUNG_INVALID, "a rank has %lld bytes of memory; 0 stands for enough", (long long)cluster->memory);
+    return RUNG_OK;
+}
+
+static bool is_grid(const rung_cluster *cluster, const rung_grid *grid)
+{
+    int64_t ranks;
+    return grid->pm > 0 && grid->pn > 0 && grid->pk > 0 && grid->sm > 0 && grid->sn > 0 &&
+           rungi_multiply(grid->pm, grid->pn, &ranks) && rungi_multiply(ranks, grid->pk, &ranks) &&
+           ranks <= cluster->ranks && fits(grid->sm, grid->sn);
+}
+
+/* ---- Counting --------------------------------------------------------------------------------- */
+
+static int64_t in_bytes(const rung_cluster *cluster)
+{
+#define X(in, out, sum, word) case RUNG_##in##_TO_##out: return rung_type_size(RUNG_##in);
+    switch (cluster->product) {
+        RUNG_PRODUCT_LIST(X)
+    default:
+        return 0;
+    }
+#undef X
+}
+
+static int64_t sum_bytes(const rung_cluster *cluster)
+{
+    return rung_type_size(rung_product_sum(cluster->product));
+}
+
+typedef struct counts {
+    int64_t received, messages, memory;
+    double  flops;
+} counts;
+
+/* A chunk that `ranks` hold a piece each of and all of them need. */
+static void count_gather(int64_t elements, int64_t ranks, int64_t index, int64_t size, counts *counts)
+{
+    int64_t own = rungi_part_size(elements, ranks, index);
+    counts->received += (elements - own) * size;
+    counts->memory += own * size + (ranks > 1 ? elements * size : 0);
+    counts->messages += ranks - 1;
+}
+
+/* A block that all of them have a summand of and each needs a piece of. */
+static void count_sums(int64_t elements, int64_t ranks, int64_t index, int64_t size, counts *counts)
+{
+    int64_t own = rungi_part_size(elements, ranks, index);
+    counts->received += own * (ranks - 1) * size;
+    counts->memory += own * size;
+    counts->messages += ranks - 1;
+}
+
+static counts count_rank(const rung_cluster *cluster, const rung_grid *grid, rungi_place at)
+{
+    int64_t in = in_bytes(cluster), sum = sum_bytes(cluster), most = 0;
+    counts counts = {0};
+    for (int64_t s = 0; s < grid->sm; s++)
+        count_gather(rungi_elements(rungi_chunk_a(cluster, grid, at, s)), grid->pn, at.j, in, &counts);
+    for (int64_t t = 0; t < grid->sn; t++)
+        count_gather(rungi_elements(rungi_chunk_b(cluster, grid, at, t)), grid->pm, at.i, in, &counts);
+    for (int64_t s = 0; s < grid->sm; s++)
+        for (int64_t t = 0; t < grid->sn; t++) {
+            int64_t block = rungi_elements(rungi_chunk_c(cluster, grid, at, s, t));
+            count_sums(block, grid->pk, at.l, sum, &counts);
+            most = block > most ? block : most;
+        }
+    if (grid->pk > 1)
+        counts.memory += RUNGI_SUMS_UNDER_WAY * rungi_sums_elements(grid, most) * sum;
+    counts.flops = 2.0 * (double)rungi_part_size(cluster->m, grid->pm, at.i) *
+                   (double)rungi_part_size(cluster->n, grid->pn, at.j) *
+                   (double)rungi_part_size(cluster->k, grid->pk, at.l);
+    return counts;
+}
+
+static int64_t larger(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+rung_status rung_grid_count(const rung_cluster *cluster, const rung_grid *grid, rung_grid_cost *cost)
+{
+    rung_status status = check(cluster);
+    *cost = (rung_grid_cost){0};
+    if (status != RUNG_OK)
+        return status;
+    if (!is_grid(cluster, grid))
+        return rung_fail(RUNG_INVALID, "a grid of %lld x %lld x %lld is none for %lld ranks", (long long)grid->pm,
+                         (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
+    for (int64_t rank = 0; rank < rungi_grid_ranks(grid); rank++) {
+        counts counts = count_rank(cluster, grid, rungi_place_of(grid, rank));
+        cost->received = larger(counts.received, cost->received);
+        cost->messages = larger(counts.messages, cost->messages);
+        cost->memory = larger(counts.memory, cost->memory);
+        cost->flops = fmax(counts.flops, cost->flops);
+    }
+    cost->bound = rungi_grid_bound(cluster);
+    return RUNG_OK;
+}
+
+/* ---- The bound -------------------------------------------------------------------------------- */
+
+/* A rank that does its part of the multiplications touches x of A, y of B and z of C with x y z >= (mnk / P)^2
+ * (Loomis and Whitney) and at least a P-th of each; it holds a P-th of each. The least sum of bytes has all
+ * three alike, but for those that the second condition holds up. */
+double rungi_grid_bound(const rung_cluster *cluster)
+{
+    double ranks = (double)cluster->ranks, m = (double)cluster->m, n = (double)cluster->n, k = (double)cluster->k;
+    double in = (double)in_bytes(cluster), sum = (double)sum_bytes(cluster);
+    double held[3] = {in * m * k / ranks, in * k * n / ranks, sum * m * n / ranks}; /* bytes */
+    double product = in * in * sum * pow(m * n * k / ranks, 2.0), total = 0.0;
+    bool is_held[3] = {false};
+    if (product == 0.0)
+        return 0.0;
+    for (int count = 3; count > 0;) {
+        double each = pow(product, 1.0 / count);
+        int up = 0;
+        while (up < 3 && (is_held[up] || held[up] <= each))
+            up++;
+        if (up == 3)
+            return fmax(total + count * each - held[0] - held[1] - held[2], 0.0);
+        is_held[up] = true;
+        product /= held[up];
+        total += held[up];
+        count--;
+    }
+    return fmax(total - held[0] - held[1] - held[2], 0.0);
+}
+
+/* ---- Choosing --------------------------------------------------------------------------------- */
+
+/* How many pieces, where it comes from others at all. */
+static int64_t steps_of(int64_t lines, int64_t ranks)
+{
+    if (ranks == 1)
+        return 1;
+    return larger(1, rungi_smaller(STEPS, lines / STEP_LINES));
+}
+
+/* A rank's columns are also what its sums are cut by, if nothing else cuts them. */
+static void choose_steps(const rung_cluster *cluster, rung_grid *grid)
+{
+    grid->sm = steps_of(cluster->m / grid->pm, grid->pn);
+    grid->sn = steps_of(cluster->n / grid->pn, grid->pm);
+    if (grid->pk > 1 && grid->sm * grid->sn == 1)
+        grid->sn = steps_of(cluster->n / grid->pn, grid->pk);
+}
+
+/* Of the rank in the corner where parts are largest, without their pieces: search looks at thousands of grids. */
+static counts estimate(const rung_cluster *cluster, const rung_grid *grid)
+{
+    int64_t in = in_bytes(cluster), sum = sum_bytes(cluster);
+    int64_t m = rungi_divide_up(cluster->m, grid->pm), n = rungi_divide_up(cluster->n, grid->pn);
+    int64_t k = rungi_divide_up(cluster->k, grid->pk);
+    counts counts = {.flops = 2.0 * (double)m * (double)n * (double)k};
+    count_gather(m * k, grid->pn, grid->pn - 1, in, &counts);
+    count_gather(k * n, grid->pm, grid->pm - 1, in, &counts);
+    count_sums(m * n, grid->pk, grid->pk - 1, sum, &counts);
+    if (grid->pk > 1)
+        counts.memory += RUNGI_SUMS_UNDER_WAY * rungi_sums_elements(grid, m * n / (grid->sm * grid->sn) + m + n) * sum;
+    return counts;
+}
+
+/* What is compared: seconds where the machine is known, a part of the shorter of the two staying visible; else bytes. */
+static double score_of(const rung_cluster *cluster, const counts *counts)
+{
+    if (cluster->flops <= 0.0 || cluster->bandwidth <= 0.0)
+        return (double)counts->received;
+    double multiplying = counts->flops / cluster->flops, receiving = (double)counts->received / cluster->bandwidth;
+    return fmax(multiplying, receiving) + fmin(multiplying, receiving) / STEPS;
+}
+
+typedef struct search {
+    const rung_cluster *cluster;
+    rung_grid           best;
+    double              score;        /* of the best; -1: none was found yet */
+    int64_t             least_memory; /* of those that did not fit */
+} search;
+
+static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
+{
+    const rung_cluster *cluster = search->cluster;
+    rung_grid grid = {.pm = pm, .pn = pn, .pk = pk};
+    if ((pm > 1 && pm > cluster->m) || (pn > 1 && pn > cluster->n) || (pk > 1 && pk > cluster->k))
+        return;
+    choose_steps(cluster, &grid);
+    counts counts = estimate(cluster, &grid);
+    if (cluster->memory > 0 && counts.memory > cluster->memory) {
+        if (search->least_memory == 0 || counts.memory < search->least_memory)
+            search->least_memory = counts.memory;
+        return;
+    }
+    double score = score_of(cluster, &counts);
+    double handicap = rungi_grid_ranks(&grid) < rungi_grid_ranks(&search->best) ? as_good : 1.0;
+    if (search->score < 0.0 || score * handicap < search->score) {
+        search->best = grid;
+        search->score = score;
+    }
+}
+
+/* With that many along m. */
+static void try_rows(search *search, int64_t pm, int64_t rest)
+{
+    for (int64_t low = 1; low * low <= rest; low++) {
+        if (rest % low != 0)
+            continue;
+        try_grid(search, pm, low, rest / low);
+        if (low * low != rest)
+            try_grid(search, pm, rest / low, low);
+    }
+}
+
+/* All boxes of so many ranks. */
+static void try_ranks(search *search, int64_t ranks)
+{
+    for (int64_t low = 1; low * low <= ranks; low++) {
+        if (ranks % low != 0)
+            continue;
+        try_rows(search, low, ranks / low);
+        if (low * low != ranks)
+            try_rows(search, ranks / low, low);
+    }
+}
+
+rung_status rung_grid_choose(const rung_cluster *cluster, rung_grid *grid)
+{
+    rung_status status = check(cluster);
+    *grid = (rung_grid){0};
+    if (status != RUNG_OK)
+        return status;
+    search search = {.cluster = cluster, .score = -1.0};
+    int64_t least = cluster->ranks - (int64_t)(cluster->idle * (double)cluster->ranks);
+    for (int64_t ranks = cluster->ranks; ranks >= least; ranks--)
+        try_ranks(&search, ranks);
+    /* A problem with fewer elements than ranks: as many as there is work for. */
+    for (int64_t ranks = least - 1; ranks > 0 && search.score < 0.0; ranks--)
+        try_ranks(&search, ranks);
+    if (search.score < 0.0)
+        return rung_fail(RUNG_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes a rank, and there are %lld; take "
+                         "more ranks", (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
+                         (long long)cluster->ranks, (long long)search.least_memory, (long long)cluster->memory);
+    *grid = search.best;
+    return RUNG_OK;
+}
