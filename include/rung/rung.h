@@ -94,6 +94,13 @@ RUNG_API const char *rung_status_text(rung_status status);
  * next failure; never NULL. */
 RUNG_API const char *rung_error_text(void);
 
+/* Keeps a sentence for rung_error_text, as printf would write it, and returns the status: for libraries that stand on
+ * this one. */
+#if defined(__GNUC__)
+__attribute__((__format__(__printf__, 2, 3)))
+#endif
+RUNG_API rung_status rung_fail(rung_status status, const char *format, ...);
+
 /* ---- Element types ---------------------------------------------------------- */
 
 /* name, bytes, and the word for it on the command line. */

@@ -62,6 +62,18 @@ rung_status rungi_fail(rung_status status, const char *format, ...)
     return status;
 }
 
+rung_status rung_fail(rung_status status, const char *format, ...)
+{
+    /* The text may be the sentence that stands there. */
+    char text[sizeof last_error];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    memcpy(last_error, text, sizeof text);
+    return status;
+}
+
 rung_status rungi_fail_in(rung_status status, const char *format, ...)
 {
     rungi_error cause;
