@@ -57,23 +57,36 @@ static bool is_grid(const rung_cluster *cluster, const rung_grid *grid)
            ranks <= cluster->ranks && fits(grid->sm, grid->sn);
 }
 
-/* ---- Counting --------------------------------------------------------------------------------- */
+/* ---- The bound -------------------------------------------------------------------------------- */
 
-static int64_t in_bytes(const rung_cluster *cluster)
+/* A rank that does its part of the multiplications touches x of A, y of B and z of C with x y z >= (mnk / P)^2
+ * (Loomis and Whitney) and at least a P-th of each; it holds a P-th of each. The least sum of bytes has all
+ * three alike, but for those that the second condition holds up. */
+static double bound_of(const rung_cluster *cluster)
 {
-#define X(in, out, sum, word) case RUNG_##in##_TO_##out: return rung_type_size(RUNG_##in);
-    switch (cluster->product) {
-        RUNG_PRODUCT_LIST(X)
-    default:
-        return 0;
+    double ranks = (double)cluster->ranks, m = (double)cluster->m, n = (double)cluster->n, k = (double)cluster->k;
+    double in = (double)rungi_in_bytes(cluster), sum = (double)rungi_sum_bytes(cluster);
+    double held[3] = {in * m * k / ranks, in * k * n / ranks, sum * m * n / ranks}; /* bytes */
+    double product = in * in * sum * pow(m * n * k / ranks, 2.0), total = 0.0;
+    bool is_held[3] = {false};
+    if (product == 0.0)
+        return 0.0;
+    for (int count = 3; count > 0;) {
+        double each = pow(product, 1.0 / count);
+        int up = 0;
+        while (up < 3 && (is_held[up] || held[up] <= each))
+            up++;
+        if (up == 3)
+            return fmax(total + count * each - held[0] - held[1] - held[2], 0.0);
+        is_held[up] = true;
+        product /= held[up];
+        total += held[up];
+        count--;
     }
-#undef X
+    return fmax(total - held[0] - held[1] - held[2], 0.0);
 }
 
-static int64_t sum_bytes(const rung_cluster *cluster)
-{
-    return rung_type_size(rung_product_sum(cluster->product));
-}
+/* ---- Counting --------------------------------------------------------------------------------- */
 
 typedef struct counts {
     int64_t received, messages, memory;
@@ -100,7 +113,7 @@ static void count_sums(int64_t elements, int64_t ranks, int64_t index, int64_t s
 
 static counts count_rank(const rung_cluster *cluster, const rung_grid *grid, rungi_place at)
 {
-    int64_t in = in_bytes(cluster), sum = sum_bytes(cluster), most = 0;
+    int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster), most = 0;
     counts counts = {0};
     for (int64_t s = 0; s < grid->sm; s++)
         count_gather(rungi_elements(rungi_chunk_a(cluster, grid, at, s)), grid->pn, at.j, in, &counts);
@@ -141,37 +154,8 @@ rung_status rung_grid_count(const rung_cluster *cluster, const rung_grid *grid, 
         cost->memory = larger(counts.memory, cost->memory);
         cost->flops = fmax(counts.flops, cost->flops);
     }
-    cost->bound = rungi_grid_bound(cluster);
+    cost->bound = bound_of(cluster);
     return RUNG_OK;
-}
-
-/* ---- The bound -------------------------------------------------------------------------------- */
-
-/* A rank that does its part of the multiplications touches x of A, y of B and z of C with x y z >= (mnk / P)^2
- * (Loomis and Whitney) and at least a P-th of each; it holds a P-th of each. The least sum of bytes has all
- * three alike, but for those that the second condition holds up. */
-double rungi_grid_bound(const rung_cluster *cluster)
-{
-    double ranks = (double)cluster->ranks, m = (double)cluster->m, n = (double)cluster->n, k = (double)cluster->k;
-    double in = (double)in_bytes(cluster), sum = (double)sum_bytes(cluster);
-    double held[3] = {in * m * k / ranks, in * k * n / ranks, sum * m * n / ranks}; /* bytes */
-    double product = in * in * sum * pow(m * n * k / ranks, 2.0), total = 0.0;
-    bool is_held[3] = {false};
-    if (product == 0.0)
-        return 0.0;
-    for (int count = 3; count > 0;) {
-        double each = pow(product, 1.0 / count);
-        int up = 0;
-        while (up < 3 && (is_held[up] || held[up] <= each))
-            up++;
-        if (up == 3)
-            return fmax(total + count * each - held[0] - held[1] - held[2], 0.0);
-        is_held[up] = true;
-        product /= held[up];
-        total += held[up];
-        count--;
-    }
-    return fmax(total - held[0] - held[1] - held[2], 0.0);
 }
 
 /* ---- Choosing --------------------------------------------------------------------------------- */
@@ -196,7 +180,7 @@ static void choose_steps(const rung_cluster *cluster, rung_grid *grid)
 /* Of the rank in the corner where parts are largest, without their pieces: search looks at thousands of grids. */
 static counts estimate(const rung_cluster *cluster, const rung_grid *grid)
 {
-    int64_t in = in_bytes(cluster), sum = sum_bytes(cluster);
+    int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster);
     int64_t m = rungi_divide_up(cluster->m, grid->pm), n = rungi_divide_up(cluster->n, grid->pn);
     int64_t k = rungi_divide_up(cluster->k, grid->pk);
     counts counts = {.flops = 2.0 * (double)m * (double)n * (double)k};

@@ -27,6 +27,23 @@ static inline int64_t rungi_part_size(int64_t extent, int64_t parts, int64_t ind
     return rungi_part_start(extent, parts, index + 1) - rungi_part_start(extent, parts, index);
 }
 
+/* Bytes of an element of A and B, and of a sum; of a product that is one. */
+static inline int64_t rungi_in_bytes(const rung_cluster *cluster)
+{
+    switch (cluster->product) {
+#define X(in, out, sum, word) case RUNG_##in##_TO_##out: return rung_type_size(RUNG_##in);
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    default:
+        return 0;
+    }
+}
+
+static inline int64_t rungi_sum_bytes(const rung_cluster *cluster)
+{
+    return rung_type_size(rung_product_sum(cluster->product));
+}
+
 /* A rank's place; one that has nothing to do has none. */
 typedef struct rungi_place {
     int64_t i, j, l;
@@ -88,9 +105,6 @@ static inline int64_t rungi_sums_elements(const rung_grid *grid, int64_t block)
 {
     return block + (grid->pk - 1) * (block / grid->pk + 1);
 }
-
-/* Bytes that the busiest rank receives at least, whatever the grid: see grid.c. */
-double rungi_grid_bound(const rung_cluster *cluster);
 
 /* The order in which chunks come in and blocks of C are multiplied: whenever a chunk has come, all blocks that it
  * completes. Chunks of A and B alternate, so that after a share x of each there is x * x of the work to do, and the

@@ -24,7 +24,7 @@ typedef struct rungi_local {
     void (*release)(void *user, void *memory);
     /* Where byte `offset` of it is. A simulation has little memory, and all of it everywhere. */
     char *(*at)(void *user, void *memory, int64_t offset);
-    /* Until all are done, or one fails, or none has been for too long; `from` is the rank that each is from or to. */
+    /* Until all are done, or one fails, or none has been for too long; `ranks` are those that they are from or to. */
     rung_status (*wait)(void *user, int64_t count, MPI_Request *requests, const int *ranks);
     int64_t message_bytes; /* what is longer goes as several: MPI counts in int */
 } rungi_local;
@@ -33,6 +33,8 @@ typedef struct rungi_local {
 typedef struct rungi_traffic {
     int64_t bytes, messages;
 } rungi_traffic;
+
+typedef struct rungi_work rungi_work; /* what a job works in */
 
 typedef struct rungi_job {
     MPI_Comm            comm; /* the library's own */
@@ -43,6 +45,7 @@ typedef struct rungi_job {
     /* This rank's shares, of one chunk behind the other: sm of A, sn of B, sm * sn of C (row by row of blocks). */
     void               *a, *b, *c;
     rungi_traffic       traffic; /* for the caller */
+    rungi_work         *work;
 } rungi_job;
 
 /* How many elements this rank has of each. */
@@ -50,8 +53,15 @@ int64_t rungi_share_a(const rung_cluster *cluster, const rung_grid *grid, int64_
 int64_t rungi_share_b(const rung_cluster *cluster, const rung_grid *grid, int64_t rank);
 int64_t rungi_share_c(const rung_cluster *cluster, const rung_grid *grid, int64_t rank);
 
+/* All the memory that running takes, so that ranks can agree that each has it before one sends. */
+rung_status rungi_job_prepare(rungi_job *job);
+
 /* Every rank of the grid calls it; the others have nothing to do. C's share is the sums; alpha, beta and C's type are
- * the caller's. All ranks add in the same order: the same bits each time. */
+ * the caller's. All ranks add in the same order: the same bits each time. A rank that cannot multiply goes on
+ * sending, so that no other waits for it in vain, and fails at the end. */
 rung_status rungi_job_run(rungi_job *job);
+
+/* After a failed run, what may still be on its way keeps its memory. */
+void rungi_job_free(rungi_job *job);
 
 #endif /* RUNGI_SCHEDULE_H */

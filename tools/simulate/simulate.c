@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simulate.c - a multiply on thousands of ranks that are not here: the library's own schedule, compiled for SimGrid's
+ * MPI, whose messages take the time that a network of the platform file would take. Multiplying and adding are
+ * replaced by what they would cost; there is one memory for all ranks, and nobody looks into it.
+ *
+ *     simulate M N K PRODUCT FLOPS NETWORK MEMORY [PM PN PK SM SN]
+ *
+ * FLOPS, NETWORK and MEMORY are a rank's FLOP/s and bytes a second, as the platform has the first two. Without a
+ * grid, the one that the library chooses: of the least time, or, for speeds of 0, of the fewest bytes. */
+#include <mpi.h>
+#include <smpi/smpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scale/mpi/schedule.h"
+
+/* All ranks are threads of one process and share these. */
+static const int64_t shared_bytes = (int64_t)1 << 30;
+static void *shared;
+
+typedef struct machine {
+    double flops, network, memory;
+} machine;
+
+/* A rank of a simulation cannot ask the library that rung_error_text reads. */
+rung_status rung_fail(rung_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return status;
+}
+
+static void spend(const machine *machine, double seconds)
+{
+    smpi_execute_flops(seconds * machine->flops);
+}
+
+static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b, void *c)
+{
+    (void)user, (void)a, (void)b, (void)c;
+    smpi_execute_flops(2.0 * (double)rows * (double)cols * (double)depth);
+    return RUNG_OK;
+}
+
+/* Two are read and one is written. */
+static void add(void *user, int64_t elements, const void *source, void *target)
+{
+    const machine *machine = user;
+    (void)source, (void)target;
+    spend(machine, 3.0 * 8.0 * (double)elements / machine->memory);
+}
+
+static void copy(void *user, int64_t bytes, const void *source, void *target)
+{
+    const machine *machine = user;
+    (void)source, (void)target;
+    spend(machine, 2.0 * (double)bytes / machine->memory);
+}
+
+static void *allocate(void *user, int64_t bytes)
+{
+    (void)user, (void)bytes;
+    return shared;
+}
+
+static void release(void *user, void *memory)
+{
+    (void)user, (void)memory;
+}
+
+static char *at(void *user, void *memory, int64_t offset)
+{
+    (void)user, (void)offset;
+    return memory;
+}
+
+static rung_status wait_all(void *user, int64_t count, MPI_Request *requests, const int *ranks)
+{
+    (void)user, (void)ranks;
+    return MPI_Waitall((int)count, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? RUNG_OK : RUNG_DEVICE_LOST;
+}
+
+static rung_product product_named(const char *name)
+{
+    int product = 0;
+    while (product < RUNG_PRODUCT_COUNT && strcmp(rung_product_name(product), name) != 0)
+        product++;
+    return product;
+}
+
+static void print(const rung_cluster *cluster, const rung_grid *grid, const rung_grid_cost *cost, const machine *machine,
+                  const int64_t most[2], double seconds)
+{
+    double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
+    printf("{\"ranks\": %lld, \"m\": %lld, \"n\": %lld, \"k\": %lld, \"product\": \"%s\", "
+           "\"grid\": [%lld, %lld, %lld], \"steps\": [%lld, %lld], ", (long long)cluster->ranks, (long long)cluster->m,
+           (long long)cluster->n, (long long)cluster->k, rung_product_name(cluster->product), (long long)grid->pm,
+           (long long)grid->pn, (long long)grid->pk, (long long)grid->sm, (long long)grid->sn);
+    printf("\"received\": %lld, \"predicted\": %lld, \"bound\": %.0f, \"messages\": %lld, \"memory\": %lld, "
+           "\"seconds\": %.6f, \"of_peak\": %.4f}\n", (long long)most[0], (long long)cost->received, cost->bound,
+           (long long)most[1], (long long)cost->memory, seconds,
+           work / (double)cluster->ranks / machine->flops / seconds);
+}
+
+/* Between two barriers, as every rank's clock is the simulation's. */
+static double timed_run(rungi_job *job)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime();
+    if (rungi_job_prepare(job) != RUNG_OK || rungi_job_run(job) != RUNG_OK)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    rungi_job_free(job);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Wtime() - start;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, ranks;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 8 && argc != 13) {
+        fprintf(stderr, "simulate M N K PRODUCT FLOPS NETWORK MEMORY [PM PN PK SM SN]\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (!shared)
+        shared = SMPI_SHARED_MALLOC((size_t)shared_bytes);
+    rung_cluster cluster = {.ranks = ranks, .m = atoll(argv[1]), .n = atoll(argv[2]), .k = atoll(argv[3]),
+                            .product = product_named(argv[4]), .idle = 0.06};
+    machine machine = {atof(argv[5]), atof(argv[6]), atof(argv[7])};
+    cluster.flops = machine.network > 0.0 ? machine.flops : 0.0;
+    cluster.bandwidth = machine.network;
+    rung_grid grid = {0};
+    rung_grid_cost cost = {0};
+    if (argc == 13)
+        grid = (rung_grid){atoll(argv[8]), atoll(argv[9]), atoll(argv[10]), atoll(argv[11]), atoll(argv[12])};
+    else if (rung_grid_choose(&cluster, &grid) != RUNG_OK)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (rank == 0 && rung_grid_count(&cluster, &grid, &cost) != RUNG_OK)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    rungi_local local = {.user = &machine, .multiply = multiply, .add = add, .copy = copy, .allocate = allocate,
+                         .release = release, .at = at, .wait = wait_all, .message_bytes = shared_bytes};
+    rungi_job job = {.comm = MPI_COMM_WORLD, .rank = rank, .cluster = &cluster, .grid = &grid, .local = &local,
+                     .a = shared, .b = shared, .c = shared};
+    double seconds = timed_run(&job);
+    int64_t mine[2] = {job.traffic.bytes, job.traffic.messages}, most[2];
+    MPI_Reduce(mine, most, 2, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        print(&cluster, &grid, &cost, &machine, most, seconds);
+    MPI_Finalize();
+    return 0;
+}
