@@ -144,20 +144,20 @@ static rung_status check_splits(const char *name, const char *lines, int64_t ext
     return RUNG_OK;
 }
 
-/* A view of a block as C, which is the strictest: what it spans fits, and no element is there twice. */
+/* A view fits its block and lies in memory; as C it also has no element twice, which a multiply of depth 0 is asked for. */
 static rung_status check_view(const char *name, const rung_mpi_matrix *matrix, rungi_rectangle block,
                               const rung_matrix *view)
 {
-    rung_type in = matrix->type == RUNG_I32 ? RUNG_I32 : RUNG_F32;
-    rung_problem problem = rung_problem_of(rung_matrix_of(in, view->rows, 0, NULL),
-                                           rung_matrix_of(in, 0, view->cols, NULL), *view);
     if (view->rows != block.rows || view->cols != block.cols || view->type != matrix->type)
         return rung_fail(RUNG_INVALID, "%s has a block of %lld x %lld %s, and a view of %lld x %lld %s for it", name,
                          (long long)block.rows, (long long)block.cols, rung_type_name(matrix->type),
                          (long long)view->rows, (long long)view->cols, rung_type_name(view->type));
     if (view->buffer || (!view->data && block.rows > 0 && block.cols > 0))
         return rung_fail(RUNG_INVALID, "%s has a block without memory of this process; views have data, no buffer", name);
-    problem.c.type = matrix->type == RUNG_I8 ? RUNG_F32 : matrix->type; /* a type that something is multiplied into */
+    if (view->row_stride < 0 || view->col_stride < 0 || view->offset < 0)
+        return rung_fail(RUNG_INVALID, "%s has a view with a negative stride or offset", name);
+    rung_problem problem = rung_problem_of(rung_matrix_of(matrix->type, view->rows, 0, NULL),
+                                           rung_matrix_of(matrix->type, 0, view->cols, NULL), *view);
     return name[0] == 'C' ? rung_problem_check(&problem) : RUNG_OK;
 }
 

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* team.c - see team.h. */
+#include "scale/mpi/team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/checked.h"
+
+enum { TAG_ASK = 1, TAG_ANSWER, TAG_NEWS };
+
+/* Loops in which nothing came: so many are run through, so many more give the processor away, then it sleeps. Ranks
+ * may be more than processors, and then whoever waits is in the way of those who work. */
+enum { EAGER = 20, YIELDING = 200, SLEEP_NS = 50 * 1000, NAMED_MAX = 4 };
+
+rung_status rungi_mpi_failed(int code)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+        length = 0;
+    return rung_fail(RUNG_DEVICE_LOST, "MPI failed: %.*s; end the job", length, text);
+}
+
+double rungi_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- Making one ------------------------------------------------------------------------------- */
+
+static int team_key = MPI_KEYVAL_INVALID;
+static pthread_once_t key_made = PTHREAD_ONCE_INIT;
+
+static void free_team(rungi_team *team)
+{
+    for (int i = 0; i < RUNGI_KEPT_MAX; i++)
+        if (!team->kept[i].is_used)
+            free(team->kept[i].memory);
+    free(team);
+}
+
+/* MPI calls it when the communicator is freed. One that is broken stays: messages may still come. */
+static int forget(MPI_Comm comm, int key, void *value, void *user)
+{
+    rungi_team *team = value;
+    (void)comm;
+    (void)key;
+    (void)user;
+    if (team->is_broken)
+        return MPI_SUCCESS;
+    int code = MPI_Comm_free(&team->comm);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_free(&team->control);
+    free_team(team);
+    return code;
+}
+
+static void make_key(void)
+{
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &team_key, NULL) != MPI_SUCCESS)
+        team_key = MPI_KEYVAL_INVALID;
+}
+
+/* Duplicating is for all ranks together; in the meantime there is nobody to ask, so the time alone counts. */
+static rung_status duplicate(MPI_Comm comm, double silence, MPI_Comm *copy)
+{
+    MPI_Request request;
+    int code = MPI_Comm_idup(comm, copy, &request), done = 0;
+    double start = rungi_seconds();
+    while (code == MPI_SUCCESS && !done) {
+        code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (!done && rungi_seconds() - start > silence)
+            return rung_fail(RUNG_DEVICE_LOST, "a rank of the communicator has not called rung_mpi_gemm for %g s; all ranks "
+                             "call it, or one has died: end the job", silence);
+        if (!done)
+            sched_yield();
+    }
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN);
+    return code == MPI_SUCCESS ? RUNG_OK : rungi_mpi_failed(code);
+}
+
+static rung_status make_team(MPI_Comm comm, double silence, rungi_team *team)
+{
+    rung_status status = duplicate(comm, silence, &team->comm);
+    if (status == RUNG_OK)
+        status = duplicate(comm, silence, &team->control);
+    if (status != RUNG_OK)
+        return status;
+    int code = MPI_Comm_rank(comm, &team->rank);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_size(comm, &team->ranks);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_set_attr(comm, team_key, team);
+    return code == MPI_SUCCESS ? RUNG_OK : rungi_mpi_failed(code);
+}
+
+/* The sentence of an old failure. */
+static rung_status still_broken(const rungi_team *team)
+{
+    return rung_fail(RUNG_DEVICE_LOST, "a call on this communicator failed with data under way, and nothing goes on it any "
+                     "more; end the job. It was: %s", team->news.text);
+}
+
+rung_status rungi_team_of(MPI_Comm comm, double silence, rungi_team **team)
+{
+    int found = 0, is_ready = 0;
+    *team = NULL;
+    if (MPI_Initialized(&is_ready) != MPI_SUCCESS || !is_ready)
+        return rung_fail(RUNG_INVALID, "MPI is not initialised; call MPI_Init first");
+    pthread_once(&key_made, make_key);
+    if (team_key == MPI_KEYVAL_INVALID)
+        return rung_fail(RUNG_NO_MEMORY, "MPI gives no key for a communicator's attributes");
+    int code = MPI_Comm_get_attr(comm, team_key, team, &found);
+    if (code != MPI_SUCCESS)
+        return rungi_mpi_failed(code);
+    if (!found) {
+        rungi_team *made = calloc(1, sizeof *made);
+        rung_status status = made ? make_team(comm, silence, made) : rung_fail(RUNG_NO_MEMORY, "no memory for a communicator");
+        if (status != RUNG_OK) {
+            free(made);
+            return status;
+        }
+        *team = made;
+    }
+    (*team)->silence = silence;
+    (*team)->waited = 0.0;
+    return (*team)->is_broken ? still_broken(*team) : RUNG_OK;
+}
+
+/* ---- Questions, answers, news ----------------------------------------------------------------- */
+
+/* Small enough to be gone at once, and nobody waits for it. */
+static void send_control(rungi_team *team, int to, int tag, const void *bytes, int count)
+{
+    MPI_Request request;
+    if (MPI_Isend(bytes, count, MPI_BYTE, to, tag, team->control, &request) == MPI_SUCCESS)
+        MPI_Request_free(&request);
+}
+
+/* One message, if one is there: who answered, or -1. */
+static bool hear(rungi_team *team, int *answered)
+{
+    int is_there = 0;
+    MPI_Status status;
+    *answered = -1;
+    if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, team->control, &is_there, &status) != MPI_SUCCESS || !is_there)
+        return false;
+    rungi_notice notice;
+    if (MPI_Recv(&notice, sizeof notice, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, team->control,
+                 MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return false;
+    if (status.MPI_TAG == TAG_ASK)
+        send_control(team, status.MPI_SOURCE, TAG_ANSWER, NULL, 0);
+    else if (status.MPI_TAG == TAG_ANSWER)
+        *answered = status.MPI_SOURCE;
+    else if (!team->is_broken) {
+        team->news = notice;
+        team->is_broken = true;
+    }
+    return true;
+}
+
+void rungi_team_look(rungi_team *team)
+{
+    int answered;
+    while (hear(team, &answered))
+        ;
+}
+
+rung_status rungi_team_break(rungi_team *team, rung_status status)
+{
+    if (team->is_broken)
+        return status;
+    team->is_broken = true;
+    team->news = (rungi_notice){.status = status, .rank = team->rank};
+    snprintf(team->news.text, sizeof team->news.text, "%s", rung_error_text());
+    for (int i = 1; i < team->ranks; i++)
+        send_control(team, (team->rank + i) % team->ranks, TAG_NEWS, &team->news, sizeof team->news);
+    return status;
+}
+
+/* ---- Waiting ---------------------------------------------------------------------------------- */
+
+typedef struct vigil {
+    rungi_team  *team;
+    int64_t      count;
+    MPI_Request *requests;
+    const int   *ranks;
+    int64_t      left;
+    int          idle;     /* loops without an event */
+    double       since;    /* the last event */
+    bool         has_asked;
+} vigil;
+
+/* Whether anything is awaited of that rank. */
+static bool awaits(const vigil *vigil, int rank)
+{
+    for (int64_t i = 0; i < vigil->count; i++)
+        if (vigil->requests[i] != MPI_REQUEST_NULL && vigil->ranks[i] == rank)
+            return true;
+    return false;
+}
+
+/* Ranks that something is awaited of, each once; at most so many. */
+static int list_awaited(const vigil *vigil, int *list, int capacity)
+{
+    int count = 0;
+    for (int64_t i = 0; i < vigil->count && count < capacity; i++) {
+        bool is_new = vigil->requests[i] != MPI_REQUEST_NULL;
+        for (int j = 0; is_new && j < count; j++)
+            is_new = list[j] != vigil->ranks[i];
+        if (is_new)
+            list[count++] = vigil->ranks[i];
+    }
+    return count;
+}
+
+static rung_status lose(const vigil *vigil)
+{
+    int list[NAMED_MAX + 1], count = list_awaited(vigil, list, NAMED_MAX + 1);
+    char names[128] = "";
+    for (int i = 0; i < count && i < NAMED_MAX; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%d", i == 0 ? "" : ", ", list[i]);
+    return rung_fail(RUNG_DEVICE_LOST, "rank%s %s%s%s sent nothing for %g s and do%s not answer: dead, stopped or not in this "
+                     "call; end the job", count > 1 ? "s" : "", names, count > NAMED_MAX ? " and more" : "",
+                     count > 1 ? " have" : " has", vigil->team->silence, count > 1 ? "" : "es");
+}
+
+/* Takes what is done. */
+static rung_status take_done(vigil *vigil, bool *any)
+{
+    *any = false;
+    for (int64_t i = 0; i < vigil->count; i++) {
+        int done = 0;
+        if (vigil->requests[i] == MPI_REQUEST_NULL)
+            continue;
+        int code = MPI_Test(&vigil->requests[i], &done, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS)
+            return rungi_mpi_failed(code);
+        vigil->left -= done;
+        *any = *any || done;
+    }
+    return RUNG_OK;
+}
+
+/* Half the time gone by, the silent ranks are asked; an answer counts as a message. */
+static rung_status watch_time(vigil *vigil)
+{
+    double silent = rungi_seconds() - vigil->since;
+    int list[64], answered;
+    while (hear(vigil->team, &answered))
+        if (answered >= 0 && awaits(vigil, answered)) {
+            vigil->since = rungi_seconds();
+            vigil->has_asked = false;
+            return RUNG_OK;
+        }
+    if (vigil->team->is_broken)
+        return rung_fail((rung_status)vigil->team->news.status, "rank %lld found: %s",
+                         (long long)vigil->team->news.rank, vigil->team->news.text);
+    if (silent > vigil->team->silence)
+        return lose(vigil);
+    if (!vigil->has_asked && silent > vigil->team->silence / 2.0) {
+        int count = list_awaited(vigil, list, 64);
+        for (int i = 0; i < count; i++)
+            send_control(vigil->team, list[i], TAG_ASK, NULL, 0);
+        vigil->has_asked = true;
+    }
+    return RUNG_OK;
+}
+
+static void rest(vigil *vigil)
+{
+    vigil->idle++;
+    if (vigil->idle > YIELDING)
+        nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+    else if (vigil->idle > EAGER)
+        sched_yield();
+}
+
+rung_status rungi_team_wait(rungi_team *team, int64_t count, MPI_Request *requests, const int *ranks)
+{
+    double start = rungi_seconds();
+    vigil vigil = {.team = team, .count = count, .requests = requests, .ranks = ranks, .since = start};
+    rung_status status = RUNG_OK;
+    for (int64_t i = 0; i < count; i++)
+        vigil.left += requests[i] != MPI_REQUEST_NULL;
+    while (status == RUNG_OK && vigil.left > 0) {
+        bool any;
+        status = take_done(&vigil, &any);
+        if (any) {
+            vigil.idle = 0;
+            vigil.since = rungi_seconds();
+            vigil.has_asked = false;
+        } else if (status == RUNG_OK) {
+            status = watch_time(&vigil);
+            rest(&vigil);
+        }
+    }
+    team->waited += rungi_seconds() - start;
+    return status == RUNG_OK ? RUNG_OK : rungi_team_break(team, status);
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------- */
+
+enum { ALIGNMENT = 64 };
+
+/* The smallest that is free and large enough, unless half of it would be left unused. */
+static rungi_kept *find_kept(rungi_team *team, int64_t bytes)
+{
+    rungi_kept *best = NULL;
+    for (int i = 0; i < RUNGI_KEPT_MAX; i++) {
+        rungi_kept *kept = &team->kept[i];
+        if (kept->memory && !kept->is_used && kept->bytes >= bytes && kept->bytes / 2 <= bytes &&
+            (!best || kept->bytes < best->bytes))
+            best = kept;
+    }
+    return best;
+}
+
+/* A place for a new one: one that is empty, else one that nobody uses, which is freed. */
+static rungi_kept *find_place(rungi_team *team)
+{
+    rungi_kept *place = NULL;
+    for (int i = 0; i < RUNGI_KEPT_MAX && !(place && !place->memory); i++)
+        if (!team->kept[i].memory || (!place && !team->kept[i].is_used))
+            place = &team->kept[i];
+    if (place) {
+        free(place->memory);
+        place->memory = NULL;
+    }
+    return place;
+}
+
+/* What is kept and not in use goes before there is said to be no memory. */
+static void drop_kept(rungi_team *team)
+{
+    for (int i = 0; i < RUNGI_KEPT_MAX; i++)
+        if (team->kept[i].memory && !team->kept[i].is_used) {
+            free(team->kept[i].memory);
+            team->kept[i].memory = NULL;
+        }
+}
+
+void *rungi_team_allocate(rungi_team *team, int64_t bytes)
+{
+    if (bytes <= 0 || bytes > INT64_MAX - ALIGNMENT)
+        return NULL;
+    rungi_kept *kept = find_kept(team, bytes);
+    if (kept) {
+        kept->is_used = true;
+        return kept->memory;
+    }
+    size_t rounded = (size_t)rungi_round_up(bytes, ALIGNMENT);
+    void *memory = aligned_alloc(ALIGNMENT, rounded);
+    if (!memory) {
+        drop_kept(team);
+        memory = aligned_alloc(ALIGNMENT, rounded);
+    }
+    kept = memory ? find_place(team) : NULL;
+    if (kept)
+        *kept = (rungi_kept){.memory = memory, .bytes = bytes, .is_used = true};
+    return memory;
+}
+
+void rungi_team_release(rungi_team *team, void *memory)
+{
+    if (!memory || team->is_broken)
+        return;
+    for (int i = 0; i < RUNGI_KEPT_MAX; i++)
+        if (team->kept[i].memory == memory) {
+            team->kept[i].is_used = false;
+            return;
+        }
+    free(memory);
+}
