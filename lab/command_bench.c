@@ -7,6 +7,7 @@
 #include "baseline.h"
 #include "bench.h"
 #include "interrupt.h"
+#include "launch.h"
 #include "measure.h"
 #include "progress.h"
 #include "target.h"
@@ -895,6 +896,10 @@ static int bench(session *session)
 
 int lab_command_bench(const lab_options *options)
 {
+    if (options->cluster)
+        return lab_cluster_launch(options);
+    if (options->block || options->layout)
+        return usage("--block and --layout are for --cluster");
     session *session = calloc(1, sizeof *session);
     int code = LAB_NOTHING;
     if (session) {

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scalapack.h - the one to hold rung_mpi_gemm against: ScaLAPACK's pdgemm and psgemm, opened at run time. */
+#ifndef LAB_CLUSTER_SCALAPACK_H
+#define LAB_CLUSTER_SCALAPACK_H
+
+#include <stdbool.h>
+
+#include "cluster/matrices.h"
+
+/* The BLAS that ScaLAPACK calls: its path, found in a process of its own, since a BLAS looks at the environment when it is
+ * loaded. False with a sentence if there is no ScaLAPACK for this MPI. */
+bool scalapack_find_blas(char *path, size_t capacity, char *why, size_t why_capacity);
+
+typedef struct scalapack {
+    void *library;
+    int   context; /* BLACS's, of process_rows x process_cols */
+    void (*get)(int, int, int *);
+    void (*grid_init)(int *, const char *, int, int);
+    void (*grid_exit)(int);
+    void (*pdgemm)(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+                   const int *, const int *, const int *, const double *, const int *, const int *, const int *,
+                   const double *, double *, const int *, const int *, const int *);
+    void (*psgemm)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
+                   const int *, const int *, const int *, const float *, const int *, const int *, const int *,
+                   const float *, float *, const int *, const int *, const int *);
+} scalapack;
+
+/* After MPI_Init; by all ranks. */
+bool scalapack_open(const cluster_problem *problem, scalapack *scalapack);
+void scalapack_close(scalapack *scalapack);
+
+/* C = A B of block-cyclic matrices, F64 or F32. */
+void scalapack_multiply(const scalapack *scalapack, const cluster_matrix *a, const cluster_matrix *b,
+                        const cluster_matrix *c);
+
+#endif /* LAB_CLUSTER_SCALAPACK_H */
