@@ -15,7 +15,9 @@ enum { TAG_ASK = 1, TAG_ANSWER, TAG_NEWS };
 
 /* Loops in which nothing came: so many are run through, so many more give the processor away, then it sleeps. Ranks
  * may be more than processors, and then whoever waits is in the way of those who work. */
-enum { EAGER = 20, YIELDING = 200, SLEEP_NS = 50 * 1000, NAMED_MAX = 4 };
+enum { EAGER = 20, YIELDING = 200, SLEEP_NS = 50 * 1000 };
+
+enum { LOOKS = 4, NAMED_MAX = 4 };
 
 rung_status rungi_mpi_failed(int code)
 {
@@ -168,11 +170,13 @@ static bool hear(rungi_team *team, int *answered)
     return true;
 }
 
+/* A probe may find only what an earlier one has brought in. */
 void rungi_team_look(rungi_team *team)
 {
     int answered;
-    while (hear(team, &answered))
-        ;
+    for (int misses = 0; misses < LOOKS; misses++)
+        while (hear(team, &answered))
+            misses = 0;
 }
 
 rung_status rungi_team_break(rungi_team *team, rung_status status)
