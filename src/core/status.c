@@ -62,6 +62,17 @@ rung_status rungi_fail(rung_status status, const char *format, ...)
     return status;
 }
 
+rung_status rung_fail(rung_status status, const char *format, ...)
+{
+    rungi_error next;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(next.text, sizeof next.text, format, arguments);
+    va_end(arguments);
+    rungi_error_restore(&next);
+    return status;
+}
+
 rung_status rungi_fail_in(rung_status status, const char *format, ...)
 {
     rungi_error cause;

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* multiply.c - the whole of it on small matrices with little memory: right in every type, order, shape and place, moving just
+ * the bytes that the cut says; stopped, failed and gone on with. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rung/scale.h"
+
+static char folder[] = "/tmp/rung-scale-XXXXXX";
+static char result[64]; /* c.npy there */
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][256];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static bool is_there(const char *name)
+{
+    struct stat status;
+    return stat(path_of(name), &status) == 0;
+}
+
+/* ---- Elements of any type ------------------------------------------------------------------------------- */
+
+static double element(const rung_matrix *matrix, int64_t row, int64_t col)
+{
+    int64_t at = matrix->offset + row * matrix->row_stride + col * matrix->col_stride;
+    switch (matrix->type) {
+    case RUNG_F32: return ((const float *)matrix->data)[at];
+    case RUNG_F64: return ((const double *)matrix->data)[at];
+    case RUNG_F16: return rung_f16_to_f32(((const uint16_t *)matrix->data)[at]);
+    case RUNG_BF16: return rung_bf16_to_f32(((const uint16_t *)matrix->data)[at]);
+    case RUNG_I8: return ((const int8_t *)matrix->data)[at];
+    default: return ((const int32_t *)matrix->data)[at];
+    }
+}
+
+static void set_element(const rung_matrix *matrix, int64_t row, int64_t col, double value)
+{
+    int64_t at = matrix->offset + row * matrix->row_stride + col * matrix->col_stride;
+    switch (matrix->type) {
+    case RUNG_F32: ((float *)matrix->data)[at] = (float)value; break;
+    case RUNG_F64: ((double *)matrix->data)[at] = value; break;
+    case RUNG_F16: ((uint16_t *)matrix->data)[at] = rung_f16_from_f32((float)value); break;
+    case RUNG_BF16: ((uint16_t *)matrix->data)[at] = rung_bf16_from_f32((float)value); break;
+    case RUNG_I8: ((int8_t *)matrix->data)[at] = (int8_t)value; break;
+    default: ((int32_t *)matrix->data)[at] = (int32_t)value; break;
+    }
+}
+
+static rung_matrix new_matrix(rung_type type, int64_t rows, int64_t cols, bool by_columns)
+{
+    void *data = calloc((size_t)(rows * cols + 1), (size_t)rung_type_size(type));
+    assert_non_null(data);
+    return by_columns ? rung_matrix_transpose(rung_matrix_of(type, cols, rows, data))
+                      : rung_matrix_of(type, rows, cols, data);
+}
+
+/* Whole numbers, so small that every sum is exact, in f16 too where k is short. */
+static void fill(const rung_matrix *matrix, uint64_t seed, int64_t largest)
+{
+    for (int64_t i = 0; i < matrix->rows; i++)
+        for (int64_t j = 0; j < matrix->cols; j++)
+            set_element(matrix, i, j, (double)(unit_random(&seed, 2 * largest + 1) - largest));
+}
+
+static void check_product(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, const rung_matrix *c0,
+                          double alpha, double beta)
+{
+    for (int64_t i = 0; i < c->rows; i++)
+        for (int64_t j = 0; j < c->cols; j++) {
+            double sum = 0;
+            for (int64_t p = 0; p < a->cols; p++)
+                sum += element(a, i, p) * element(b, p, j);
+            sum = (alpha != 0 ? alpha * sum : 0) + (beta != 0 ? beta * element(c0, i, j) : 0);
+            if (!(element(c, i, j) == sum))
+                fail_msg("(%lld, %lld) is %g, not %g", (long long)i, (long long)j, element(c, i, j), sum);
+        }
+}
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+static const char *npy_type(rung_type type)
+{
+    static const char *const names[] = {"<f4", "<f8", "<f2", "<V2", "|i1", "<i4"};
+    return names[type];
+}
+
+/* As NumPy writes it; its own reading of our files is scale_numpy's. */
+static void save(const char *name, const rung_matrix *matrix)
+{
+    char header[128];
+    bool by_columns = matrix->row_stride == 1 && matrix->col_stride != 1;
+    FILE *file = fopen(path_of(name), "wb");
+    assert_non_null(file);
+    int used = snprintf(header + 10, sizeof header - 10, "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }",
+                        npy_type(matrix->type), by_columns ? "True" : "False", (long long)matrix->rows,
+                        (long long)matrix->cols);
+    memset(header + 10 + used, ' ', sizeof header - 10 - (size_t)used);
+    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
+    header[127] = '\n';
+    size_t count = (size_t)(matrix->rows * matrix->cols), size = (size_t)rung_type_size(matrix->type);
+    assert_int_equal(fwrite(header, 1, sizeof header, file), sizeof header);
+    assert_int_equal(fwrite(matrix->data, size, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static rung_stored open_npy(const char *name, rung_type type)
+{
+    rung_stored stored;
+    if (rung_npy_open(path_of(name), type, &stored) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    return stored;
+}
+
+static rung_matrix load(const char *name, rung_type type)
+{
+    rung_stored stored = open_npy(name, type);
+    rung_matrix matrix = new_matrix(type, stored.view.rows, stored.view.cols, false);
+    assert_int_equal(rung_stored_read(&stored, 0, 0, matrix.rows, matrix.cols, matrix.data), RUNG_OK);
+    rung_stored_close(&stored);
+    return matrix;
+}
+
+static int64_t io_count(const char *field)
+{
+    char line[128];
+    long long value = -1;
+    size_t length = strlen(field);
+    FILE *file = fopen("/proc/self/io", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, field, length) == 0)
+            value = atoll(line + length + 1);
+    if (file)
+        fclose(file);
+    return value;
+}
+
+/* ---- One multiply, looked at from all sides --------------------------------------------------------------- */
+
+typedef struct setting {
+    rung_type in, out;
+    int64_t   m, n, k, memory;
+    bool      a_by_columns, b_by_columns, in_files, out_file;
+    double    alpha, beta;
+} setting;
+
+static void must(rung_status status)
+{
+    if (status != RUNG_OK)
+        fail_msg("%s: %s", rung_status_name(status), rung_error_text());
+}
+
+static void multiply_and_check(const setting *setting, const rung_large_device *devices, int64_t device_count)
+{
+    rung_matrix a = new_matrix(setting->in, setting->m, setting->k, setting->a_by_columns);
+    rung_matrix b = new_matrix(setting->in, setting->k, setting->n, setting->b_by_columns);
+    rung_matrix c0 = new_matrix(setting->out, setting->m, setting->n, false);
+    rung_matrix c = new_matrix(setting->out, setting->m, setting->n, false);
+    int64_t largest = setting->out == RUNG_F16 || setting->out == RUNG_BF16 ? 1 : 4;
+    fill(&a, 1, largest);
+    fill(&b, 2, largest);
+    fill(&c0, 3, 4);
+    rung_large_problem problem = rung_large_problem_of(rung_stored_of(a), rung_stored_of(b));
+    problem.c = rung_stored_of(c);
+    problem.c0 = rung_stored_of(c0);
+    if (setting->in_files) {
+        save("a.npy", &a);
+        save("b.npy", &b);
+        save("c0.npy", &c0);
+        problem.a = open_npy("a.npy", setting->in);
+        problem.b = open_npy("b.npy", setting->in);
+        problem.c0 = open_npy("c0.npy", setting->out);
+    }
+    if (setting->out_file)
+        problem.path = result;
+    problem.alpha = setting->alpha;
+    problem.beta = setting->beta;
+    rung_large_options options = {.memory = setting->memory, .devices = devices, .device_count = device_count};
+    rung_large_report report;
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    rung_matrix got = setting->out_file ? load("c.npy", setting->out) : c;
+    check_product(&a, &b, &got, &c0, setting->alpha, setting->beta);
+    assert_int_equal(report.read, report.cut.read);
+    assert_int_equal(report.written, report.cut.written);
+    if (device_count < 2)
+        assert_true(report.cut.used <= (device_count ? devices[0].memory : setting->memory));
+    assert_false(is_there("c.npy.part"));
+    assert_false(is_there("c.npy.journal"));
+    if (setting->in_files) {
+        rung_stored_close(&problem.a);
+        rung_stored_close(&problem.b);
+        rung_stored_close(&problem.c0);
+    }
+    if (setting->out_file)
+        free(got.data);
+    free(a.data);
+    free(b.data);
+    free(c0.data);
+    free(c.data);
+}
+
+static const setting plain = {.in = RUNG_F32, .out = RUNG_F32, .m = 150, .n = 130, .k = 170, .memory = 20000, .alpha = 1};
+
+static void files_into_a_file(void **state)
+{
+    setting setting = plain;
+    (void)state;
+    setting.in_files = setting.out_file = true;
+    multiply_and_check(&setting, NULL, 0);
+    setting.beta = -2;
+    setting.alpha = 3;
+    multiply_and_check(&setting, NULL, 0);
+}
+
+static void every_place_and_order(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        setting setting = plain;
+        setting.m = 97;
+        setting.n = 71;
+        setting.k = 83;
+        setting.memory = 8000;
+        setting.a_by_columns = i & 1;
+        setting.b_by_columns = i & 2;
+        setting.in_files = i & 4;
+        setting.out_file = i & 8;
+        setting.beta = i & 16 ? 2 : 0;
+        multiply_and_check(&setting, NULL, 0);
+    }
+}
+
+static void every_product(void **state)
+{
+    static const rung_type types[][2] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int places = 0; places < 2; places++) {
+            setting setting = plain;
+            setting.in = types[i][0];
+            setting.out = types[i][1];
+            setting.m = 75;
+            setting.n = 61;
+            setting.k = 90;
+            setting.memory = 9000;
+            setting.beta = 2;
+            setting.in_files = setting.out_file = places;
+            multiply_and_check(&setting, NULL, 0);
+        }
+}
+
+static void small_and_empty(void **state)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 200, 3}, {200, 1, 3}, {3, 4, 1000}, {5, 6, 0}, {0, 6, 5}, {5, 0, 6},
+                                       {17, 16, 15}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int files = 0; files < 2; files++) {
+            setting setting = plain;
+            setting.m = sizes[i][0];
+            setting.n = sizes[i][1];
+            setting.k = sizes[i][2];
+            setting.memory = 1024;
+            setting.beta = files ? 0 : 3;
+            setting.in_files = setting.out_file = files;
+            multiply_and_check(&setting, NULL, 0);
+        }
+}
+
+static void alpha_of_0_reads_nothing(void **state)
+{
+    setting setting = plain;
+    (void)state;
+    setting.alpha = 0;
+    setting.beta = 2;
+    setting.in_files = true;
+    multiply_and_check(&setting, NULL, 0);
+}
+
+/* What the kernel says was read and written, beside what the report says. */
+static void the_system_counts_the_same(void **state)
+{
+    enum { N = 600, SLACK = 1 << 16 /* headers, the journal, /proc itself */ };
+    rung_matrix a = new_matrix(RUNG_F32, N, N, false), b = new_matrix(RUNG_F32, N, N, false);
+    rung_large_report report;
+    (void)state;
+    fill(&a, 1, 4);
+    fill(&b, 2, 4);
+    save("a.npy", &a);
+    save("b.npy", &b);
+    rung_large_problem problem = rung_large_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
+    problem.path = result;
+    rung_large_options options = {.memory = 3 * N * N * 4 / 10};
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    int64_t read = io_count("rchar:"), written = io_count("wchar:");
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    read = io_count("rchar:") - read;
+    written = io_count("wchar:") - written;
+    assert_int_equal(report.read, report.cut.read);
+    assert_in_range(read, report.read, report.read + SLACK);
+    assert_in_range(written, report.written, report.written + SLACK);
+    assert_true((double)(report.read + report.written) <= 1.25 * report.cut.bound);
+    assert_true(report.cut.used <= options.memory);
+    rung_stored_close(&problem.a);
+    rung_stored_close(&problem.b);
+    free(a.data);
+    free(b.data);
+}
+
+/* ---- Stopped, refused, gone on with -------------------------------------------------------------------------- */
+
+typedef struct caller {
+    int         steps, stop_at; /* panels; -1: never */
+    double      before;
+    rung_status accepts;
+    int         asked;
+} caller;
+
+static int count_steps(void *user, const rung_large_progress *progress)
+{
+    caller *caller = user;
+    caller->steps++;
+    caller->before = progress->before;
+    assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->of);
+    return caller->steps == caller->stop_at;
+}
+
+static rung_status accept_or_not(void *user, const rung_stored *c)
+{
+    caller *caller = user;
+    caller->asked++;
+    assert_true(c->file >= 0);
+    return caller->accepts == RUNG_OK ? RUNG_OK : rung_fail(caller->accepts, "not this one");
+}
+
+static rung_large_problem file_problem(rung_matrix *a, rung_matrix *b)
+{
+    *a = new_matrix(RUNG_F32, 150, 170, false);
+    *b = new_matrix(RUNG_F32, 170, 130, false);
+    fill(a, 1, 4);
+    fill(b, 2, 4);
+    save("a.npy", a);
+    save("b.npy", b);
+    rung_large_problem problem = rung_large_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
+    problem.path = result;
+    return problem;
+}
+
+static void forget_problem(rung_large_problem *problem, rung_matrix *a, rung_matrix *b)
+{
+    rung_stored_close(&problem->a);
+    rung_stored_close(&problem->b);
+    free(a->data);
+    free(b->data);
+    unlink(path_of("c.npy"));
+    unlink(path_of("c.npy.part"));
+    unlink(path_of("c.npy.journal"));
+}
+
+static void a_stopped_one_is_gone_on_with(void **state)
+{
+    rung_matrix a, b;
+    rung_large_report report;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    caller caller = {.stop_at = -1};
+    rung_large_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    int all = caller.steps;
+    unlink(path_of("c.npy"));
+
+    caller.steps = 0;
+    caller.stop_at = all * 2 / 3;
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, &report), RUNG_STOPPED);
+    assert_false(is_there("c.npy"));
+    assert_true(is_there("c.npy.part") && is_there("c.npy.journal"));
+
+    caller.steps = 0;
+    caller.stop_at = -1;
+    options.memory = 25000; /* the blocks stay as they were begun */
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_true(report.blocks_before > 0);
+    assert_true(caller.steps < all);
+    assert_true(caller.before > 0 && caller.before < 1);
+    rung_matrix c = load("c.npy", RUNG_F32);
+    check_product(&a, &b, &c, NULL, 1, 0);
+    free(c.data);
+    forget_problem(&problem, &a, &b);
+}
+
+static void stop_half_way(const rung_large_problem *problem)
+{
+    caller caller = {.stop_at = 60};
+    rung_large_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
+    assert_int_equal(rung_large_multiply(NULL, problem, &options, NULL), RUNG_STOPPED);
+    assert_true(is_there("c.npy.journal"));
+}
+
+static void append_text(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "ab");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    rung_matrix a, b;
+    rung_large_report report;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    stop_half_way(&problem);
+    problem.alpha = 2;
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "another problem"));
+    problem.alpha = 1;
+    options.memory = 2000;
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "memory"));
+    options.memory = 20000;
+    save("b.npy", &b); /* the same bytes at another time */
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "B has changed"));
+    options.restart = 1;
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_int_equal(report.blocks_before, 0);
+    options.restart = 0;
+
+    stop_half_way(&problem);
+    append_text("c.npy.journal", "block 3 #0000"); /* torn: counts for nothing */
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_true(report.blocks_before > 0);
+    stop_half_way(&problem);
+    append_text("c.npy.journal", "block 3 #00000000\nblock 4 #00000000\n"); /* this is not */
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "damaged"));
+    forget_problem(&problem, &a, &b);
+}
+
+static void only_what_is_accepted_gets_its_name(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    caller caller = {.stop_at = -1, .accepts = RUNG_DEVICE_LOST};
+    rung_large_options options = {.memory = 20000, .accept = accept_or_not, .user = &caller};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_DEVICE_LOST);
+    assert_string_equal(rung_error_text(), "not this one");
+    assert_int_equal(caller.asked, 1);
+    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
+    caller.accepts = RUNG_OK;
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    assert_true(is_there("c.npy"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* A second call from the first one's callback, while the first has the lock. */
+static int multiply_again(void *user, const rung_large_progress *progress)
+{
+    rung_large_options options = {.memory = 20000};
+    (void)progress;
+    assert_int_equal(rung_large_multiply(NULL, user, &options, NULL), RUNG_IO);
+    assert_non_null(strstr(rung_error_text(), "another call"));
+    return 0;
+}
+
+static void one_at_a_time(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 200000, .progress = multiply_again, .user = &problem};
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    rung_matrix c = load("c.npy", RUNG_F32);
+    check_product(&a, &b, &c, NULL, 1, 0);
+    free(c.data);
+    forget_problem(&problem, &a, &b);
+}
+
+/* Changed under its reader's hands: the result cannot be trusted, and gets no name. */
+static int touch_a(void *user, const rung_large_progress *progress)
+{
+    (void)user;
+    if (progress->done > 0.5)
+        append_text("a.npy", "x");
+    return 0;
+}
+
+static void a_file_that_changes_meanwhile(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000, .progress = touch_a};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+static int cut_a(void *user, const rung_large_progress *progress)
+{
+    (void)progress;
+    assert_int_equal(truncate(user, 1000), 0);
+    return 0;
+}
+
+static void a_file_that_is_cut_meanwhile(void **state)
+{
+    rung_matrix a, b;
+    char path[256];
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    snprintf(path, sizeof path, "%s", path_of("a.npy"));
+    rung_large_options options = {.memory = 20000, .progress = cut_a, .user = path};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_non_null(strstr(rung_error_text(), "ended at byte"));
+    assert_false(is_there("c.npy"));
+    forget_problem(&problem, &a, &b);
+}
+
+static void wrong_problems(void **state)
+{
+    float data[64] = {0};
+    rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, data);
+    rung_matrix other = rung_matrix_of(RUNG_F32, 4, 4, data + 16);
+    rung_large_problem problem = rung_large_problem_of(rung_stored_of(square), rung_stored_of(other));
+    (void)state;
+    assert_int_equal(rung_large_multiply(NULL, NULL, NULL, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_INVALID); /* no C */
+    problem.c = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    problem.c = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    must(rung_large_multiply(NULL, &problem, NULL, NULL));
+    problem.beta = 1;
+    problem.c0 = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    problem.c0 = problem.c;
+    must(rung_large_multiply(NULL, &problem, NULL, NULL));
+    problem.c.view.row_stride = 3;
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    problem.c = problem.c0;
+    problem.b.view.rows = 3;
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_INVALID);
+    problem.b.view = other;
+    problem.b.view.type = RUNG_F16;
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_UNSUPPORTED);
+    problem.b.view = other;
+    problem.path = "/nowhere/at/all";
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_IO);
+    rung_large_options options = {.memory = -1};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    options = (rung_large_options){.device_count = 1};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_into_a_file),
+        cmocka_unit_test(every_place_and_order),
+        cmocka_unit_test(every_product),
+        cmocka_unit_test(small_and_empty),
+        cmocka_unit_test(alpha_of_0_reads_nothing),
+        cmocka_unit_test(the_system_counts_the_same),
+        cmocka_unit_test(a_stopped_one_is_gone_on_with),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(only_what_is_accepted_gets_its_name),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(a_file_that_changes_meanwhile),
+        cmocka_unit_test(a_file_that_is_cut_meanwhile),
+        cmocka_unit_test(wrong_problems),
+    };
+    unit_clean_environment();
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(result, sizeof result, "%s/c.npy", folder);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path_of("a.npy"));
+    unlink(path_of("b.npy"));
+    unlink(path_of("c0.npy"));
+    unlink(path_of("c.npy"));
+    rmdir(folder);
+    return failed;
+}
