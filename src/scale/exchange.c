@@ -184,6 +184,8 @@ void *rungi_exchange(void *user)
 void rungi_exchange_out(rungi_worker *worker, int64_t block)
 {
     pthread_mutex_lock(&worker->mutex);
+    while (worker->out_block >= 0 && worker->status == RUNG_OK) /* out of the memory, and not yet told of */
+        pthread_cond_wait(&worker->changed, &worker->mutex);
     worker->out_block = block;
     worker->out_end = 0;
     pthread_cond_broadcast(&worker->changed);
