@@ -106,7 +106,9 @@ static rung_status find_plan(rungi_worker *worker, const rung_problem *part, int
             known->depth == shape.depth)
             return RUNG_OK;
     }
+    double began = rungi_now();
     rung_status status = rung_plan_create(worker->device, part, NULL, &shape.plan);
+    worker->planned += rungi_now() - began;
     if (status != RUNG_OK)
         return status;
     if (worker->shape_count == RUNGI_PLANS)
@@ -195,7 +197,7 @@ static bool step(rungi_worker *worker, rungi_panels *panels, double waited, rung
     rungi_job *job = worker->job;
     rungi_panels done = *panels;
     double parts = (double)job->cut.panels, rest = (double)(job->cut.panels - 1 - done.index) / parts;
-    double began = rungi_now() - (done.index > 0 ? waited : 0);
+    double began = rungi_now() - worker->planned - (done.index > 0 ? waited : 0);
     *status = multiply(worker, panels);
     make_room(worker, panels);
     if (*status != RUNG_OK)
@@ -203,7 +205,7 @@ static bool step(rungi_worker *worker, rungi_panels *panels, double waited, rung
     bool is_last = done.index == job->cut.panels - 1;
     if (is_last)
         rungi_exchange_out(worker, done.block);
-    bool is_kept = rungi_share_step(&job->share, worker->who, 1 / parts, rungi_now() - began, rest);
+    bool is_kept = rungi_share_step(&job->share, worker->who, 1 / parts, rungi_now() - worker->planned - began, rest);
     if (!is_kept && !is_last)
         drop(worker, &done, rest);
     return rungi_job_step(job, 1 / parts);

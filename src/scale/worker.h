@@ -72,6 +72,7 @@ typedef struct rungi_worker {
     char        *exchange_converted;
     rungi_shape  shapes[RUNGI_PLANS];
     int          shape_count;
+    double       planned; /* nanoseconds that making plans took, compiling too, which says nothing of its speed */
     pthread_t    thread;
     bool         has_thread;
 
