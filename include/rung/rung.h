@@ -57,6 +57,12 @@ extern "C" {
 #define RUNG_READS_NOTHING(argument)
 #endif
 
+#if defined(__GNUC__)
+#define RUNG_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define RUNG_PRINTF(text, first)
+#endif
+
 #define RUNG_VERSION_MAJOR 0
 #define RUNG_VERSION_MINOR 1
 #define RUNG_VERSION_PATCH 0
@@ -77,7 +83,9 @@ RUNG_API const char *rung_version(void);
     X(UNSUPPORTED, -6, "no kernel takes this problem on this device")           \
     X(COMPILE,     -7, "a kernel did not compile")                              \
     X(DEVICE_LOST, -8, "the device failed and must be opened again")            \
-    X(NOT_FOUND,   -9, "no kernel or parameter has that name")
+    X(NOT_FOUND,   -9, "no kernel or parameter has that name")                  \
+    X(IO,         -10, "a file could not be read or written")                   \
+    X(STOPPED,    -11, "the caller stopped it")
 
 typedef enum rung_status {
 #define X(name, value, text) RUNG_##name = value,
@@ -94,12 +102,9 @@ RUNG_API const char *rung_status_text(rung_status status);
  * next failure; never NULL. */
 RUNG_API const char *rung_error_text(void);
 
-/* Keeps a sentence for rung_error_text, as printf would write it, and returns the status: for libraries that stand on
- * this one. */
-#if defined(__GNUC__)
-__attribute__((__format__(__printf__, 2, 3)))
-#endif
-RUNG_API rung_status rung_fail(rung_status status, const char *format, ...);
+/* For libraries that stand on this one: keeps a sentence, formatted as printf does, for this
+ * thread's rung_error_text(), and returns `status`. The old sentence may be among the arguments. */
+RUNG_API rung_status rung_fail(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
 
 /* ---- Element types ---------------------------------------------------------- */
 

@@ -71,7 +71,7 @@ void *rungi_new(rung_context *context, size_t bytes);
 void  rungi_release(rung_context *context, void *memory);
 
 /* One line of the log, if the context is at least this verbose. */
-void rungi_log(const rung_context *context, int level, const char *format, ...) RUNGI_PRINTF(3, 4);
+void rungi_log(const rung_context *context, int level, const char *format, ...) RUNG_PRINTF(3, 4);
 
 /* Whether so many threads may be asked for. */
 rung_status rungi_threads_check(int64_t threads);

@@ -11,17 +11,11 @@
 
 #include "rung/rung.h"
 
-#if defined(__GNUC__)
-#define RUNGI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
-#else
-#define RUNGI_PRINTF(text, first)
-#endif
-
 /* Formats the sentence and returns `status`. */
-rung_status rungi_fail(rung_status status, const char *format, ...) RUNGI_PRINTF(2, 3);
+rung_status rungi_fail(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
 
 /* Puts a sentence in front of the one already there: where it happened. */
-rung_status rungi_fail_in(rung_status status, const char *format, ...) RUNGI_PRINTF(2, 3);
+rung_status rungi_fail_in(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
 
 /* The sentence of a failure that is being handled: kept while cleaning up, or while
  * trying what may fail without the call failing. */

@@ -64,13 +64,12 @@ rung_status rungi_fail(rung_status status, const char *format, ...)
 
 rung_status rung_fail(rung_status status, const char *format, ...)
 {
-    /* The text may be the sentence that stands there. */
-    char text[sizeof last_error];
+    rungi_error next;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(next.text, sizeof next.text, format, arguments);
     va_end(arguments);
-    memcpy(last_error, text, sizeof text);
+    rungi_error_restore(&next);
     return status;
 }
 

@@ -19,7 +19,7 @@ struct rungi_trace_line {
     char              tail[3072]; /* after it */
 };
 
-static void append(char *text, size_t capacity, const char *format, ...) RUNGI_PRINTF(3, 4);
+static void append(char *text, size_t capacity, const char *format, ...) RUNG_PRINTF(3, 4);
 
 static void append(char *text, size_t capacity, const char *format, ...)
 {

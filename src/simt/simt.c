@@ -122,7 +122,7 @@ rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
 }
 
 /* One more define, if there is room. */
-static void define(char *text, size_t capacity, const char *format, ...) RUNGI_PRINTF(3, 4);
+static void define(char *text, size_t capacity, const char *format, ...) RUNG_PRINTF(3, 4);
 
 static void define(char *text, size_t capacity, const char *format, ...)
 {

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_multiply.c - rung multiply: two files into a third, however large, with as much memory as is given. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "interrupt.h"
+#include "json.h"
+#include "options.h"
+#include "progress.h"
+#include "rung/scale.h"
+#include "sampled.h"
+#include "target.h"
+
+/* What the command line asks for, and what is open for it. */
+typedef struct task {
+    const lab_options *options;
+    rung_large_problem problem;
+    rung_product       product;
+    lab_target         targets[RUNG_LARGE_DEVICES_MAX];
+    rung_large_device  devices[RUNG_LARGE_DEVICES_MAX];
+    int                device_count;
+    int64_t            memory; /* 0: not told */
+    bool               is_checked;
+    lab_rigour         rigour;
+    lab_sample         sample;
+    double             check_seconds;
+} task;
+
+/* ---- The command line -------------------------------------------------------------------------------- */
+
+/* "256M" and the like; bytes without a letter. */
+static bool read_bytes(const char *text, int64_t *bytes)
+{
+    static const char letters[] = "KMGT";
+    char number[32];
+    size_t length = strlen(text);
+    const char *letter = length > 0 ? strchr(letters, text[length - 1]) : NULL;
+    int shift = letter && *letter ? 10 * (int)(letter - letters + 1) : 0;
+    snprintf(number, sizeof number, "%.*s", (int)(length < 30 ? length : 30) - (shift > 0), text);
+    if (!lab_read_integer(number, bytes) || *bytes <= 0 || *bytes > INT64_MAX >> shift)
+        return false;
+    *bytes <<= shift;
+    return true;
+}
+
+/* "300x400". */
+static bool read_shape(const char *text, int64_t *rows, int64_t *cols)
+{
+    char number[32];
+    const char *x = text ? strchr(text, 'x') : NULL;
+    if (!x || x - text >= (long)sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)(x - text), text);
+    return lab_read_integer(number, rows) && lab_read_integer(x + 1, cols) && *rows >= 0 && *cols >= 0;
+}
+
+static bool is_npy(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".npy") == 0;
+}
+
+static int complain(void)
+{
+    fprintf(stderr, "rung: %s\n", rung_error_text());
+    return LAB_USAGE;
+}
+
+/* A file by its name: .npy, or bare rows of the type and shape that were told. `type` is RUNG_TYPE_COUNT if none was. */
+static int open_operand(const char *path, rung_type type, const char *shape, rung_stored *stored)
+{
+    int64_t rows, cols;
+    if (is_npy(path))
+        return rung_npy_open(path, type, stored) == RUNG_OK ? LAB_GOOD : complain();
+    if (type == RUNG_TYPE_COUNT || !read_shape(shape, &rows, &cols))
+        return lab_usage("multiply", "a file that is not called .npy is bare rows: say --dtype f32 and --shape-a or "
+                                     "--shape-b, like 300x400");
+    return rung_raw_open(path, type, rows, cols, stored) == RUNG_OK ? LAB_GOOD : complain();
+}
+
+static int open_operands(task *task)
+{
+    const lab_options *options = task->options;
+    rung_type in = options->dtype ? lab_product_in(task->product) : RUNG_TYPE_COUNT;
+    rung_stored a = {.file = -1}, b = {.file = -1};
+    int code = open_operand(options->argument, in, options->shape_a, &a);
+    if (code == LAB_GOOD)
+        code = open_operand(options->argument2, in, options->shape_b, &b);
+    rung_large_problem problem = rung_large_problem_of(a, b);
+    problem.alpha = task->problem.alpha;
+    problem.beta = task->problem.beta;
+    problem.compute = task->problem.compute;
+    problem.path = options->output;
+    problem.bare = !is_npy(options->output);
+    if (options->dtype)
+        problem.c.view.type = lab_product_out(task->product);
+    task->problem = problem;
+    return code;
+}
+
+/* C as it is, which the result replaces. */
+static int open_before(task *task)
+{
+    rung_large_problem *problem = &task->problem;
+    rung_status status;
+    if (problem->beta == 0)
+        return LAB_GOOD;
+    if (problem->bare)
+        status = rung_raw_open(problem->path, problem->c.view.type, problem->a.view.rows, problem->b.view.cols,
+                               &problem->c0);
+    else
+        status = rung_npy_open(problem->path, problem->c.view.type, &problem->c0);
+    return status == RUNG_OK ? LAB_GOOD : complain();
+}
+
+static int read_scalars(task *task)
+{
+    const lab_options *options = task->options;
+    task->problem.alpha = 1;
+    task->problem.beta = 0;
+    if ((options->alpha && !lab_read_number(options->alpha, &task->problem.alpha)) ||
+        (options->beta && !lab_read_number(options->beta, &task->problem.beta)))
+        return lab_usage("multiply", "--alpha and --beta are numbers");
+    if (options->memory && !read_bytes(options->memory, &task->memory))
+        return lab_usage("multiply", "--memory is a number of bytes, or of KiB, MiB or GiB: 256M");
+    return LAB_GOOD;
+}
+
+static int read_task(task *task)
+{
+    const lab_options *options = task->options;
+    lab_dtype dtypes[LAB_DTYPES_MAX];
+    rung_compute compute;
+    int count;
+    if (!options->argument || !options->argument2 || !options->output || !*options->output)
+        return lab_usage("multiply", "two files are multiplied into a third: rung multiply A.npy B.npy -o C.npy");
+    const char *wrong = lab_read_dtypes(options, &compute, dtypes, &count);
+    if (!wrong && count != 1)
+        wrong = "--dtype is one type here, like f32, or f16:f32 for F32 from F16";
+    if (wrong)
+        return lab_usage("multiply", wrong);
+    task->product = dtypes[0].product;
+    task->problem.compute = dtypes[0].compute;
+    return read_scalars(task);
+}
+
+/* ---- Devices ------------------------------------------------------------------------------------------- */
+
+static int open_device(task *task, const char *name)
+{
+    lab_options one = *task->options;
+    lab_target *target = &task->targets[task->device_count];
+    one.device = name;
+    int code = lab_target_open(&one, NULL, target);
+    if (code != LAB_GOOD) {
+        lab_target_close(target);
+        return code;
+    }
+    if (lab_may_use_engine(target, NULL))
+        task->rigour = LAB_ON_ENGINE;
+    task->devices[task->device_count++] = (rung_large_device){.device = target->device, .memory = task->memory};
+    return LAB_GOOD;
+}
+
+static int open_devices(task *task)
+{
+    const char *list = task->options->device, *environment = getenv("RUNG_DEVICE");
+    if (!list)
+        list = environment && *environment ? environment : "cpu";
+    int code = LAB_GOOD;
+    while (code == LAB_GOOD && *list) {
+        char name[64];
+        size_t length = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        if (task->device_count == RUNG_LARGE_DEVICES_MAX)
+            return lab_usage("multiply", "--device lists 16 devices at most");
+        code = open_device(task, name);
+        list += length + (list[length] == ',');
+    }
+    return code;
+}
+
+static void close_task(task *task)
+{
+    rung_stored_close(&task->problem.a);
+    rung_stored_close(&task->problem.b);
+    rung_stored_close(&task->problem.c0);
+    for (int i = 0; i < task->device_count; i++)
+        lab_target_close(&task->targets[i]);
+}
+
+/* ---- While it runs --------------------------------------------------------------------------------------- */
+
+/* What an earlier call did is not counted: it would be taken for this one's speed. */
+static int show_progress(void *user, const rung_large_progress *progress)
+{
+    double blocks = (double)progress->of, before = progress->before * blocks;
+    char what[64] = "multiplying";
+    if (before > 0)
+        snprintf(what, sizeof what, "going on behind %.0f blocks", before);
+    lab_progress shown = {.what = what, .done = progress->done * blocks - before, .count = blocks - before,
+                          .units = "blocks"};
+    lab_progress_show(&shown);
+    (void)user;
+    return lab_interrupted();
+}
+
+static rung_status check(void *user, const rung_stored *c)
+{
+    task *task = user;
+    if (!task->is_checked)
+        return RUNG_OK;
+    int64_t began = lab_now();
+    lab_progress shown = {.what = "checking", .done = 0, .count = 1, .units = "samples"};
+    lab_progress_show(&shown);
+    rung_status status = lab_sampled_judge(&task->problem, c, task->rigour, (uint64_t)began, &task->sample);
+    task->check_seconds = (double)(lab_now() - began) * 1e-9;
+    return status;
+}
+
+/* ---- What there is to tell --------------------------------------------------------------------------------- */
+
+static void write_bytes(double bytes, char text[32])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 4; unit++)
+        bytes /= 1024;
+    snprintf(text, 32, "%.4g %s", bytes, units[unit]);
+}
+
+/* The computing itself, without the check behind it. */
+static double seconds_of(const task *task, const rung_large_report *report)
+{
+    double seconds = report->seconds - task->check_seconds;
+    return seconds > 0 ? seconds : 1e-9;
+}
+
+static double waited_percent(const task *task, const rung_large_report *report)
+{
+    double waited = 0;
+    for (int64_t i = 0; i < report->device_count; i++)
+        waited += report->devices[i].waited;
+    return 100 * waited / ((double)report->device_count * seconds_of(task, report));
+}
+
+static void print_devices(const rung_large_report *report)
+{
+    for (int64_t i = 0; i < report->device_count; i++) {
+        const rung_large_share *share = &report->devices[i];
+        if (report->device_count > 1)
+            printf("  %s: %lld blocks\n", share->name, (long long)share->blocks);
+        if (*share->failure)
+            fprintf(stderr, "rung: warning: %s failed, and others did its blocks: %s\n", share->name, share->failure);
+    }
+}
+
+static void print_report(const task *task, const rung_large_report *report)
+{
+    const rung_large_cut *cut = &report->cut;
+    const rung_large_problem *problem = &task->problem;
+    char moved[32], memory[32];
+    double seconds = seconds_of(task, report);
+    rung_product product = rung_product_of(problem->a.view.type, problem->c.view.type);
+    write_bytes((double)(cut->read + cut->written), moved);
+    write_bytes((double)cut->memory, memory);
+    printf("%s: %lld x %lld x %lld %s in %.3g s, %.4g GFLOPS\n", problem->path, (long long)problem->a.view.rows,
+           (long long)problem->b.view.cols, (long long)problem->a.view.cols, rung_product_name(product), seconds,
+           report->flops / seconds * 1e-9);
+    printf("  memory %s: %lld x %lld blocks of %lld x %lld, panels of %lld\n", memory, (long long)cut->row_blocks,
+           (long long)cut->col_blocks, (long long)cut->rows, (long long)cut->cols, (long long)cut->depth);
+    printf("  moved %s%s, %.3f times the bound; waited %.1f %% of the time\n", moved,
+           report->blocks_before > 0 ? ", an earlier run's too" : "",
+           (double)(cut->read + cut->written) / (cut->bound > 0 ? cut->bound : 1), waited_percent(task, report));
+    if (report->blocks_before > 0)
+        printf("  went on behind %lld blocks of %lld\n", (long long)report->blocks_before,
+               (long long)(cut->row_blocks * cut->col_blocks));
+    print_devices(report);
+    if (!task->is_checked)
+        printf("  not checked\n");
+    else
+        printf("  checked %s%lld elements, each within its bound\n", task->sample.is_all ? "all " : "",
+               (long long)task->sample.elements);
+}
+
+static void print_json(const task *task, const rung_large_report *report)
+{
+    const rung_large_cut *cut = &report->cut;
+    const rung_large_problem *problem = &task->problem;
+    double seconds = seconds_of(task, report);
+    lab_json json = {.out = stdout};
+    lab_json_begin(&json, NULL, '{');
+    lab_json_string(&json, "schema", "rung-multiply/1");
+    lab_json_string(&json, "path", problem->path);
+    lab_json_string(&json, "dtype", rung_product_name(rung_product_of(problem->a.view.type, problem->c.view.type)));
+    lab_json_integer(&json, "m", problem->a.view.rows);
+    lab_json_integer(&json, "n", problem->b.view.cols);
+    lab_json_integer(&json, "k", problem->a.view.cols);
+    lab_json_number(&json, "seconds", seconds);
+    lab_json_number(&json, "gflops", report->flops / seconds * 1e-9);
+    lab_json_integer(&json, "memory", cut->memory);
+    lab_json_integer(&json, "used", cut->used);
+    lab_json_integer(&json, "block_rows", cut->rows);
+    lab_json_integer(&json, "block_cols", cut->cols);
+    lab_json_integer(&json, "panel_depth", cut->depth);
+    lab_json_integer(&json, "blocks", cut->row_blocks * cut->col_blocks);
+    lab_json_integer(&json, "blocks_before", report->blocks_before);
+    lab_json_integer(&json, "read", report->read);
+    lab_json_integer(&json, "written", report->written);
+    lab_json_integer(&json, "up", report->up);
+    lab_json_integer(&json, "down", report->down);
+    lab_json_number(&json, "bound", cut->bound);
+    lab_json_number(&json, "waited_percent", waited_percent(task, report));
+    lab_json_integer(&json, "checked_elements", task->sample.elements);
+    lab_json_begin(&json, "devices", '[');
+    for (int64_t i = 0; i < report->device_count; i++) {
+        lab_json_begin(&json, NULL, '{');
+        lab_json_string(&json, "name", report->devices[i].name);
+        lab_json_integer(&json, "blocks", report->devices[i].blocks);
+        lab_json_string(&json, "failure", report->devices[i].failure);
+        lab_json_end(&json, '}');
+    }
+    lab_json_end(&json, ']');
+    lab_json_end(&json, '}');
+}
+
+/* A refusal is the caller's to mend; what computed wrongly, or failed, is not. */
+static int code_of(rung_status status)
+{
+    switch (status) {
+    case RUNG_OK: return LAB_GOOD;
+    case RUNG_STOPPED: return LAB_INTERRUPTED;
+    case RUNG_DEVICE_LOST:
+    case RUNG_COMPILE:
+    case RUNG_NO_MEMORY: return LAB_WRONG;
+    default: return LAB_USAGE;
+    }
+}
+
+static int run(task *task)
+{
+    rung_large_options options = {.devices = task->devices, .device_count = task->device_count,
+                                  .restart = task->options->restart != NULL, .progress = show_progress,
+                                  .accept = check, .user = task};
+    rung_large_report report;
+    rung_product product = rung_product_of(task->problem.a.view.type, task->problem.c.view.type);
+    task->is_checked = !task->options->unchecked && product < RUNG_PRODUCT_COUNT &&
+                       lab_oracle_takes_k(product, task->problem.a.view.cols);
+    lab_interrupt_watch();
+    lab_progress_begin(task->options->quiet != NULL);
+    rung_status status = rung_large_multiply(NULL, &task->problem, &options, &report);
+    lab_progress_end();
+    if (status == RUNG_STOPPED)
+        lab_interrupt_tell("the same command goes on behind the blocks that are done; --restart throws them away");
+    else if (status != RUNG_OK)
+        complain();
+    else if (task->options->json)
+        print_json(task, &report);
+    else
+        print_report(task, &report);
+    return code_of(status);
+}
+
+int lab_command_multiply(const lab_options *options)
+{
+    task task = {.options = options, .problem = {.a.file = -1, .b.file = -1, .c0.file = -1}};
+    int code = read_task(&task);
+    if (code == LAB_GOOD)
+        code = open_operands(&task);
+    if (code == LAB_GOOD)
+        code = open_before(&task);
+    if (code == LAB_GOOD)
+        code = open_devices(&task);
+    if (code == LAB_GOOD)
+        code = run(&task);
+    close_task(&task);
+    return code;
+}

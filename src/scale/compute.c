@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compute.c - a device's memory and queues, its three threads, and the one that multiplies. */
+#include "core/checked.h"
+#include "scale/stored.h"
+#include "scale/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double rungi_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+int64_t rungi_strip_rows(int64_t rows)
+{
+    return rungi_round_up(rungi_divide_up(rows, RUNGI_STRIPS), 16);
+}
+
+/* ---- Failing, and what is held ------------------------------------------------------------------------------ */
+
+void rungi_worker_fail(rungi_worker *worker, rung_status status)
+{
+    pthread_mutex_lock(&worker->mutex);
+    if (worker->status == RUNG_OK) {
+        worker->status = status;
+        snprintf(worker->error, sizeof worker->error, "%s", rung_error_text());
+    }
+    worker->is_over = true;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->mutex);
+    if (status == RUNG_IO || status == RUNG_STOPPED) /* no other device would do better */
+        rungi_job_fail(worker->job, status);
+    rungi_share_leave(&worker->job->share, worker->who);
+}
+
+/* A block that is computed, one that is fed and one that goes out: there are never more. */
+void rungi_worker_hold(rungi_worker *worker, int64_t block)
+{
+    int i = 0;
+    pthread_mutex_lock(&worker->mutex);
+    while (worker->held[i] >= 0)
+        i++;
+    worker->held[i] = block;
+    pthread_mutex_unlock(&worker->mutex);
+}
+
+void rungi_worker_release(rungi_worker *worker, int64_t block)
+{
+    int i = 0;
+    pthread_mutex_lock(&worker->mutex);
+    while (worker->held[i] != block)
+        i++;
+    worker->held[i] = -1;
+    pthread_mutex_unlock(&worker->mutex);
+}
+
+static void give_back_all(rungi_worker *worker)
+{
+    for (int i = 0; i < RUNGI_HELD; i++)
+        if (worker->held[i] >= 0)
+            rungi_share_give_back(&worker->job->share, worker->who, worker->held[i], 1);
+}
+
+/* ---- Plans -------------------------------------------------------------------------------------------------- */
+
+/* A panel as it stands in its buffer. */
+static rung_matrix panel_view(const rung_stored *stored, int64_t rows, int64_t cols, rung_buffer *buffer)
+{
+    rung_type type = stored->view.type;
+    return rungi_stored_by_columns(stored) ? rung_matrix_transpose(rung_matrix_in(type, cols, rows, buffer, 0))
+                                           : rung_matrix_in(type, rows, cols, buffer, 0);
+}
+
+/* Rows of a block times one pair of panels. */
+static rung_problem part_of(const rungi_worker *worker, const rungi_panels *panels, int64_t row, int64_t rows)
+{
+    const rungi_job *job = worker->job;
+    const rung_large_problem *whole = job->problem;
+    rungi_block block = rungi_block_at(&job->whole, &job->cut, panels->block);
+    int64_t depth = rungi_panel_depth(&job->whole, &job->cut, panels->index);
+    rung_type sums = rung_product_sum(rung_product_of(whole->a.view.type, whole->c.view.type));
+    rung_matrix a = panel_view(&whole->a, block.rows, depth, panels->a);
+    rung_matrix c = rung_matrix_in(sums, block.rows, block.cols, worker->block, 0);
+    rung_problem part = rung_problem_of(rung_matrix_block(a, row, 0, rows, depth),
+                                        panel_view(&whole->b, depth, block.cols, panels->b),
+                                        rung_matrix_block(c, row, 0, rows, block.cols));
+    part.alpha = whole->alpha;
+    part.beta = panels->index == 0 ? whole->beta : 1;
+    part.compute = whole->compute;
+    return part;
+}
+
+/* Made at first use: there are as many shapes as ways to lie at an edge. */
+static rung_status find_plan(rungi_worker *worker, const rung_problem *part, int64_t block_rows, rung_plan **plan)
+{
+    rungi_shape shape = {.rows = part->c.rows, .block_rows = block_rows, .cols = part->c.cols, .depth = part->a.cols};
+    for (int i = 0; i < worker->shape_count; i++) {
+        const rungi_shape *known = &worker->shapes[i];
+        *plan = known->plan;
+        if (known->rows == shape.rows && known->block_rows == shape.block_rows && known->cols == shape.cols &&
+            known->depth == shape.depth)
+            return RUNG_OK;
+    }
+    double began = rungi_now();
+    rung_status status = rung_plan_create(worker->device, part, NULL, &shape.plan);
+    worker->planned += rungi_now() - began;
+    if (status != RUNG_OK)
+        return status;
+    if (worker->shape_count == RUNGI_PLANS)
+        rung_plan_destroy(worker->shapes[--worker->shape_count].plan);
+    worker->shapes[worker->shape_count++] = shape;
+    *plan = shape.plan;
+    return RUNG_OK;
+}
+
+/* ---- Multiplying --------------------------------------------------------------------------------------------- */
+
+static rung_status multiply_rows(rungi_worker *worker, const rungi_panels *panels, int64_t row, int64_t rows,
+                                 int64_t block_rows)
+{
+    rung_problem part = part_of(worker, panels, row, rows);
+    rung_plan *plan;
+    rung_status status = find_plan(worker, &part, block_rows, &plan);
+    if (status == RUNG_OK)
+        status = rung_plan_run(plan, worker->queue, &part, NULL);
+    rung_status finished = rung_queue_finish(worker->queue);
+    return status == RUNG_OK ? finished : status;
+}
+
+/* The first pair goes strip by strip, behind the block before, whose memory it takes. It does so also where there was none
+ * before: the bits of a block do not depend on what came before it. */
+static rung_status multiply_first(rungi_worker *worker, const rungi_panels *panels, const rungi_block *block)
+{
+    int64_t strip = rungi_strip_rows(block->rows);
+    rung_status status = RUNG_OK;
+    if (worker->job->problem->beta != 0)
+        rungi_exchange_in(worker, panels->block);
+    for (int64_t row = 0; status == RUNG_OK && row < block->rows; row += strip) {
+        int64_t rows = rungi_smaller(strip, block->rows - row);
+        double began = rungi_now();
+        if (!rungi_exchange_wait(worker, (row + rows) * block->cols))
+            return RUNG_OK; /* another thread has failed, and said so */
+        worker->waited += rungi_now() - began;
+        status = multiply_rows(worker, panels, row, rows, block->rows);
+    }
+    return status;
+}
+
+static rung_status multiply(rungi_worker *worker, const rungi_panels *panels)
+{
+    const rungi_job *job = worker->job;
+    rungi_block block = rungi_block_at(&job->whole, &job->cut, panels->block);
+    return panels->index == 0 ? multiply_first(worker, panels, &block)
+                              : multiply_rows(worker, panels, 0, block.rows, block.rows);
+}
+
+/* The next pair; NULL if there will be none. */
+static rungi_panels *wait_for_panels(rungi_worker *worker, int turn, double *waited)
+{
+    rungi_panels *panels = &worker->panels[turn];
+    double began = rungi_now();
+    pthread_mutex_lock(&worker->mutex);
+    while (!panels->is_ready && !worker->is_fed && !worker->is_over)
+        pthread_cond_wait(&worker->changed, &worker->mutex);
+    bool is_there = panels->is_ready && !worker->is_over;
+    pthread_mutex_unlock(&worker->mutex);
+    *waited = rungi_now() - began;
+    return is_there ? panels : NULL;
+}
+
+static void make_room(rungi_worker *worker, rungi_panels *panels)
+{
+    pthread_mutex_lock(&worker->mutex);
+    panels->is_ready = false;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->mutex);
+}
+
+static void drop(rungi_worker *worker, const rungi_panels *done, double rest)
+{
+    pthread_mutex_lock(&worker->mutex);
+    worker->dropped = done->serial;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->mutex);
+    rungi_worker_release(worker, done->block);
+    rungi_share_give_back(&worker->job->share, worker->who, done->block, rest);
+}
+
+/* One pair, and what follows from it; false if the caller wants no more. */
+static bool step(rungi_worker *worker, rungi_panels *panels, double waited, rung_status *status)
+{
+    rungi_job *job = worker->job;
+    rungi_panels done = *panels;
+    double parts = (double)job->cut.panels, rest = (double)(job->cut.panels - 1 - done.index) / parts;
+    double began = rungi_now() - worker->planned - (done.index > 0 ? waited : 0);
+    *status = multiply(worker, panels);
+    make_room(worker, panels);
+    if (*status != RUNG_OK)
+        return false;
+    bool is_last = done.index == job->cut.panels - 1;
+    if (is_last)
+        rungi_exchange_out(worker, done.block);
+    bool is_kept = rungi_share_step(&job->share, worker->who, 1 / parts, rungi_now() - worker->planned - began, rest);
+    if (!is_kept && !is_last)
+        drop(worker, &done, rest);
+    return rungi_job_step(job, 1 / parts);
+}
+
+static rung_status compute_all(rungi_worker *worker)
+{
+    rung_status status = RUNG_OK;
+    rungi_panels *panels;
+    double waited;
+    int turn = 0;
+    while ((panels = wait_for_panels(worker, turn, &waited))) {
+        turn = !turn;
+        worker->waited += waited;
+        if (panels->serial <= worker->dropped)
+            make_room(worker, panels);
+        else if (!step(worker, panels, waited, &status))
+            break;
+    }
+    return status;
+}
+
+/* ---- A device's life ------------------------------------------------------------------------------------------ */
+
+static rung_status make_buffers(rungi_worker *worker)
+{
+    const rungi_whole *whole = &worker->job->whole;
+    const rung_large_cut *cut = &worker->job->cut;
+    rung_status status = rung_buffer_create(worker->device, cut->rows * cut->cols * whole->sum, &worker->block);
+    for (int i = 0; status == RUNG_OK && i < 2; i++) {
+        status = rung_buffer_create(worker->device, cut->rows * cut->depth * whole->in, &worker->panels[i].a);
+        if (status == RUNG_OK)
+            status = rung_buffer_create(worker->device, cut->depth * cut->cols * whole->in, &worker->panels[i].b);
+    }
+    return status;
+}
+
+/* A slice holds a line at least, of a panel or of a block. */
+static rung_status make_slices(rungi_worker *worker)
+{
+    const rungi_whole *whole = &worker->job->whole;
+    const rung_large_cut *cut = &worker->job->cut;
+    int64_t side = cut->rows > cut->cols ? cut->rows : cut->cols;
+    int64_t line = (side > cut->depth ? side : cut->depth) * whole->sum;
+    size_t bytes = line > RUNGI_SLICE ? (size_t)line : RUNGI_SLICE;
+    worker->feed_slice = worker->is_here ? NULL : malloc(bytes);
+    worker->exchange_slice = worker->is_here ? NULL : malloc(bytes);
+    worker->exchange_converted = whole->sum == whole->out ? NULL : malloc(bytes);
+    if ((!worker->is_here && (!worker->feed_slice || !worker->exchange_slice)) ||
+        (whole->sum != whole->out && !worker->exchange_converted))
+        return rung_fail(RUNG_NO_MEMORY, "no memory for what is on its way to and from a device");
+    return RUNG_OK;
+}
+
+static rung_status open_worker(rungi_worker *worker)
+{
+    rung_status status = rung_queue_create(worker->device, &worker->queue);
+    if (status == RUNG_OK)
+        status = rung_queue_create(worker->device, &worker->feed_queue);
+    if (status == RUNG_OK)
+        status = rung_queue_create(worker->device, &worker->exchange_queue);
+    if (status == RUNG_OK)
+        status = make_slices(worker);
+    if (status == RUNG_OK)
+        status = make_buffers(worker);
+    return status;
+}
+
+static void close_worker(rungi_worker *worker)
+{
+    rung_queue_destroy(worker->queue);
+    rung_queue_destroy(worker->feed_queue);
+    rung_queue_destroy(worker->exchange_queue);
+    for (int i = 0; i < worker->shape_count; i++)
+        rung_plan_destroy(worker->shapes[i].plan);
+    for (int i = 0; i < 2; i++) {
+        rung_buffer_destroy(worker->panels[i].a);
+        rung_buffer_destroy(worker->panels[i].b);
+    }
+    rung_buffer_destroy(worker->block);
+    free(worker->feed_slice);
+    free(worker->exchange_slice);
+    free(worker->exchange_converted);
+}
+
+static void set_flag(rungi_worker *worker, bool *flag)
+{
+    pthread_mutex_lock(&worker->mutex);
+    *flag = true;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->mutex);
+}
+
+/* Computes with the two others beside it. What is on its way out when there is no more to compute still goes there. */
+static void compute_with_others(rungi_worker *worker)
+{
+    pthread_t feeder, exchanger;
+    bool is_fed = pthread_create(&feeder, NULL, rungi_feed, worker) == 0;
+    bool is_exchanged = is_fed && pthread_create(&exchanger, NULL, rungi_exchange, worker) == 0;
+    rung_status status = is_exchanged ? compute_all(worker) : rung_fail(RUNG_NO_MEMORY, "no thread could be started");
+    if (status != RUNG_OK)
+        rungi_worker_fail(worker, status);
+    set_flag(worker, &worker->is_over);
+    if (is_fed)
+        pthread_join(feeder, NULL);
+    set_flag(worker, &worker->is_closing);
+    if (is_exchanged)
+        pthread_join(exchanger, NULL);
+}
+
+static void *work(void *user)
+{
+    rungi_worker *worker = user;
+    rung_status status = open_worker(worker);
+    if (status == RUNG_OK)
+        compute_with_others(worker);
+    else
+        rungi_worker_fail(worker, status);
+    give_back_all(worker);
+    close_worker(worker);
+    return NULL;
+}
+
+rung_status rungi_worker_start(rungi_worker *worker, rungi_job *job, int who, rung_device *device)
+{
+    *worker = (rungi_worker){.job = job, .who = who, .device = device, .out_block = -1, .in_block = -1,
+                             .out_end = INT64_MAX};
+    worker->is_here = strcmp(rung_device_describe(device)->backend, "cpu") == 0;
+    for (int i = 0; i < RUNGI_HELD; i++)
+        worker->held[i] = -1;
+    pthread_mutex_init(&worker->mutex, NULL);
+    pthread_cond_init(&worker->changed, NULL);
+    worker->has_thread = pthread_create(&worker->thread, NULL, work, worker) == 0;
+    if (worker->has_thread)
+        return RUNG_OK;
+    rung_status status = rung_fail(RUNG_NO_MEMORY, "no thread could be started");
+    rungi_worker_fail(worker, status);
+    return status;
+}
+
+void rungi_worker_join(rungi_worker *worker)
+{
+    if (worker->has_thread)
+        pthread_join(worker->thread, NULL);
+    pthread_mutex_destroy(&worker->mutex);
+    pthread_cond_destroy(&worker->changed);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cut.h - how large blocks and panels are: arithmetic alone, so that it can be tested on any size. */
+#ifndef RUNGI_SCALE_CUT_H
+#define RUNGI_SCALE_CUT_H
+
+#include "rung/scale.h"
+
+/* What is to be cut: sizes, and the bytes of an element. */
+typedef struct rungi_whole {
+    int64_t m, n, k;
+    int64_t in, sum, out; /* bytes: A's and B's, the block's, C's */
+    int     reads_c;      /* C0 is read too */
+} rungi_whole;
+
+/* What a cut must keep to. */
+typedef struct rungi_room {
+    int64_t memory;  /* bytes of the block and four panels together ... */
+    int64_t buffer;  /* ... and of each at most; 0: any */
+    int64_t blocks;  /* so many at least, where C has as many elements */
+} rungi_room;
+
+rung_status rungi_cut_make(const rungi_whole *whole, const rungi_room *room, rung_large_cut *cut);
+
+/* Fills in what follows from rows, cols and depth; for a cut that comes from elsewhere too. INVALID where those
+ * are not a cut, TOO_LARGE where its bytes cannot be counted. */
+rung_status rungi_cut_count(const rungi_whole *whole, rung_large_cut *cut);
+
+/* The shapes of one block, and of one panel. */
+typedef struct rungi_block {
+    int64_t row, col, rows, cols;
+} rungi_block;
+
+rungi_block rungi_block_at(const rungi_whole *whole, const rung_large_cut *cut, int64_t index);
+int64_t     rungi_panel_depth(const rungi_whole *whole, const rung_large_cut *cut, int64_t panel);
+
+/* Sizes of a problem whose operands were checked. */
+rungi_whole rungi_whole_of(const rung_large_problem *problem);
+
+#endif /* RUNGI_SCALE_CUT_H */

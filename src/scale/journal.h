@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* journal.h - the text that tells which blocks of a file are done. Its lines:
+ *
+ *     rung-multiply 1                       and what identifies the problem and its files, some lines,
+ *     cut 512 512 128 1048576               rows and columns of a block, depth of a panel, memory,
+ *     block 17                              and one for each block that is on the disk,
+ *
+ * each with a check sum behind it, " #1234abcd". The last may be torn, by a kill or a power cut, and counts for nothing
+ * then; any other that is wrong makes the text another's. */
+#ifndef RUNGI_SCALE_JOURNAL_H
+#define RUNGI_SCALE_JOURNAL_H
+
+#include <stdbool.h>
+
+#include "rung/scale.h"
+
+enum { RUNGI_JOURNAL_LINE = 512, RUNGI_JOURNAL_HEAD = 4096 };
+
+/* A line with its check sum and its end; the length, 0 where it does not fit. */
+int rungi_journal_line(char line[RUNGI_JOURNAL_LINE], const char *format, ...) RUNG_PRINTF(2, 3);
+
+typedef struct rungi_journal {
+    rung_large_cut cut;   /* rows, cols, depth and memory */
+    int64_t        end;   /* bytes up to which it is good */
+    bool           is_cut; /* false: it ended before the cut, and says nothing */
+} rungi_journal;
+
+/* Reads a text whose first lines must be `head`, of such lines. NULL, or what is wrong as part of a sentence. `each` gets the
+ * blocks; false from it makes the line wrong. */
+const char *rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
+                                bool (*each)(void *user, const rung_large_cut *cut, int64_t block), void *user);
+
+#endif /* RUNGI_SCALE_JOURNAL_H */

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* multiply.c - rung_large_multiply: the problem is checked and cut, devices work on it, and what they did is told. */
+#include "core/checked.h"
+#include "scale/stored.h"
+#include "scale/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What can be wrong ------------------------------------------------------------------------------------- */
+
+rung_large_problem rung_large_problem_of(rung_stored a, rung_stored b)
+{
+    rung_type type = a.view.type == RUNG_I8 ? RUNG_I32 : a.view.type;
+    rung_stored none = rung_stored_of(rung_matrix_of(type, 0, 0, NULL));
+    return (rung_large_problem){.alpha = 1, .a = a, .b = b, .c0 = none, .c = none};
+}
+
+static rung_status check_shapes(const rung_large_problem *problem)
+{
+    const rung_matrix *a = &problem->a.view, *b = &problem->b.view, *c = &problem->c.view, *c0 = &problem->c0.view;
+    if (a->type != b->type || rung_product_of(a->type, c->type) == RUNG_PRODUCT_COUNT)
+        return rung_fail(RUNG_UNSUPPORTED, "%s times %s into %s is not multiplied; see RUNG_PRODUCT_LIST",
+                         rung_type_name(a->type), rung_type_name(b->type), rung_type_name(c->type));
+    if (a->cols != b->rows)
+        return rung_fail(RUNG_INVALID, "A is %lld x %lld and B is %lld x %lld; A has as many columns as B has rows",
+                         (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
+    if (!problem->path && (c->rows != a->rows || c->cols != b->cols))
+        return rung_fail(RUNG_INVALID, "C is %lld x %lld and should be %lld x %lld", (long long)c->rows,
+                         (long long)c->cols, (long long)a->rows, (long long)b->cols);
+    if (problem->beta != 0 && (c0->rows != a->rows || c0->cols != b->cols || c0->type != c->type))
+        return rung_fail(RUNG_INVALID, "C0 is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
+                         (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows, (long long)b->cols,
+                         rung_type_name(c->type));
+    return RUNG_OK;
+}
+
+/* Whether two matrices in memory meet; those of a file cannot be told apart by its descriptor. */
+static bool meet(const rung_matrix *x, const rung_matrix *y)
+{
+    int64_t x_first, x_end, y_first, y_end;
+    if (!x->data || !y->data || !rungi_stored_span(x, &x_first, &x_end) || !rungi_stored_span(y, &y_first, &y_end))
+        return false;
+    const char *x_data = x->data, *y_data = y->data;
+    return x_data + x_first < y_data + y_end && y_data + y_first < x_data + x_end;
+}
+
+static bool is_same(const rung_matrix *x, const rung_matrix *y)
+{
+    return x->data == y->data && x->offset == y->offset && x->row_stride == y->row_stride &&
+           x->col_stride == y->col_stride;
+}
+
+static rung_status check_overlap(const rung_large_problem *problem)
+{
+    const rung_matrix *c = &problem->c.view, *c0 = &problem->c0.view;
+    if (problem->path)
+        return RUNG_OK;
+    rung_status status = rungi_stored_check(&problem->c, "C", true);
+    if (status != RUNG_OK)
+        return status;
+    if (meet(c, &problem->a.view) || meet(c, &problem->b.view))
+        return rung_fail(RUNG_OVERLAP, "C's memory meets that of A or B, which are read while it is written");
+    if (problem->beta != 0 && meet(c, c0) && !is_same(c, c0))
+        return rung_fail(RUNG_OVERLAP, "C0 is C itself, or its memory does not meet C's");
+    return RUNG_OK;
+}
+
+static rung_status check_problem(const rung_large_problem *problem)
+{
+    if (!problem)
+        return rung_fail(RUNG_INVALID, "there is no problem");
+    rung_status status = rungi_stored_check(&problem->a, "A", false);
+    if (status == RUNG_OK)
+        status = rungi_stored_check(&problem->b, "B", false);
+    if (status == RUNG_OK && problem->beta != 0)
+        status = rungi_stored_check(&problem->c0, "C0", false);
+    if (status == RUNG_OK)
+        status = check_shapes(problem);
+    if (status == RUNG_OK)
+        status = check_overlap(problem);
+    return status;
+}
+
+/* ---- The cut ------------------------------------------------------------------------------------------------ */
+
+/* Half of what the system says is free; a quarter of a GiB where it does not say. */
+static int64_t free_memory(void)
+{
+    char line[128];
+    long long kib = 1 << 19;
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return (int64_t)kib * 512;
+}
+
+static int64_t memory_of(const rung_large_device *device)
+{
+    const rung_device_info *info = rung_device_describe(device->device);
+    if (device->memory != 0)
+        return device->memory;
+    return strcmp(info->backend, "cpu") == 0 || info->memory_bytes == 0 ? free_memory() : info->memory_bytes / 2;
+}
+
+/* Room for all: the least of each. Several devices want several blocks each, or the last would be waited for. */
+static rung_status room_of(const rung_large_device *devices, int64_t count, rungi_room *room)
+{
+    enum { BLOCKS_EACH = 4 };
+    *room = (rungi_room){.memory = INT64_MAX, .blocks = count > 1 ? BLOCKS_EACH * count : 1};
+    for (int64_t i = 0; i < count; i++) {
+        int64_t memory = memory_of(&devices[i]), buffer = rung_device_describe(devices[i].device)->max_buffer_bytes;
+        if (memory < 0)
+            return rung_fail(RUNG_INVALID, "a device's memory is %lld bytes; it is not negative", (long long)memory);
+        room->memory = rungi_smaller(room->memory, memory);
+        if (buffer > 0 && (room->buffer == 0 || buffer < room->buffer))
+            room->buffer = buffer;
+    }
+    return RUNG_OK;
+}
+
+rung_status rung_large_cut_of(const rung_large_problem *problem, int64_t memory, rung_large_cut *cut)
+{
+    *cut = (rung_large_cut){.rows = 0};
+    rung_status status = check_problem(problem);
+    if (status != RUNG_OK)
+        return status;
+    rungi_whole whole = rungi_whole_of(problem);
+    rungi_room room = {.memory = memory ? memory : free_memory(), .blocks = 1};
+    return rungi_cut_make(&whole, &room, cut);
+}
+
+/* ---- What workers have in common ------------------------------------------------------------------------------ */
+
+void rungi_job_fail(rungi_job *job, rung_status status)
+{
+    pthread_mutex_lock(&job->mutex);
+    if (job->status == RUNG_OK) {
+        job->status = status;
+        snprintf(job->error, sizeof job->error, "%s", rung_error_text());
+    }
+    pthread_mutex_unlock(&job->mutex);
+    rungi_share_stop(&job->share);
+}
+
+void rungi_job_count(rungi_job *job, rungi_way way, int64_t bytes)
+{
+    int64_t *counts[] = {&job->read, &job->written, &job->up, &job->down};
+    pthread_mutex_lock(&job->mutex);
+    *counts[way] += bytes;
+    pthread_mutex_unlock(&job->mutex);
+}
+
+bool rungi_job_step(rungi_job *job, double blocks)
+{
+    const rung_large_options *options = job->options;
+    double count = (double)job->share.count;
+    int stops = 0;
+    pthread_mutex_lock(&job->mutex);
+    job->computed += blocks;
+    bool goes_on = job->status == RUNG_OK;
+    if (goes_on && options->progress) {
+        double done = ((double)job->before + job->computed) / count;
+        rung_large_progress progress = {.done = done > 1 ? 1 : done, .before = (double)job->before / count,
+                                        .of = job->share.count};
+        progress.blocks = (int64_t)((double)job->before + job->computed + 1e-6);
+        stops = options->progress(options->user, &progress);
+    }
+    pthread_mutex_unlock(&job->mutex);
+    if (stops)
+        rungi_job_fail(job, rung_fail(RUNG_STOPPED, "the multiply was stopped; what is done stays, and the same call "
+                                      "goes on with it where its result is a file"));
+    return goes_on && !stops;
+}
+
+/* ---- The call --------------------------------------------------------------------------------------------------- */
+
+static void run_workers(rungi_job *job, rungi_worker *workers, const rung_large_device *devices, int count)
+{
+    int started = 0;
+    while (started < count && rungi_worker_start(&workers[started], job, started, devices[started].device) == RUNG_OK)
+        started++;
+    for (int i = 0; i < count && i <= started; i++)
+        rungi_worker_join(&workers[i]);
+}
+
+/* The first failure of a device is the call's, where none was left to go on. */
+static rung_status outcome(rungi_job *job, const rungi_worker *workers, int count)
+{
+    if (job->status != RUNG_OK)
+        return rung_fail(job->status, "%s", job->error);
+    if (rungi_share_is_complete(&job->share))
+        return RUNG_OK;
+    for (int i = 0; i < count; i++)
+        if (workers[i].status != RUNG_OK)
+            return rung_fail(workers[i].status, "%s", workers[i].error);
+    return rung_fail(RUNG_DEVICE_LOST, "no device was left to go on");
+}
+
+static void fill_report(const rungi_job *job, const rungi_worker *workers, const rung_large_device *devices, int count,
+                        double seconds, rung_large_report *report)
+{
+    const rungi_whole *whole = &job->whole;
+    *report = (rung_large_report){.cut = job->cut, .blocks_before = job->before, .read = job->read,
+                                  .written = job->written, .up = job->up, .down = job->down, .seconds = seconds,
+                                  .device_count = count};
+    double blocks = job->share.count > 0 ? (double)job->share.count : 1;
+    report->flops = 2 * (double)whole->m * (double)whole->n * (double)whole->k * job->computed / blocks;
+    for (int i = 0; i < count; i++) {
+        rung_large_share *share = &report->devices[i];
+        snprintf(share->name, sizeof share->name, "%s", rung_device_describe(devices[i].device)->name);
+        snprintf(share->failure, sizeof share->failure, "%s", workers[i].error);
+        share->blocks = job->share.sharers[i].blocks;
+        share->waited = workers[i].waited * 1e-9;
+    }
+}
+
+static rung_status share_out(rungi_job *job, const unsigned char *states, int devices)
+{
+    int64_t blocks = job->cut.row_blocks * job->cut.col_blocks;
+    rung_status status = rungi_share_init(&job->share, blocks, devices);
+    for (int64_t i = 0; status == RUNG_OK && states && i < blocks; i++)
+        if (states[i])
+            rungi_share_skip(&job->share, i);
+    job->before = job->share.done;
+    return status;
+}
+
+static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **states)
+{
+    *states = NULL;
+    job->c = &job->problem->c;
+    if (!job->problem->path)
+        return RUNG_OK;
+    rung_status status = rungi_output_open(job->problem, job->options->restart != 0, &job->cut, states, &job->output);
+    if (status != RUNG_OK)
+        return status;
+    job->c = rungi_output_stored(job->output);
+    if (job->cut.used > memory)
+        return rung_fail(RUNG_INVALID, "%s was begun with blocks that take %lld bytes; give it that much memory to go on "
+                         "with them, or throw them away (restart)", job->problem->path, (long long)job->cut.used);
+    return RUNG_OK;
+}
+
+static rung_status multiply_on(const rung_large_problem *problem, const rung_large_options *options,
+                               const rung_large_device *devices, int count, rung_large_report *report)
+{
+    rungi_job job = {.problem = problem, .options = options, .whole = rungi_whole_of(problem)};
+    rungi_worker workers[RUNG_LARGE_DEVICES_MAX];
+    unsigned char *states;
+    rungi_room room;
+    double began = rungi_now();
+    memset(workers, 0, sizeof workers);
+    pthread_mutex_init(&job.mutex, NULL);
+    rung_status status = room_of(devices, count, &room);
+    if (status == RUNG_OK)
+        status = rungi_cut_make(&job.whole, &room, &job.cut);
+    if (status == RUNG_OK) {
+        status = open_output(&job, room.memory, &states);
+        if (status == RUNG_OK)
+            status = share_out(&job, states, count);
+        free(states);
+    }
+    if (status == RUNG_OK) {
+        run_workers(&job, workers, devices, count);
+        status = outcome(&job, workers, count);
+    }
+    if (status == RUNG_OK && job.output)
+        status = rungi_output_finish(job.output, options->accept, options->user);
+    if (report)
+        fill_report(&job, workers, devices, count, (rungi_now() - began) * 1e-9, report);
+    rungi_output_close(job.output);
+    rungi_share_free(&job.share);
+    pthread_mutex_destroy(&job.mutex);
+    return status;
+}
+
+static rung_status multiply_on_cpu(rung_context *context, const rung_large_problem *problem,
+                                   const rung_large_options *options, rung_large_report *report)
+{
+    rung_large_device cpu = {.memory = options->memory};
+    rung_status status = rung_device_open(context, "cpu", &cpu.device);
+    if (status != RUNG_OK)
+        return status;
+    status = multiply_on(problem, options, &cpu, 1, report);
+    rung_device_close(cpu.device);
+    return status;
+}
+
+rung_status rung_large_multiply(rung_context *context, const rung_large_problem *problem,
+                                const rung_large_options *options, rung_large_report *report)
+{
+    static const rung_large_options usual;
+    options = options ? options : &usual;
+    if (report)
+        *report = (rung_large_report){.read = 0};
+    rung_status status = check_problem(problem);
+    if (status != RUNG_OK)
+        return status;
+    if (options->device_count < 0 || options->device_count > RUNG_LARGE_DEVICES_MAX ||
+        (options->device_count > 0 && !options->devices))
+        return rung_fail(RUNG_INVALID, "%lld devices are listed; there are %d at most, and none is the CPU",
+                         (long long)options->device_count, RUNG_LARGE_DEVICES_MAX);
+    if (options->device_count == 0)
+        return multiply_on_cpu(context, problem, options, report);
+    for (int64_t i = 0; i < options->device_count; i++)
+        if (!options->devices[i].device)
+            return rung_fail(RUNG_INVALID, "device %lld of the list is none", (long long)i);
+    return multiply_on(problem, options, options->devices, (int)options->device_count, report);
+}

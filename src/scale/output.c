@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output.c - see output.h. The order of things makes it safe: a block's elements are on the disk before the journal
+ * says so, the journal is emptied before its file is begun anew, and the name comes last. The journal is also the
+ * lock: whoever has it writes. */
+#define _GNU_SOURCE /* F_OFD_SETLK: threads of a process must exclude each other too; fallocate */
+#include "scale/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "scale/cut.h"
+#include "scale/journal.h"
+#include "scale/npy.h"
+#include "scale/stored.h"
+
+enum { MODE = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH, NAME = PATH_MAX, JOURNAL_MOST = 1 << 28 };
+
+struct rungi_output {
+    const rung_large_problem *problem;
+    rungi_whole     whole;
+    char            path[NAME], part[NAME], journal_path[NAME];
+    char            head[RUNGI_JOURNAL_HEAD];
+    int             journal;
+    rung_stored     stored;     /* PATH.part */
+    int64_t         bytes;      /* of it */
+    bool            can_resume, is_begun, is_finished;
+    int64_t         committed;  /* blocks in the journal, an earlier call's too */
+
+    pthread_t       thread;     /* syncs and tells the journal */
+    bool            has_thread, is_closing, is_busy;
+    pthread_mutex_t mutex;
+    pthread_cond_t  changed;
+    int64_t        *pending;
+    int64_t         pending_count, pending_room;
+    rung_status     status;     /* of that thread, and its sentence */
+    char            error[512];
+};
+
+/* ---- Who the problem is --------------------------------------------------------------------------------- */
+
+static bool append_line(char *head, const char *line, int length)
+{
+    size_t used = strlen(head);
+    if (length == 0 || used + (size_t)length >= RUNGI_JOURNAL_HEAD)
+        return false;
+    memcpy(head + used, line, (size_t)length + 1);
+    return true;
+}
+
+static bool append_operand(char *head, const char *name, const rung_stored *stored)
+{
+    char line[RUNGI_JOURNAL_LINE];
+    const rung_matrix *view = &stored->view;
+    struct stat status;
+    if (view->data || fstat(stored->file, &status) != 0)
+        return append_line(head, line, rungi_journal_line(line, "%s memory", name));
+    return append_line(head, line, rungi_journal_line(line, "%s %lld bytes, changed %lld.%09ld, file %llu:%llu, %s %lld "
+                       "%lld %lld %lld %lld %lld", name, (long long)status.st_size, (long long)status.st_mtim.tv_sec,
+                       (long)status.st_mtim.tv_nsec, (unsigned long long)status.st_dev,
+                       (unsigned long long)status.st_ino, rung_type_name(view->type), (long long)stored->start,
+                       (long long)view->rows, (long long)view->cols, (long long)view->row_stride,
+                       (long long)view->col_stride, (long long)view->offset));
+}
+
+/* The head of the journal: two problems that are not the same differ in it. */
+static bool write_head(const rung_large_problem *problem, char head[RUNGI_JOURNAL_HEAD])
+{
+    char line[RUNGI_JOURNAL_LINE];
+    rung_product product = rung_product_of(problem->a.view.type, problem->c.view.type);
+    head[0] = '\0';
+    return append_line(head, line, rungi_journal_line(line, "rung-multiply 1")) &&
+           append_line(head, line, rungi_journal_line(line, "problem %s, %lld %lld %lld, alpha %a, beta %a, %s, %s",
+                       rung_product_name(product), (long long)problem->a.view.rows, (long long)problem->b.view.cols,
+                       (long long)problem->a.view.cols, problem->alpha, problem->beta,
+                       rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")) &&
+           append_operand(head, "a", &problem->a) && append_operand(head, "b", &problem->b) &&
+           (problem->beta == 0 || append_operand(head, "c0", &problem->c0));
+}
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+static bool is_in_file(const rung_stored *stored)
+{
+    return !stored->view.data && stored->file >= 0;
+}
+
+static bool write_all(int file, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(file, text, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0)
+            errno = EIO;
+        if (written <= 0)
+            return false;
+        text += written;
+        bytes -= (size_t)written;
+    }
+    return true;
+}
+
+static void sync_folder(const char *path)
+{
+    char folder[NAME];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    int opened = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0)
+        return;
+    fsync(opened);
+    close(opened);
+}
+
+static bool is_still_there(int file, const char *path)
+{
+    struct stat ours, theirs;
+    return fstat(file, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino &&
+           ours.st_dev == theirs.st_dev;
+}
+
+/* The journal, locked. Whoever is done removes it, so that the file that was opened may be nobody's by now. */
+static rung_status open_journal(rungi_output *output)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (;;) {
+        output->journal = open(output->journal_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE);
+        if (output->journal < 0)
+            return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+        if (fcntl(output->journal, F_OFD_SETLK, &lock) != 0) {
+            bool is_taken = errno == EAGAIN || errno == EACCES;
+            return rung_fail(RUNG_IO, is_taken ? "%s is being written by another call; wait for that, or name another file"
+                                               : "%s cannot be locked on this file system; name a file on another",
+                             is_taken ? output->path : output->journal_path);
+        }
+        if (is_still_there(output->journal, output->journal_path))
+            return RUNG_OK;
+        close(output->journal);
+    }
+}
+
+/* A process that writes past its limit on file sizes is sent a signal that ends it; so the room is asked for first, which also
+ * finds a full disk before hours are spent. */
+static rung_status make_room(rungi_output *output)
+{
+    struct rlimit limit;
+    int file = output->stored.file;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        (uint64_t)output->bytes > (uint64_t)limit.rlim_cur)
+        return rung_fail(RUNG_IO, "%s would have %lld bytes, and this process may write files of %llu; see ulimit -f",
+                         output->path, (long long)output->bytes, (unsigned long long)limit.rlim_cur);
+    if (output->bytes > 0 && fallocate(file, 0, 0, (off_t)output->bytes) == 0)
+        return RUNG_OK;
+    if (output->bytes > 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
+        return rung_fail(RUNG_IO, "there is no room for the %lld bytes of %s: %s", (long long)output->bytes, output->path,
+                         strerror(errno));
+    if (ftruncate(file, (off_t)output->bytes) == 0)
+        return RUNG_OK;
+    return rung_fail(RUNG_IO, "%s cannot be made so large: %s", output->part, strerror(errno));
+}
+
+static rung_status open_part(rungi_output *output, int flags)
+{
+    output->stored.file = open(output->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, MODE);
+    return output->stored.file >= 0
+               ? RUNG_OK
+               : rung_fail(RUNG_IO, "%s cannot be written: %s", output->part, strerror(errno));
+}
+
+static rung_status write_header(rungi_output *output)
+{
+    char header[RUNGI_NPY_WRITTEN];
+    if (output->problem->bare)
+        return RUNG_OK;
+    rungi_npy_write(output->stored.view.type, output->stored.view.rows, output->stored.view.cols, header);
+    return pwrite(output->stored.file, header, sizeof header, 0) == (ssize_t)sizeof header
+               ? RUNG_OK
+               : rung_fail(RUNG_IO, "%s cannot be written: %s", output->part, strerror(errno));
+}
+
+/* ---- Beginning, or going on ------------------------------------------------------------------------------- */
+
+static rung_status begin_anew(rungi_output *output, const rung_large_cut *cut)
+{
+    char line[RUNGI_JOURNAL_LINE];
+    if (ftruncate(output->journal, 0) != 0 || fsync(output->journal) != 0 || lseek(output->journal, 0, SEEK_SET) != 0)
+        return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+    output->is_begun = true;
+    rung_status status = open_part(output, O_CREAT | O_TRUNC);
+    if (status == RUNG_OK)
+        status = make_room(output);
+    if (status == RUNG_OK)
+        status = write_header(output);
+    if (status != RUNG_OK)
+        return status;
+    int length = rungi_journal_line(line, "cut %lld %lld %lld %lld", (long long)cut->rows, (long long)cut->cols,
+                                    (long long)cut->depth, (long long)cut->memory);
+    if (!write_all(output->journal, output->head, strlen(output->head)) ||
+        !write_all(output->journal, line, (size_t)length))
+        return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+    return RUNG_OK;
+}
+
+/* What the journal's lines come to. */
+typedef struct reading {
+    const rungi_whole *whole;
+    unsigned char     *states;
+    int64_t            blocks, done;
+} reading;
+
+static bool note_block(void *user, const rung_large_cut *given, int64_t block)
+{
+    reading *reading = user;
+    rung_large_cut cut = *given;
+    if (!reading->states) {
+        if (rungi_cut_count(reading->whole, &cut) != RUNG_OK)
+            return false;
+        reading->blocks = cut.row_blocks * cut.col_blocks;
+        reading->states = calloc((size_t)reading->blocks, 1);
+    }
+    if (!reading->states || block >= reading->blocks)
+        return false;
+    reading->done += !reading->states[block];
+    reading->states[block] = 1;
+    return true;
+}
+
+static rung_status read_journal(rungi_output *output, char **text, int64_t *bytes)
+{
+    struct stat status;
+    *text = NULL;
+    if (fstat(output->journal, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > JOURNAL_MOST)
+        return rung_fail(RUNG_INVALID, "%s is no journal of a multiply; move it away", output->journal_path);
+    *text = malloc((size_t)status.st_size + 1);
+    if (!*text)
+        return rung_fail(RUNG_NO_MEMORY, "no memory for %s", output->journal_path);
+    for (*bytes = 0; *bytes < (int64_t)status.st_size;) {
+        ssize_t got = pread(output->journal, *text + *bytes, (size_t)(status.st_size - *bytes), (off_t)*bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return rung_fail(RUNG_IO, "%s cannot be read: %s", output->journal_path, strerror(errno));
+        *bytes += got;
+    }
+    return RUNG_OK;
+}
+
+/* Goes on with what the journal tells; *is_fresh where that is nothing. */
+static rung_status go_on(rungi_output *output, rung_large_cut *cut, unsigned char **states, bool *is_fresh)
+{
+    reading reading = {.whole = &output->whole};
+    rungi_journal journal;
+    struct stat part;
+    char *text;
+    int64_t bytes = 0;
+    *is_fresh = true;
+    rung_status status = read_journal(output, &text, &bytes);
+    const char *wrong = status == RUNG_OK ? rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading)
+                                          : NULL;
+    free(text);
+    if (wrong)
+        status = rung_fail(RUNG_INVALID, "%s is left from an earlier call, and %s; put back what that was given, or "
+                           "throw away what it did (restart)", output->journal_path, wrong);
+    bool goes_on = status == RUNG_OK && output->can_resume && reading.done > 0 && stat(output->part, &part) == 0;
+    if (goes_on && part.st_size != output->bytes)
+        status = rung_fail(RUNG_INVALID, "%s has %lld bytes instead of %lld, though %s speaks of it; throw both away "
+                           "(restart)", output->part, (long long)part.st_size, (long long)output->bytes,
+                           output->journal_path);
+    if (goes_on && status == RUNG_OK && (ftruncate(output->journal, (off_t)journal.end) != 0 ||
+                                         lseek(output->journal, 0, SEEK_END) != (off_t)journal.end))
+        status = rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+    if (goes_on && status == RUNG_OK)
+        status = open_part(output, 0);
+    if (!goes_on || status != RUNG_OK) {
+        free(reading.states);
+        return status;
+    }
+    *is_fresh = false;
+    output->is_begun = true;
+    output->committed = reading.done;
+    *cut = journal.cut;
+    *states = reading.states;
+    return rungi_cut_count(&output->whole, cut);
+}
+
+/* ---- The thread that syncs --------------------------------------------------------------------------------- */
+
+/* Elements first, then the lines that tell of them. */
+static rung_status commit_blocks(rungi_output *output, const int64_t *blocks, int64_t count)
+{
+    char line[RUNGI_JOURNAL_LINE];
+    if (fdatasync(output->stored.file) != 0)
+        return rung_fail(RUNG_IO, "%s cannot be brought to the disk: %s", output->part, strerror(errno));
+    for (int64_t i = 0; i < count; i++) {
+        int length = rungi_journal_line(line, "block %lld", (long long)blocks[i]);
+        if (!write_all(output->journal, line, (size_t)length))
+            return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+    }
+    if (fdatasync(output->journal) != 0)
+        return rung_fail(RUNG_IO, "%s cannot be brought to the disk: %s", output->journal_path, strerror(errno));
+    return RUNG_OK;
+}
+
+/* Takes all that is pending at a time: a disk that is slow to sync is asked less often. */
+static void *keep_journal(void *user)
+{
+    rungi_output *output = user;
+    pthread_mutex_lock(&output->mutex);
+    for (;;) {
+        while (output->pending_count == 0 && !output->is_closing)
+            pthread_cond_wait(&output->changed, &output->mutex);
+        if (output->pending_count == 0 || output->status != RUNG_OK)
+            break;
+        int64_t *blocks = output->pending, count = output->pending_count;
+        output->pending = NULL;
+        output->pending_count = output->pending_room = 0;
+        output->is_busy = true;
+        pthread_mutex_unlock(&output->mutex);
+        rung_status status = commit_blocks(output, blocks, count);
+        free(blocks);
+        pthread_mutex_lock(&output->mutex);
+        output->is_busy = false;
+        output->status = status;
+        if (status != RUNG_OK)
+            snprintf(output->error, sizeof output->error, "%s", rung_error_text());
+        else
+            output->committed += count;
+        pthread_cond_broadcast(&output->changed);
+    }
+    pthread_mutex_unlock(&output->mutex);
+    return NULL;
+}
+
+rung_status rungi_output_block(rungi_output *output, int64_t block)
+{
+    pthread_mutex_lock(&output->mutex);
+    rung_status status = output->status;
+    if (status != RUNG_OK)
+        rung_fail(status, "%s", output->error);
+    if (status == RUNG_OK && output->pending_count == output->pending_room) {
+        int64_t room = 2 * output->pending_room + 16;
+        int64_t *more = realloc(output->pending, (size_t)room * sizeof *more);
+        if (more) {
+            output->pending = more;
+            output->pending_room = room;
+        } else {
+            status = rung_fail(RUNG_NO_MEMORY, "no memory for a list of blocks");
+        }
+    }
+    if (status == RUNG_OK) {
+        output->pending[output->pending_count++] = block;
+        pthread_cond_broadcast(&output->changed);
+    }
+    pthread_mutex_unlock(&output->mutex);
+    return status;
+}
+
+static rung_status wait_for_journal(rungi_output *output)
+{
+    pthread_mutex_lock(&output->mutex);
+    while (output->status == RUNG_OK && (output->pending_count > 0 || output->is_busy))
+        pthread_cond_wait(&output->changed, &output->mutex);
+    rung_status status = output->status;
+    if (status != RUNG_OK)
+        rung_fail(status, "%s", output->error);
+    pthread_mutex_unlock(&output->mutex);
+    return status;
+}
+
+/* ---- The whole of it ---------------------------------------------------------------------------------------- */
+
+static rung_status prepare(rungi_output *output, const rung_large_problem *problem)
+{
+    int64_t first, end;
+    size_t length = strlen(problem->path);
+    if (length == 0 || length + sizeof ".journal" > NAME)
+        return rung_fail(RUNG_INVALID, "the path of the result has 1 to %d bytes", NAME - (int)sizeof ".journal");
+    snprintf(output->path, NAME, "%s", problem->path);
+    snprintf(output->part, NAME, "%.*s.part", (int)length, problem->path);
+    snprintf(output->journal_path, NAME, "%.*s.journal", (int)length, problem->path);
+    output->problem = problem;
+    output->whole = rungi_whole_of(problem);
+    output->journal = -1;
+    output->stored = (rung_stored){.view = rung_matrix_of(problem->c.view.type, problem->a.view.rows,
+                                                          problem->b.view.cols, NULL),
+                                   .file = -1, .start = problem->bare ? 0 : RUNGI_NPY_WRITTEN};
+    if (!rungi_stored_span(&output->stored.view, &first, &end) ||
+        !rungi_add(end, output->stored.start, &output->bytes))
+        return rung_fail(RUNG_TOO_LARGE, "the result has more bytes than a file can have");
+    output->can_resume = is_in_file(&problem->a) && is_in_file(&problem->b) &&
+                         (problem->beta == 0 || is_in_file(&problem->c0));
+    if (!write_head(problem, output->head))
+        return rung_fail(RUNG_TOO_LARGE, "the problem does not fit a journal");
+    return RUNG_OK;
+}
+
+static rung_status open_files(rungi_output *output, bool restart, rung_large_cut *cut, unsigned char **states)
+{
+    bool is_fresh = true;
+    rung_status status = open_journal(output);
+    if (status == RUNG_OK && !restart)
+        status = go_on(output, cut, states, &is_fresh);
+    if (status == RUNG_OK && is_fresh)
+        status = begin_anew(output, cut);
+    return status;
+}
+
+rung_status rungi_output_open(const rung_large_problem *problem, bool restart, rung_large_cut *cut,
+                              unsigned char **states, rungi_output **out)
+{
+    rungi_output *output = calloc(1, sizeof *output);
+    *states = NULL;
+    *out = NULL;
+    if (!output)
+        return rung_fail(RUNG_NO_MEMORY, "no memory for the result's file");
+    pthread_mutex_init(&output->mutex, NULL);
+    pthread_cond_init(&output->changed, NULL);
+    rung_status status = prepare(output, problem);
+    if (status == RUNG_OK)
+        status = open_files(output, restart, cut, states);
+    if (status == RUNG_OK) {
+        output->has_thread = pthread_create(&output->thread, NULL, keep_journal, output) == 0;
+        if (!output->has_thread)
+            status = rung_fail(RUNG_NO_MEMORY, "no thread could be started");
+    }
+    if (status != RUNG_OK) {
+        rungi_output_close(output);
+        free(*states);
+        *states = NULL;
+        return status;
+    }
+    *out = output;
+    return RUNG_OK;
+}
+
+const rung_stored *rungi_output_stored(const rungi_output *output)
+{
+    return &output->stored;
+}
+
+static void throw_away(rungi_output *output)
+{
+    unlink(output->part);
+    unlink(output->journal_path);
+    output->is_begun = false;
+}
+
+rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void *user, const rung_stored *c),
+                                void *user)
+{
+    char now[RUNGI_JOURNAL_HEAD];
+    rung_status status = wait_for_journal(output);
+    if (status != RUNG_OK)
+        return status;
+    if (!write_head(output->problem, now) || strcmp(now, output->head) != 0) {
+        throw_away(output);
+        return rung_fail(RUNG_IO, "a matrix's file changed while it was read; what was computed is thrown away");
+    }
+    status = accept ? accept(user, &output->stored) : RUNG_OK;
+    if (status != RUNG_OK) {
+        throw_away(output);
+        return status;
+    }
+    if (fsync(output->stored.file) != 0 || rename(output->part, output->path) != 0)
+        return rung_fail(RUNG_IO, "%s is complete and cannot be renamed to %s: %s", output->part, output->path,
+                         strerror(errno));
+    sync_folder(output->path);
+    unlink(output->journal_path);
+    output->is_finished = true;
+    return RUNG_OK;
+}
+
+void rungi_output_close(rungi_output *output)
+{
+    if (!output)
+        return;
+    if (output->has_thread) {
+        pthread_mutex_lock(&output->mutex);
+        output->is_closing = true;
+        pthread_cond_broadcast(&output->changed);
+        pthread_mutex_unlock(&output->mutex);
+        pthread_join(output->thread, NULL);
+    }
+    if (output->is_begun && !output->is_finished && (output->committed == 0 || !output->can_resume))
+        throw_away(output);
+    if (output->stored.file >= 0)
+        close(output->stored.file);
+    if (output->journal >= 0)
+        close(output->journal); /* and its lock */
+    pthread_mutex_destroy(&output->mutex);
+    pthread_cond_destroy(&output->changed);
+    free(output->pending);
+    free(output);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stored.h - blocks of a matrix that stands in memory or in a file, copied out and in. */
+#ifndef RUNGI_SCALE_STORED_H
+#define RUNGI_SCALE_STORED_H
+
+#include <stdbool.h>
+
+#include "rung/scale.h"
+
+/* Whether blocks of it are kept column by column, because it stands so itself. */
+bool rungi_stored_by_columns(const rung_stored *stored);
+
+/* What can be wrong with one that a caller made: its strides, what memory or file it lacks. `name` is for
+ * the sentence. One that is written may not meet itself. */
+rung_status rungi_stored_check(const rung_stored *stored, const char *name, bool is_written);
+
+/* Copies a block out, dense, in its own order, or into rows (`by_columns` false); and dense rows in. */
+rung_status rungi_stored_get(const rung_stored *stored, rung_matrix block, bool by_columns, void *to);
+rung_status rungi_stored_put(const rung_stored *stored, rung_matrix block, const void *from);
+
+/* The bytes from the first element to behind the last; none of an empty one. */
+bool rungi_stored_span(const rung_matrix *view, int64_t *first, int64_t *end);
+
+#endif /* RUNGI_SCALE_STORED_H */

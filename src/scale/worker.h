@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.h - one device at work: three threads around a block of C.
+ *
+ *     feed.c      fetches pairs of panels into one of two places while the other is computed with
+ *     compute.c   multiplies a pair into the block
+ *     exchange.c  brings a finished block out, and C0 in where that is read, strip by strip: behind it the
+ *                 next block is begun
+ *
+ * Each has a queue of its own and waits for its own work, so that what a driver does not overlap is slow
+ * and never wrong. They meet under the worker's lock, which nothing else is taken under. */
+#ifndef RUNGI_SCALE_WORKER_H
+#define RUNGI_SCALE_WORKER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "scale/cut.h"
+#include "scale/output.h"
+#include "scale/share.h"
+
+/* What all workers have in common. */
+typedef struct rungi_job {
+    const rung_large_problem *problem;
+    const rung_large_options *options;
+    rungi_whole        whole;
+    rung_large_cut     cut;
+    rungi_share        share;
+    const rung_stored *c;      /* where the result goes ... */
+    rungi_output      *output; /* ... and whose journal tells of it; or NULL */
+
+    pthread_mutex_t mutex;     /* of all below */
+    int64_t         read, written, up, down;
+    int64_t         before;    /* blocks that an earlier call has done */
+    double          computed;  /* blocks, parts of one too */
+    rung_status     status;    /* what ends it for all, and its sentence */
+    char            error[512];
+} rungi_job;
+
+/* Ends it for all; the sentence is this thread's. */
+void rungi_job_fail(rungi_job *job, rung_status status);
+
+/* Bytes moved, from and to the operands or a device. */
+typedef enum rungi_way { RUNGI_READ, RUNGI_WRITTEN, RUNGI_UP, RUNGI_DOWN } rungi_way;
+void rungi_job_count(rungi_job *job, rungi_way way, int64_t bytes);
+
+/* A part of a block is computed; false if the caller wants no more. */
+bool rungi_job_step(rungi_job *job, double blocks);
+
+/* A pair of panels, or room for one. */
+typedef struct rungi_panels {
+    rung_buffer *a, *b;
+    bool         is_ready;
+    int64_t      block, index, serial; /* of which taking of a block */
+} rungi_panels;
+
+enum { RUNGI_PLANS = 32, RUNGI_HELD = 4, RUNGI_STRIPS = 8, RUNGI_SLICE = 4 << 20 };
+
+/* A plan, and the shape it is for. */
+typedef struct rungi_shape {
+    int64_t    rows, block_rows, cols, depth;
+    rung_plan *plan;
+} rungi_shape;
+
+typedef struct rungi_worker {
+    rungi_job   *job;
+    int          who; /* in the share */
+    rung_device *device;
+    bool         is_here; /* its memory is this process's */
+    rung_queue  *feed_queue, *queue, *exchange_queue;
+    rung_buffer *block; /* of C, in the sums' type */
+    char        *feed_slice, *exchange_slice; /* on the way to other memory, order or type */
+    char        *exchange_converted;
+    rungi_shape  shapes[RUNGI_PLANS];
+    int          shape_count;
+    double       planned; /* nanoseconds that making plans took, compiling too, which says nothing of its speed */
+    pthread_t    thread;
+    bool         has_thread;
+
+    pthread_mutex_t mutex; /* of all below */
+    pthread_cond_t  changed;
+    rungi_panels    panels[2];
+    bool            is_fed;          /* there will be no more */
+    bool            is_over;         /* nothing more is computed */
+    bool            is_closing;      /* nothing more is to be exchanged */
+    int64_t         serial, dropped; /* the last taken, and the last that is not gone on with */
+    int64_t         held[RUNGI_HELD]; /* blocks that were taken and are not done; -1: none */
+    int64_t         out_block, in_block; /* to be exchanged; -1: none */
+    int64_t         out_end, in_end;     /* elements of the block's memory that are free, and filled */
+    rung_status     status;
+    char            error[512];
+    double          waited; /* nanoseconds */
+} rungi_worker;
+
+/* Starts the device's threads, and waits for them. A device that fails leaves the share. */
+rung_status rungi_worker_start(rungi_worker *worker, rungi_job *job, int who, rung_device *device);
+void        rungi_worker_join(rungi_worker *worker);
+
+/* The bodies of the other two threads. */
+void *rungi_feed(void *worker);
+void *rungi_exchange(void *worker);
+
+/* Hands a block over to be brought out, or asks for C0; and waits until elements up to `end` may be computed
+ * into. False if it is over. */
+void rungi_exchange_out(rungi_worker *worker, int64_t block);
+void rungi_exchange_in(rungi_worker *worker, int64_t block);
+bool rungi_exchange_wait(rungi_worker *worker, int64_t end);
+
+/* This thread has failed: keeps the sentence, and ends the other two. */
+void rungi_worker_fail(rungi_worker *worker, rung_status status);
+
+void rungi_worker_hold(rungi_worker *worker, int64_t block);
+void rungi_worker_release(rungi_worker *worker, int64_t block);
+
+/* Rows of a strip: a multiple of 16, so that a view of one begins where kernels like it. */
+int64_t rungi_strip_rows(int64_t rows);
+
+double rungi_now(void); /* nanoseconds */
+
+#endif /* RUNGI_SCALE_WORKER_H */

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# rung multiply and what may happen to it: interrupted, refused, a full disk, two at once, what is left behind.
+. "$(dirname "$0")/files.sh"
+n=600
+floats 1 $((n * n)) > a.bin
+floats 2 $((n * n)) > b.bin
+# In the background it is the command itself that a signal reaches, and no shell around it.
+become() {
+    exec "$RUNG" multiply a.bin b.bin -o c.bin --dtype f32 --shape-a ${n}x$n --shape-b ${n}x$n --memory 80K --quiet "$@"
+}
+multiply() { (become "$@"); }
+refused() { # REASON COMMAND...
+    local reason=$1
+    shift
+    "$@" > out.txt 2>&1
+    local code=$?
+    [ $code -eq 2 ] || { cat out.txt; fail "$*: exit $code"; }
+    grep -q "$reason" out.txt || { cat out.txt; fail "$*: not a word of $reason"; }
+}
+# Stops it when the journal has some blocks.
+interrupt() {
+    rm -f c.bin*
+    become > out.txt 2>&1 &
+    for ((i = 0; i < 2000; i++)); do
+        [ "$(grep -c '^block' c.bin.journal 2> /dev/null)" -ge 3 ] 2> /dev/null && break
+        sleep 0.005
+    done
+    kill -TERM $! # a shell's background ignores SIGINT
+    wait $!
+    local code=$?
+    [ $code -eq 130 ] || { cat out.txt; fail "interrupted: exit $code"; }
+    grep -q 'the same command goes on' out.txt || fail "it does not say how to go on"
+    [ -e c.bin.part ] && [ -e c.bin.journal ] && [ ! -e c.bin ] || fail "what is left is not what should be"
+}
+
+multiply > out.txt || fail "undisturbed"
+grep -q 'checked .*within its bound' out.txt || fail "unchecked"
+[ "$(ls c.bin*)" = c.bin ] || fail "something is left: $(ls)"
+cp c.bin right.bin
+
+interrupt
+multiply > out.txt || fail "it does not go on"
+grep -q 'went on behind' out.txt || fail "it began anew"
+cmp c.bin right.bin || fail "other bits"
+
+interrupt
+touch a.bin
+refused 'A has changed' multiply
+refused 'another problem' multiply --alpha 2
+printf 'block 1 #' >> c.bin.journal
+multiply --restart > out.txt || fail "--restart"
+cmp c.bin right.bin || fail "other bits after --restart"
+
+interrupt
+head -c -5 c.bin.journal > cut && cp cut c.bin.journal # its last line is torn
+multiply > out.txt || fail "a torn journal"
+cmp c.bin right.bin || fail "other bits after a torn journal"
+
+interrupt
+sed -i '$!b; s/block/clock/' c.bin.journal && echo 'block 1 #00000000' >> c.bin.journal
+refused damaged multiply
+interrupt
+truncate -s 1000 c.bin.part
+refused 'has 1000 bytes' multiply
+interrupt
+refused 'give it that much memory' multiply --memory 10K
+rm c.bin.part # nothing to go on with
+multiply > out.txt || fail "without its part"
+cmp c.bin right.bin || fail "other bits without its part"
+
+# No room: told at once, nothing left, and the file of before is what it was.
+rm -f c.bin
+(ulimit -f 100; refused 'ulimit' multiply; ls c.bin* 2> /dev/null && fail "left behind without room") || exit 1
+if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=512k tmpfs small 2> /dev/null; then
+    "$RUNG" multiply a.bin b.bin -o small/c.bin --dtype f32 --shape-a ${n}x$n --shape-b ${n}x$n --quiet > out.txt 2>&1
+    code=$? left=$(ls small)
+    umount small
+    [ $code -eq 2 ] && grep -q 'no room' out.txt || { cat out.txt; fail "a full disk: exit $code"; }
+    [ -z "$left" ] || fail "a full disk: $left is left"
+fi
+
+# Two at once: one of them is refused and touches nothing.
+become > one.txt 2>&1 &
+for ((i = 0; i < 2000; i++)); do [ -s c.bin.journal ] && break; sleep 0.005; done
+refused 'another call' multiply
+wait $! || fail "the first of two"
+cmp c.bin right.bin || fail "other bits beside another"
+
+# Added to what is there: twice the product, which is exact.
+multiply --beta 1 > out.txt || fail "--beta"
+perl -e 'for (@ARGV) { local $/; open my $f, "<", $_; push @all, [unpack "f<*", <$f>] }
+         for (0 .. $#{$all[0]}) { die "$_: $all[0][$_] $all[1][$_]" if abs($all[0][$_] - 2 * $all[1][$_]) > 1e-3 }' c.bin right.bin ||
+    fail "not added"
+exit 0

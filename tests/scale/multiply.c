@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* multiply.c - the whole of it on small matrices with little memory: right in every type, order, shape and place, moving just
+ * the bytes that the cut says; stopped, failed and gone on with. */
+#include "scale_unit.h"
+
+static int64_t io_count(const char *field)
+{
+    char line[128];
+    long long value = -1;
+    size_t length = strlen(field);
+    FILE *file = fopen("/proc/self/io", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, field, length) == 0)
+            value = atoll(line + length + 1);
+    if (file)
+        fclose(file);
+    return value;
+}
+
+static void files_into_a_file(void **state)
+{
+    setting setting = plain;
+    (void)state;
+    setting.in_files = setting.out_file = true;
+    multiply_and_check(&setting, NULL, 0);
+    setting.beta = -2;
+    setting.alpha = 3;
+    multiply_and_check(&setting, NULL, 0);
+}
+
+static void every_place_and_order(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        setting setting = plain;
+        setting.m = 97;
+        setting.n = 71;
+        setting.k = 83;
+        setting.memory = 8000;
+        setting.a_by_columns = i & 1;
+        setting.b_by_columns = i & 2;
+        setting.in_files = i & 4;
+        setting.out_file = i & 8;
+        setting.beta = i & 16 ? 2 : 0;
+        multiply_and_check(&setting, NULL, 0);
+    }
+}
+
+static void every_product(void **state)
+{
+    static const rung_type types[][2] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int places = 0; places < 2; places++) {
+            setting setting = plain;
+            setting.in = types[i][0];
+            setting.out = types[i][1];
+            setting.m = 75;
+            setting.n = 61;
+            setting.k = 90;
+            setting.memory = 9000;
+            setting.beta = 2;
+            setting.in_files = setting.out_file = places;
+            multiply_and_check(&setting, NULL, 0);
+        }
+}
+
+static void small_and_empty(void **state)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 200, 3}, {200, 1, 3}, {3, 4, 1000}, {5, 6, 0}, {0, 6, 5}, {5, 0, 6},
+                                       {17, 16, 15}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int files = 0; files < 2; files++) {
+            setting setting = plain;
+            setting.m = sizes[i][0];
+            setting.n = sizes[i][1];
+            setting.k = sizes[i][2];
+            setting.memory = 1024;
+            setting.beta = files ? 0 : 3;
+            setting.in_files = setting.out_file = files;
+            multiply_and_check(&setting, NULL, 0);
+        }
+}
+
+static void alpha_of_0_reads_nothing(void **state)
+{
+    setting setting = plain;
+    (void)state;
+    setting.alpha = 0;
+    setting.beta = 2;
+    setting.in_files = true;
+    multiply_and_check(&setting, NULL, 0);
+}
+
+/* What the kernel says was read and written, beside what the report says. */
+static void the_system_counts_the_same(void **state)
+{
+    enum { N = 600, SLACK = 1 << 16 /* headers, the journal, /proc itself */ };
+    rung_matrix a = new_matrix(RUNG_F32, N, N, false), b = new_matrix(RUNG_F32, N, N, false);
+    rung_large_report report;
+    (void)state;
+    fill(&a, 1, 4);
+    fill(&b, 2, 4);
+    save("a.npy", &a);
+    save("b.npy", &b);
+    rung_large_problem problem = rung_large_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
+    problem.path = result;
+    rung_large_options options = {.memory = 3 * N * N * 4 / 10};
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    int64_t read = io_count("rchar:"), written = io_count("wchar:");
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    read = io_count("rchar:") - read;
+    written = io_count("wchar:") - written;
+    assert_int_equal(report.read, report.cut.read);
+    assert_in_range(read, report.read, report.read + SLACK);
+    assert_in_range(written, report.written, report.written + SLACK);
+    assert_true((double)(report.read + report.written) <= 1.25 * report.cut.bound);
+    assert_true(report.cut.used <= options.memory);
+    rung_stored_close(&problem.a);
+    rung_stored_close(&problem.b);
+    free(a.data);
+    free(b.data);
+}
+
+/* ---- Stopped, refused, gone on with -------------------------------------------------------------------------- */
+
+typedef struct caller {
+    int         steps, stop_at; /* panels; -1: never */
+    double      before;
+    rung_status accepts;
+    int         asked;
+} caller;
+
+static int count_steps(void *user, const rung_large_progress *progress)
+{
+    caller *caller = user;
+    caller->steps++;
+    caller->before = progress->before;
+    assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->of);
+    return caller->steps == caller->stop_at;
+}
+
+static rung_status accept_or_not(void *user, const rung_stored *c)
+{
+    caller *caller = user;
+    caller->asked++;
+    assert_true(c->file >= 0);
+    return caller->accepts == RUNG_OK ? RUNG_OK : rung_fail(caller->accepts, "not this one");
+}
+
+static rung_large_problem file_problem(rung_matrix *a, rung_matrix *b)
+{
+    *a = new_matrix(RUNG_F32, 150, 170, false);
+    *b = new_matrix(RUNG_F32, 170, 130, false);
+    fill(a, 1, 4);
+    fill(b, 2, 4);
+    save("a.npy", a);
+    save("b.npy", b);
+    rung_large_problem problem = rung_large_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
+    problem.path = result;
+    return problem;
+}
+
+static void forget_problem(rung_large_problem *problem, rung_matrix *a, rung_matrix *b)
+{
+    rung_stored_close(&problem->a);
+    rung_stored_close(&problem->b);
+    free(a->data);
+    free(b->data);
+    unlink(path_of("c.npy"));
+    unlink(path_of("c.npy.part"));
+    unlink(path_of("c.npy.journal"));
+}
+
+static void a_stopped_one_is_gone_on_with(void **state)
+{
+    rung_matrix a, b;
+    rung_large_report report;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    caller caller = {.stop_at = -1};
+    rung_large_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    int all = caller.steps;
+    unlink(path_of("c.npy"));
+
+    caller.steps = 0;
+    caller.stop_at = all * 2 / 3;
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, &report), RUNG_STOPPED);
+    assert_false(is_there("c.npy"));
+    assert_true(is_there("c.npy.part") && is_there("c.npy.journal"));
+
+    caller.steps = 0;
+    caller.stop_at = -1;
+    options.memory = 25000; /* the blocks stay as they were begun */
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_true(report.blocks_before > 0);
+    assert_true(caller.steps < all);
+    assert_true(caller.before > 0 && caller.before < 1);
+    rung_matrix c = load("c.npy", RUNG_F32);
+    check_product(&a, &b, &c, NULL, 1, 0);
+    free(c.data);
+    forget_problem(&problem, &a, &b);
+}
+
+static void stop_half_way(const rung_large_problem *problem)
+{
+    caller caller = {.stop_at = 60};
+    rung_large_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
+    assert_int_equal(rung_large_multiply(NULL, problem, &options, NULL), RUNG_STOPPED);
+    assert_true(is_there("c.npy.journal"));
+}
+
+static void append_text(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "ab");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    rung_matrix a, b;
+    rung_large_report report;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    stop_half_way(&problem);
+    problem.alpha = 2;
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "another problem"));
+    problem.alpha = 1;
+    options.memory = 2000;
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "memory"));
+    options.memory = 20000;
+    save("b.npy", &b); /* the same bytes at another time */
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "B has changed"));
+    options.restart = 1;
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_int_equal(report.blocks_before, 0);
+    options.restart = 0;
+
+    stop_half_way(&problem);
+    append_text("c.npy.journal", "block 3 #0000"); /* torn: counts for nothing */
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_true(report.blocks_before > 0);
+    stop_half_way(&problem);
+    append_text("c.npy.journal", "block 3 #00000000\nblock 4 #00000000\n"); /* this is not */
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "damaged"));
+    forget_problem(&problem, &a, &b);
+}
+
+static void only_what_is_accepted_gets_its_name(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    caller caller = {.stop_at = -1, .accepts = RUNG_DEVICE_LOST};
+    rung_large_options options = {.memory = 20000, .accept = accept_or_not, .user = &caller};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_DEVICE_LOST);
+    assert_string_equal(rung_error_text(), "not this one");
+    assert_int_equal(caller.asked, 1);
+    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
+    caller.accepts = RUNG_OK;
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    assert_true(is_there("c.npy"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* A second call from the first one's callback, while the first has the lock. */
+static int multiply_again(void *user, const rung_large_progress *progress)
+{
+    rung_large_options options = {.memory = 20000};
+    (void)progress;
+    assert_int_equal(rung_large_multiply(NULL, user, &options, NULL), RUNG_IO);
+    assert_non_null(strstr(rung_error_text(), "another call"));
+    return 0;
+}
+
+static void one_at_a_time(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 200000, .progress = multiply_again, .user = &problem};
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    rung_matrix c = load("c.npy", RUNG_F32);
+    check_product(&a, &b, &c, NULL, 1, 0);
+    free(c.data);
+    forget_problem(&problem, &a, &b);
+}
+
+/* Changed under its reader's hands: the result cannot be trusted, and gets no name. */
+static int touch_a(void *user, const rung_large_progress *progress)
+{
+    (void)user;
+    if (progress->done > 0.5)
+        append_text("a.npy", "x");
+    return 0;
+}
+
+static void a_file_that_changes_meanwhile(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000, .progress = touch_a};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+static int cut_a(void *user, const rung_large_progress *progress)
+{
+    (void)progress;
+    assert_int_equal(truncate(user, 1000), 0);
+    return 0;
+}
+
+static void a_file_that_is_cut_meanwhile(void **state)
+{
+    rung_matrix a, b;
+    char path[256];
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    snprintf(path, sizeof path, "%s", path_of("a.npy"));
+    rung_large_options options = {.memory = 20000, .progress = cut_a, .user = path};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_non_null(strstr(rung_error_text(), "ended at byte"));
+    assert_false(is_there("c.npy"));
+    forget_problem(&problem, &a, &b);
+}
+
+static void wrong_problems(void **state)
+{
+    float data[64] = {0};
+    rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, data);
+    rung_matrix other = rung_matrix_of(RUNG_F32, 4, 4, data + 16);
+    rung_large_problem problem = rung_large_problem_of(rung_stored_of(square), rung_stored_of(other));
+    (void)state;
+    assert_int_equal(rung_large_multiply(NULL, NULL, NULL, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_INVALID); /* no C */
+    problem.c = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    problem.c = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    must(rung_large_multiply(NULL, &problem, NULL, NULL));
+    problem.beta = 1;
+    problem.c0 = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    problem.c0 = problem.c;
+    must(rung_large_multiply(NULL, &problem, NULL, NULL));
+    problem.c.view.row_stride = 3;
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    problem.c = problem.c0;
+    problem.b.view.rows = 3;
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_INVALID);
+    problem.b.view = other;
+    problem.b.view.type = RUNG_F16;
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_UNSUPPORTED);
+    problem.b.view = other;
+    problem.path = "/nowhere/at/all";
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_IO);
+    rung_large_options options = {.memory = -1};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    options = (rung_large_options){.device_count = 1};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+}
+
+static int run_all(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_into_a_file),
+        cmocka_unit_test(every_place_and_order),
+        cmocka_unit_test(every_product),
+        cmocka_unit_test(small_and_empty),
+        cmocka_unit_test(alpha_of_0_reads_nothing),
+        cmocka_unit_test(the_system_counts_the_same),
+        cmocka_unit_test(a_stopped_one_is_gone_on_with),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(only_what_is_accepted_gets_its_name),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(a_file_that_changes_meanwhile),
+        cmocka_unit_test(a_file_that_is_cut_meanwhile),
+        cmocka_unit_test(wrong_problems),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+    return run_in_folder(run_all);
+}
