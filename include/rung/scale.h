@@ -197,6 +197,25 @@ typedef struct rung_grid_cost {
 
 RUNG_API rung_status rung_grid_count(const rung_cluster *cluster, const rung_grid *grid, rung_grid_cost *cost);
 
+/* A machine as one of its ranks sees it, all speeds a second. */
+typedef struct rung_rank_speed {
+    double flops;     /* while it multiplies */
+    double bandwidth; /* bytes that it receives, while it sends as many */
+    double latency;   /* seconds until a message begins to come */
+    double memory;    /* bytes that are read or written, for copying and adding */
+} rung_rank_speed;
+
+typedef struct rung_prediction {
+    double seconds;               /* from shares of A and B to shares of C */
+    double multiplying, moving, waiting; /* of them; moving: copying and adding in memory */
+} rung_prediction;
+
+/* How long the busiest rank takes, by going through its schedule: what it multiplies, what comes in meanwhile and what
+ * it waits for. The network is a rank's own link, which messages share alike; that links behind it are never
+ * short is assumed. A speed of memory of 0 costs nothing. */
+RUNG_API rung_status rung_grid_predict(const rung_cluster *cluster, const rung_grid *grid, const rung_rank_speed *speed,
+                                       rung_prediction *prediction);
+
 #ifdef __cplusplus
 }
 #endif

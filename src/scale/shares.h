@@ -97,9 +97,11 @@ static inline int64_t rungi_elements(rungi_rectangle of)
     return of.rows * of.cols;
 }
 
-/* Blocks of C whose summands are on their way while the next is multiplied, and what one of them needs: this rank's
- * summand of a block of so many elements, and those of the others to its own piece. */
-enum { RUNGI_SUMS_UNDER_WAY = 2 };
+/* Chunks and blocks' sums that are on their way at a time. Two chunks: one more only takes bandwidth from the one that
+ * is needed first. Two blocks: the sums of one go out while the next is multiplied. */
+enum { RUNGI_GATHERS_UNDER_WAY = 2, RUNGI_SUMS_UNDER_WAY = 2 };
+
+/* What the sums of a block of so many elements need: this rank's summand, and those of the others to its own piece. */
 
 static inline int64_t rungi_sums_elements(const rung_grid *grid, int64_t block)
 {

@@ -9,7 +9,6 @@
  * grid, the one that the library chooses: of the least time, or, for speeds of 0, of the fewest bytes. */
 #include <mpi.h>
 #include <smpi/smpi.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,17 +22,6 @@ static void *shared;
 typedef struct machine {
     double flops, network, memory;
 } machine;
-
-/* A rank of a simulation cannot ask the library that rung_error_text reads. */
-rung_status rung_fail(rung_status status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-    return status;
-}
 
 static void spend(const machine *machine, double seconds)
 {

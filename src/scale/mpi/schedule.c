@@ -13,7 +13,7 @@
 
 #include "core/checked.h"
 
-enum { GATHERS_UNDER_WAY = 2, TAG_A = 1, TAG_B, TAG_C };
+enum { TAG_A = 1, TAG_B, TAG_C };
 
 /* Messages that belong together. */
 typedef struct bundle {
@@ -49,7 +49,7 @@ struct rungi_work {
     int64_t    in, sum; /* bytes of an element */
     operand    a, b;
     int64_t   *c_starts; /* of this rank's pieces of C's blocks */
-    exchange   gathers[GATHERS_UNDER_WAY];
+    exchange   gathers[RUNGI_GATHERS_UNDER_WAY];
     summing    sums[RUNGI_SUMS_UNDER_WAY];
     int64_t    posted, multiplied; /* gathers and blocks so far */
     rung_status multiply_status;
@@ -197,10 +197,10 @@ static rung_status gather_chunk(rungi_work *work, operand *operand, int64_t chun
 static rung_status post_gathers(rungi_work *work, int64_t number)
 {
     const rung_grid *grid = work->job->grid;
-    int64_t end = rungi_smaller(number + GATHERS_UNDER_WAY, grid->sm + grid->sn);
+    int64_t end = rungi_smaller(number + RUNGI_GATHERS_UNDER_WAY, grid->sm + grid->sn);
     rung_status status = RUNG_OK;
     for (; status == RUNG_OK && work->posted < end; work->posted++) {
-        exchange *exchange = &work->gathers[work->posted % GATHERS_UNDER_WAY];
+        exchange *exchange = &work->gathers[work->posted % RUNGI_GATHERS_UNDER_WAY];
         rungi_arrival arrival = rungi_arrival_at(grid, work->posted);
         status = wait_for(work, &exchange->out);
         if (status == RUNG_OK)
@@ -312,7 +312,7 @@ static rung_status finish_all(rungi_work *work)
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_SUMS_UNDER_WAY; i++)
         status = finish_sums(work, &work->sums[work->multiplied++ % RUNGI_SUMS_UNDER_WAY]);
-    for (int i = 0; status == RUNG_OK && i < GATHERS_UNDER_WAY; i++)
+    for (int i = 0; status == RUNG_OK && i < RUNGI_GATHERS_UNDER_WAY; i++)
         status = wait_for(work, &work->gathers[i].out);
     return status;
 }
@@ -326,7 +326,7 @@ rung_status rungi_job_run(rungi_job *job)
     for (int64_t i = 0; status == RUNG_OK && i < job->grid->sm + job->grid->sn; i++) {
         status = post_gathers(work, i);
         if (status == RUNG_OK)
-            status = wait_for(work, &work->gathers[i % GATHERS_UNDER_WAY].in);
+            status = wait_for(work, &work->gathers[i % RUNGI_GATHERS_UNDER_WAY].in);
         if (status == RUNG_OK)
             status = post_gathers(work, i + 1);
         if (status == RUNG_OK)
@@ -416,7 +416,7 @@ static bool make_gathers(rungi_work *work)
 {
     int64_t others = (work->a.ranks > work->b.ranks ? work->a.ranks : work->b.ranks) - 1;
     int64_t a = longest(&work->a), b = longest(&work->b);
-    for (int i = 0; i < GATHERS_UNDER_WAY; i++)
+    for (int i = 0; i < RUNGI_GATHERS_UNDER_WAY; i++)
         if (!make_exchange(work, &work->gathers[i], others, (a > b ? a : b) * work->in))
             return false;
     return true;
@@ -495,7 +495,7 @@ void rungi_job_free(rungi_job *job)
     free_operand(work, &work->a);
     free_operand(work, &work->b);
     free(work->c_starts);
-    for (int i = 0; i < GATHERS_UNDER_WAY; i++)
+    for (int i = 0; i < RUNGI_GATHERS_UNDER_WAY; i++)
         free_exchange(&work->gathers[i]);
     for (int i = 0; i < RUNGI_SUMS_UNDER_WAY; i++) {
         free_exchange(&work->sums[i].exchange);
