@@ -47,4 +47,7 @@ plant src/cuda/plan.c '"opencl/api.h"'
 plant src/simt/launch.c '"cpu/cpu.h"'
 plant lab/main.c '"core/plan.h"'
 plant src/blas/gemm.c '"core/plan.h"'
+plant src/scale/cut.c '"core/choose.h"'
+plant src/scale/cut.c '"cpu/cpu.h"'
+plant src/core/plan.c '"scale/cut.h"'
 exit $bad

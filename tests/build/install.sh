@@ -32,6 +32,17 @@ cc -std=c99 -Wall -Wextra -Wpedantic -Werror "$work/hello.c" -o "$work/hello" $f
 c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -x c++ "$work/hello.c" -o "$work/hello++" $flags
 [ "$("$work/hello++")" = "$expected" ]
 
+# Large matrices, by their own header and pkg-config.
+if [ -e "$library/librung-scale.so" ]; then
+    sed 's|rung/rung.h|rung/scale.h|; s|rung_gemm(NULL, 1.0, \(.*\)|multiply(\1|' "$work/hello.c" > "$work/large.c"
+    sed -i 's|rung_matrix_of(RUNG_F32, 3, 2, b), 0.0,|rung_matrix_of(RUNG_F32, 3, 2, b),|
+            s|^int main|static rung_status multiply(rung_matrix a, rung_matrix b, rung_matrix c)\n{\n    rung_large_problem problem = rung_large_problem_of(rung_stored_of(a), rung_stored_of(b));\n    problem.c = rung_stored_of(c);\n    return rung_large_multiply(NULL, \&problem, NULL, NULL);\n}\n\n&|' "$work/large.c"
+    for language in c c++; do
+        cc -x $language -Wall -Wextra -Wpedantic -Werror "$work/large.c" -o "$work/large" $(pkg-config --cflags --libs rung-scale)
+        [ "$("$work/large")" = "$expected" ]
+    done
+fi
+
 mkdir "$work/project"
 cp "$work/hello.c" "$work/project"
 cat > "$work/project/CMakeLists.txt" <<'PROJECT'

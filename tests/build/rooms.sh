@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: core knows no device, a device knows no other, the lab
-# and the drop-in use the public header alone.
+# and the drop-in use the public header alone, and so does what multiplies large matrices.
 set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0
@@ -19,6 +19,9 @@ check src/simt 'cpu/|opencl/|cuda/|CL/'
 check src/opencl 'cpu/|cuda/'
 check src/cuda 'cpu/|opencl/|CL/|cuda\.h|nvrtc\.h|cublas'
 check src/blas 'core/|cpu/|simt/|opencl/|cuda/|CL/'
+# Large matrices stand on the public header and on core/checked.h, which is arithmetic alone.
+check src/scale 'cpu/|simt/|opencl/|cuda/|blas/|CL/|core/([^c]|c[^h]|ch[^e])'
+for room in core cpu simt opencl cuda blas; do check src/$room 'scale/|rung/scale\.h'; done
 for room in core cpu simt opencl cuda; do check src/$room 'blas/'; done
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'

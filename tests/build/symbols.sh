@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The library links libc, libm, pthreads and the loader alone, shows the names of
 # rung.h and no others, carries its SONAME, stays when it is closed, and with all compiled kernels is
-# below 15 MB. The drop-in links the library besides, shows the names of its list and no others, and those without a
+# below 15 MB. So does the library of large matrices, with the names of scale.h. The drop-in links the library besides, shows the names of its list and no others, and those without a
 # version, so that a program takes them whatever version it was linked with.
 set -u
 library=$RUNG_BUILD/librung.so
@@ -26,6 +26,20 @@ readelf -d "$library" | grep -q 'FLAGS_1.*NODELETE' || { echo "it could be unloa
 bytes=$(size "$library" | awk 'NR == 2 {print $4}') # what is loaded; what a debugger reads besides does not count
 [ "$bytes" -lt 15000000 ] || { echo "it has 15 MB or more"; exit 1; }
 echo "$(wc -w <<< "$shown") names, $bytes bytes"
+
+# The library of large matrices links this one besides, and shows what scale.h declares.
+library=$RUNG_BUILD/librung-scale.so
+if [ -e "$library" ]; then
+    others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+             grep -vE '^(librung\.so\.0\.1|lib(c|m|pthread)\.so\.[0-9]+|ld-linux.*)$')
+    [ -z "$others" ] || { echo "librung-scale links $others"; exit 1; }
+    shown=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort)
+    api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/scale.h" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+    [ "$(wc -w <<< "$api")" -ge 8 ] || { echo "where are the names of scale.h?"; exit 1; }
+    [ "$shown" = "$api" ] || { diff <(echo "$api") <(echo "$shown"); exit 1; }
+    readelf -d "$library" | grep -q 'SONAME.*librung-scale\.so\.0\.1' || { echo "no SONAME"; exit 1; }
+    echo "large matrices: $(wc -w <<< "$shown") names"
+fi
 
 library=$RUNG_BUILD/librung-blas.so
 [ -e "$library" ] || exit 0

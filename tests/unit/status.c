@@ -54,6 +54,15 @@ static void unknown_numbers_have_words(void **state)
     }
 }
 
+/* A library that stands on this one says where it was, around what was said before. */
+static void others_may_fail_too(void **state)
+{
+    (void)state;
+    rungi_fail(RUNG_INVALID, "%s", "m is -1");
+    assert_int_equal(rung_fail(RUNG_IO, "block %d: %s", 7, rung_error_text()), RUNG_IO);
+    assert_string_equal(rung_error_text(), "block 7: m is -1");
+}
+
 static void version_is_the_header_s(void **state)
 {
     char expected[32];
@@ -114,6 +123,7 @@ int main(void)
         cmocka_unit_test(each_status_has_its_own_words),
         cmocka_unit_test(numbers_stay),
         cmocka_unit_test(unknown_numbers_have_words),
+        cmocka_unit_test(others_may_fail_too),
         cmocka_unit_test(version_is_the_header_s),
         cmocka_unit_test(error_text_is_a_thread_s_own),
         cmocka_unit_test(long_sentences_are_cut),

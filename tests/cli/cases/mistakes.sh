@@ -47,6 +47,18 @@ try rung explain 04 --arch sm_1
 try rung explain 04 --machine p100 --arch sm_86
 try rung explain 04 --m 0
 try rung explain 44
+try rung multiply
+try rung multiply A.npy B.npy -o C.npy
+try rung multiply A.bin B.bin -o C.bin --dtype f32
+try rung multiply A.npy B.npy -o C.npy --memory 12Q
+try rung multiply A.npy B.npy -o C.npy --dtype f32,f64
+try rung multiply A.npy B.npy -o C.npy --alpha much
+head -c 400 /dev/zero > ten.bin
+try rung multiply ten.bin ten.bin -o C.bin --dtype f32 --shape-a 10x10 --shape-b 10x11
+try rung multiply ten.bin ten.bin -o C.bin --dtype f32 --shape-a 10x10 --shape-b 5x20
+try rung multiply ten.bin ten.bin -o C.bin --dtype f32 --shape-a 10x10 --shape-b 10x10 --device opncl
+try rung multiply ten.bin ten.bin -o C.bin --dtype f32 --shape-a 10x10 --shape-b 10x10 --beta 1
+try rung multiply ten.bin ten.bin -o nowhere/C.bin --dtype f32 --shape-a 10x10 --shape-b 10x10
 # What is meant, where that can be told.
 try rung benhc
 try rung frobnicate | head -n 3

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* journal.c - any bytes as a journal: it tells of blocks only by lines that are whole, and says up to where it is good. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scale/journal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool count_block(void *user, const rung_large_cut *cut, int64_t block)
+{
+    int64_t *count = user;
+    if (block < 0 || cut->rows < 0)
+        abort();
+    ++*count;
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char head[2 * RUNGI_JOURNAL_LINE], line[RUNGI_JOURNAL_LINE];
+    rungi_journal journal, again;
+    int64_t count = 0, count_again = 0;
+    rungi_journal_line(head, "rung-multiply 1");
+    rungi_journal_line(line, "problem f32, 5 6 7");
+    strcat(head, line);
+    const char *wrong = rungi_journal_parse((const char *)data, (int64_t)size, head, &journal, count_block, &count);
+    if (wrong)
+        return 0;
+    if (journal.end < 0 || journal.end > (int64_t)size || (count > 0 && !journal.is_cut))
+        abort();
+    /* Cut back to where it is good, it says the same. */
+    wrong = rungi_journal_parse((const char *)data, journal.end, head, &again, count_block, &count_again);
+    if (wrong || count_again != count || again.end != journal.end)
+        abort();
+    return 0;
+}
