@@ -47,4 +47,6 @@ plant src/cuda/plan.c '"opencl/api.h"'
 plant src/simt/launch.c '"cpu/cpu.h"'
 plant lab/main.c '"core/plan.h"'
 plant src/blas/gemm.c '"core/plan.h"'
+plant src/scale/mpi/gemm.c '"core/plan.h"'
+plant lab/measure.c '<mpi.h>'
 exit $bad

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: core knows no device, a device knows no other, the lab
-# and the drop-in use the public header alone.
+# and the drop-in use the public headers alone, and MPI is in one folder of each.
 set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0
@@ -20,8 +20,15 @@ check src/opencl 'cpu/|cuda/'
 check src/cuda 'cpu/|opencl/|CL/|cuda\.h|nvrtc\.h|cublas'
 check src/blas 'core/|cpu/|simt/|opencl/|cuda/|CL/'
 for room in core cpu simt opencl cuda; do check src/$room 'blas/'; done
+check src/scale/mpi 'cpu/|simt/|opencl/|cuda/|CL/|blas/|core/[^c]|core/c[^h]'
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
+
+# MPI is for its own library, for the program that benches it and for its simulation.
+if grep -rnE '^ *# *include +[<"](rung/)?mpi\.h' src lab tools | grep -vE '^(src/scale/mpi|lab/cluster|tools/simulate)/'; then
+    echo "... MPI is for src/scale/mpi and lab/cluster"
+    bad=1
+fi
 
 # A check that looks at nothing proves nothing.
 [ "$(find src lab tools -name '*.[ch]' | wc -l)" -gt 20 ] || { echo "where are the sources?"; bad=1; }

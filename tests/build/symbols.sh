@@ -27,6 +27,17 @@ bytes=$(size "$library" | awk 'NR == 2 {print $4}') # what is loaded; what a deb
 [ "$bytes" -lt 15000000 ] || { echo "it has 15 MB or more"; exit 1; }
 echo "$(wc -w <<< "$shown") names, $bytes bytes"
 
+library=$RUNG_BUILD/librung-mpi.so
+if [ -e "$library" ]; then
+    shown=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort)
+    api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/mpi.h" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+    [ "$shown" = "$api" ] || { diff <(echo "$api") <(echo "$shown"); echo "librung-mpi shows other names than mpi.h"; exit 1; }
+    echo "librung-mpi: $(wc -w <<< "$shown") names"
+fi
+for library in "$RUNG_BUILD/librung.so" "$RUNG_BUILD/librung-scale.so" "$RUNG_BUILD/rung"; do
+    ! ldd "$library" | grep -E 'libmpi|libmpich' || { echo "$library links MPI"; exit 1; }
+done
+
 library=$RUNG_BUILD/librung-blas.so
 [ -e "$library" ] || exit 0
 others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
