@@ -50,4 +50,6 @@ plant src/blas/gemm.c '"core/plan.h"'
 plant src/scale/cut.c '"core/choose.h"'
 plant src/scale/cut.c '"cpu/cpu.h"'
 plant src/core/plan.c '"scale/cut.h"'
+plant src/scale/mpi/gemm.c '"core/plan.h"'
+plant lab/measure.c '<mpi.h>'
 exit $bad

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: core knows no device, a device knows no other, the lab
-# and the drop-in use the public header alone, and so does what multiplies large matrices.
+# and the drop-in use the public headers alone, and so does what multiplies large matrices; MPI is in one
+# folder of each.
 set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0
@@ -23,8 +24,15 @@ check src/blas 'core/|cpu/|simt/|opencl/|cuda/|CL/'
 check src/scale 'cpu/|simt/|opencl/|cuda/|blas/|CL/|core/([^c]|c[^h]|ch[^e])'
 for room in core cpu simt opencl cuda blas; do check src/$room 'scale/|rung/scale\.h'; done
 for room in core cpu simt opencl cuda; do check src/$room 'blas/'; done
+check src/scale/mpi 'cpu/|simt/|opencl/|cuda/|CL/|blas/|core/[^c]|core/c[^h]'
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
+
+# MPI is for its own library, for the program that benches it and for its simulation.
+if grep -rnE '^ *# *include +[<"](rung/)?mpi\.h' src lab tools | grep -vE '^(src/scale/mpi|lab/cluster|tools/simulate)/'; then
+    echo "... MPI is for src/scale/mpi and lab/cluster"
+    bad=1
+fi
 
 # A check that looks at nothing proves nothing.
 [ "$(find src lab tools -name '*.[ch]' | wc -l)" -gt 20 ] || { echo "where are the sources?"; bad=1; }

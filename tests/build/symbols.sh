@@ -40,6 +40,16 @@ if [ -e "$library" ]; then
     readelf -d "$library" | grep -q 'SONAME.*librung-scale\.so\.0\.1' || { echo "no SONAME"; exit 1; }
     echo "large matrices: $(wc -w <<< "$shown") names"
 fi
+library=$RUNG_BUILD/librung-mpi.so
+if [ -e "$library" ]; then
+    shown=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort)
+    api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/mpi.h" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+    [ "$shown" = "$api" ] || { diff <(echo "$api") <(echo "$shown"); echo "librung-mpi shows other names than mpi.h"; exit 1; }
+    echo "librung-mpi: $(wc -w <<< "$shown") names"
+fi
+for library in "$RUNG_BUILD/librung.so" "$RUNG_BUILD/librung-scale.so" "$RUNG_BUILD/rung"; do
+    ! ldd "$library" | grep -E 'libmpi|libmpich' || { echo "$library links MPI"; exit 1; }
+done
 
 library=$RUNG_BUILD/librung-blas.so
 [ -e "$library" ] || exit 0
