@@ -8,7 +8,7 @@ fail() { echo "$*" >&2; exit 1; }
 simulate() { FEWEST=1 "$RUNG_SOURCE/tools/simulate/run" "$RUNG_BUILD" "$@" || fail "the simulation of $* failed"; }
 number() { sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" <<< "$line"; }
 
-while read -r ranks m n k grid received _ ratio; do
+while read -r _ ranks m n k grid received _ ratio; do
     [ "$ranks" -le "$most" ] || continue
     line=$(simulate "$ranks" "$m" "$n" "$k") || exit 1
     [ "$(number predicted)" = "$received" ] || fail "$line: another prediction than $received"
