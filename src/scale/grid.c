@@ -222,8 +222,10 @@ static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
         return;
     }
     double score = score_of(cluster, &counts);
-    double handicap = rungi_grid_ranks(&grid) < rungi_grid_ranks(&search->best) ? as_good : 1.0;
-    if (search->score < 0.0 || score * handicap < search->score) {
+    int64_t ranks = rungi_grid_ranks(&grid), best_ranks = rungi_grid_ranks(&search->best);
+    /* Of those that send as much, the one that adds least: sums cost memory and time besides. */
+    bool adds_less = score == search->score && ranks == best_ranks && pk < search->best.pk;
+    if (search->score < 0.0 || score * (ranks < best_ranks ? as_good : 1.0) < search->score || adds_less) {
         search->best = grid;
         search->score = score;
     }

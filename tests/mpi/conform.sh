@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# conform.sh CASES [SEED]: rung_mpi_gemm on problems drawn by number, on several numbers of ranks, of both MPIs.
+# conform.sh CASES SEED RANKS MPICH_RANKS: rung_mpi_gemm on problems drawn by number, on these numbers of ranks of the build's
+# MPI, and on those of MPICH.
 source "$(dirname "$0")/common.sh"
 cases=$1
-seed=${2:-1}
-for ranks in 1 2 3 4 6 7 8; do
+seed=$2
+for ranks in $3; do
     launch own $ranks "$programs/mpi_conform" "$cases" "$seed" || fail "wrong on $ranks ranks"
 done
 if build_mpich conform; then
-    for ranks in 1 3 4 8; do
+    for ranks in $4; do
         launch mpich $ranks "$work/conform" "$cases" "$seed" || fail "wrong on $ranks ranks of MPICH"
     done
 fi
