@@ -67,7 +67,8 @@ static int complain(void)
     return LAB_USAGE;
 }
 
-/* A file by its name: .npy, or bare rows of the type and shape that were told. `type` is RUNG_TYPE_COUNT if none was. */
+/* A file by its name: .npy, or bare rows of the type and shape that were told. `type` is RUNG_TYPE_COUNT if none
+ * was. */
 static int open_operand(const char *path, rung_type type, const char *shape, rung_stored *stored)
 {
     int64_t rows, cols;

@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "fields.h"
 #include "options.h"
 
 typedef struct rates {
@@ -106,13 +108,17 @@ static double *field_of(lab_machine *machine, const char *name)
 }
 
 /* One "field = value" of a file; NULL, or what is wrong with it. */
-static const char *set_field(lab_machine *machine, const char *name, const char *value)
+static const char *set_field(void *user, const char *name, const char *value)
 {
+    lab_machine *machine = user;
     double number;
-    if (strcmp(name, "like") == 0 && machine->arch[0])
+    bool is_like = strcmp(name, "like") == 0;
+    if (is_like && machine->arch[0])
         return "a machine is like one other";
-    if (strcmp(name, "like") == 0)
+    if (is_like)
         return find_listed(value, machine) ? NULL : "there is no such machine to be like";
+    if (!machine->arch[0])
+        return "the first line must be \"like = NAME\"";
     if (strcmp(name, "title") == 0) {
         snprintf(machine->title, sizeof machine->title, "%s", value);
         return NULL;
@@ -127,27 +133,11 @@ static const char *set_field(lab_machine *machine, const char *name, const char 
     return NULL;
 }
 
-static bool read_machine(FILE *file, const char *name, lab_machine *machine, char *why, size_t capacity)
+static bool read_machine(const char *name, lab_machine *machine, char *why, size_t capacity)
 {
-    char line[256], field[32], value[128];
     *machine = (lab_machine){.units = 0};
-    for (int number = 1; fgets(line, sizeof line, file); number++) {
-        char *end = line + strcspn(line, "#\r\n");
-        *end = '\0';
-        if (line[strspn(line, " \t")] == '\0')
-            continue;
-        const char *wrong = sscanf(line, " %31[a-z0-9_] = %127[^\n]", field, value) == 2 ? NULL : "not \"field = value\"";
-        for (char *last = value + strlen(value); !wrong && last > value && last[-1] == ' ';)
-            *--last = '\0';
-        if (!wrong && !machine->arch[0] && strcmp(field, "like") != 0)
-            wrong = "the first line must be \"like = NAME\"";
-        if (!wrong)
-            wrong = set_field(machine, field, value);
-        if (wrong) {
-            snprintf(why, capacity, "%s:%d: %s", name, number, wrong);
-            return false;
-        }
-    }
+    if (!lab_fields_read(name, set_field, machine, why, capacity))
+        return false;
     snprintf(machine->name, sizeof machine->name, "%s", name);
     snprintf(machine->source, sizeof machine->source, "%s", name);
     if (!machine->arch[0])
@@ -159,16 +149,12 @@ bool lab_machine_find(const char *name, lab_machine *machine, char *why, size_t 
 {
     if (find_listed(name, machine))
         return true;
-    FILE *file = fopen(name, "r");
-    if (!file) {
-        int length = snprintf(why, capacity, "%s is neither a file nor a machine; machines are", name);
-        for (int i = 0; lab_machine_at(i, machine) && length < (int)capacity; i++)
-            length += snprintf(why + length, capacity - (size_t)length, " %s", machine->name);
-        return false;
-    }
-    bool good = read_machine(file, name, machine, why, capacity);
-    fclose(file);
-    return good;
+    if (access(name, F_OK) == 0)
+        return read_machine(name, machine, why, capacity);
+    int length = snprintf(why, capacity, "%s is neither a file nor a machine; machines are", name);
+    for (int i = 0; lab_machine_at(i, machine) && length < (int)capacity; i++)
+        length += snprintf(why + length, capacity - (size_t)length, " %s", machine->name);
+    return false;
 }
 
 const char *lab_read_machine(const lab_options *options, lab_machine *machine)

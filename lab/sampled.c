@@ -6,8 +6,8 @@
 
 #include "random.h"
 
-/* STEPS of the oracle take about a second. Memory stays small, since little of it may be left: so much for the drawn columns of B, and
- * for the drawn rows of A at a time. */
+/* STEPS of the oracle take about a second. Memory stays small, since little of it may be left: so much for the drawn
+ * columns of B, and for the drawn rows of A at a time. */
 enum { STEPS = 1 << 24, COLUMNS = 16, BYTES = 8 << 20, ROWS_ACROSS = 64 };
 
 typedef struct drawing {
@@ -114,7 +114,8 @@ static rung_status read_elements(const drawing *drawing, const rung_stored *from
 static rung_status read_row(const drawing *drawing, int64_t row, int64_t to_row)
 {
     const rung_large_problem *problem = drawing->problem;
-    rung_status status = rung_stored_read(&problem->a, row, 0, 1, problem->a.view.cols, element_at(&drawing->a, to_row, 0));
+    rung_status status = rung_stored_read(&problem->a, row, 0, 1, problem->a.view.cols,
+                                          element_at(&drawing->a, to_row, 0));
     if (status == RUNG_OK)
         status = read_elements(drawing, drawing->c, row, to_row, &drawing->c_part);
     if (status == RUNG_OK && problem->beta != 0)
@@ -140,8 +141,8 @@ static rung_status judge_rows(const drawing *drawing, int64_t first, int64_t cou
     lab_verdict verdict = lab_oracle_judge(&part, &c0, rigour);
     if (verdict.right)
         return RUNG_OK;
-    return rung_fail(RUNG_DEVICE_LOST, "the result is wrong, and is thrown away: element (%lld, %lld) is %.9g, expected %.9g within "
-                     "%.3g; see what rung verify says of the device",
+    return rung_fail(RUNG_DEVICE_LOST, "the result is wrong, and is thrown away: element (%lld, %lld) is %.9g, "
+                     "expected %.9g within %.3g; see what rung verify says of the device",
                      (long long)draw_row(drawing, first + verdict.row), (long long)draw_col(drawing, verdict.col),
                      verdict.got, verdict.expected, verdict.bound);
 }

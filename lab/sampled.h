@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampled.h - whether a large product of any numbers is right, without computing it again.
  *
- * Freivalds' test, which the lab takes for whole numbers (exact.h), has no teeth here: it compares sums over a whole row, for
- * which rounding may explain the sum of all elements' bounds, and a block that is wrong altogether is less than that. So
- * single elements are held to their own bounds (oracle.h): all of them where the problem is small, else so many as take
- * about a second, drawn from every part of C: each block of rows and of columns has some. */
+ * Freivalds' test, which the lab takes for whole numbers (exact.h), has no teeth here: it compares sums over a whole
+ * row, for which rounding may explain the sum of all elements' bounds, and a block that is wrong altogether is less
+ * than that. So single elements are held to their own bounds (oracle.h): all of them where the problem is small,
+ * else so many as take about a second, drawn from every part of C: each block of rows and of columns has some. */
 #ifndef LAB_SAMPLED_H
 #define LAB_SAMPLED_H
 
@@ -17,7 +17,8 @@ typedef struct lab_sample {
     bool    is_all;
 } lab_sample;
 
-/* Judges C as the product of a problem in files or memory. RUNG_DEVICE_LOST, with a sentence for rung_error_text(), if an element is wrong. */
+/* Judges C as the product of a problem in files or memory. RUNG_DEVICE_LOST, with a sentence for rung_error_text(),
+ * if an element is wrong. */
 rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stored *c, lab_rigour rigour, uint64_t seed,
                               lab_sample *sample);
 

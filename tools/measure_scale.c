@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure_scale.c - how fast a multiply is whose matrices are ten times the memory it may use, beside the same multiply with all of them
- * in memory: in turns, in one process, so that both feel the same machine.
+/* measure_scale.c - how fast a multiply is whose matrices are ten times the memory it may use, beside the same
+ * multiply with all of them in memory: in turns, in one process, so that both feel the same machine.
  *
  *     measure_scale FOLDER [MEMORY-IN-MIB [ROUNDS]]
  *
@@ -90,7 +90,8 @@ static double multiply_memory(const float *a, const float *b, float *c, int64_t 
 }
 
 /* Who goes first alternates. */
-static void measure(measured *all, const rung_large_problem *problem, int64_t memory, const float *a, const float *b, float *c)
+static void measure(measured *all, const rung_large_problem *problem, int64_t memory, const float *a,
+                    const float *b, float *c)
 {
     for (int i = 0; i < all->rounds; i++)
         for (int j = 0; j < 2; j++)
@@ -122,7 +123,8 @@ static double median_ratio(const measured *all)
 static void print(const measured *all, int64_t memory, const lab_conditions *before, const lab_conditions *after)
 {
     const rung_large_cut *cut = &all->report.cut;
-    lab_warnings warnings = {.count = 0};
+    int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
+    lab_warnings warnings = lab_conditions_judge(before, after, processors, processors);
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-out-of-core/1");

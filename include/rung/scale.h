@@ -152,10 +152,10 @@ typedef struct rung_large_report {
     rung_large_share devices[RUNG_LARGE_DEVICES_MAX];
 } rung_large_report;
 
-/* Multiplies. With several devices, blocks are as many and as small as the smallest memory wants; each takes the next
- * one when it is done, unless the others would be done sooner without it, by the speeds that were seen. One that fails hands its
- * block to the others; if all have failed the call fails as the first did. `report` may be NULL, and is filled
- * in also where the call fails. The context is for the CPU where no devices are listed. */
+/* Multiplies. With several devices, blocks are as many and as small as the smallest memory wants; each takes the
+ * next one when it is done, unless the others would be done sooner without it, by the speeds that were seen. One
+ * that fails hands its block to the others; if all have failed the call fails as the first did. `report` may be
+ * NULL, and is filled in also where the call fails. The context is for the CPU where no devices are listed. */
 RUNG_API rung_status rung_large_multiply(rung_context *context, const rung_large_problem *problem,
                                          const rung_large_options *options, rung_large_report *report);
 

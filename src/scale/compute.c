@@ -132,8 +132,8 @@ static rung_status multiply_rows(rungi_worker *worker, const rungi_panels *panel
     return status == RUNG_OK ? finished : status;
 }
 
-/* The first pair goes strip by strip, behind the block before, whose memory it takes. It does so also where there was none
- * before: the bits of a block do not depend on what came before it. */
+/* The first pair goes strip by strip, behind the block before, whose memory it takes. It does so also where there
+ * was none before: the bits of a block do not depend on what came before it. */
 static rung_status multiply_first(rungi_worker *worker, const rungi_panels *panels, const rungi_block *block)
 {
     int64_t strip = rungi_strip_rows(block->rows);

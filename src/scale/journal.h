@@ -25,8 +25,8 @@ typedef struct rungi_journal {
     bool           is_cut; /* false: it ended before the cut, and says nothing */
 } rungi_journal;
 
-/* Reads a text whose first lines must be `head`, of such lines. NULL, or what is wrong as part of a sentence. `each` gets the
- * blocks; false from it makes the line wrong. */
+/* Reads a text whose first lines must be `head`, of such lines. NULL, or what is wrong as part of a sentence. `each`
+ * gets the blocks; false from it makes the line wrong. */
 const char *rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
                                 bool (*each)(void *user, const rung_large_cut *cut, int64_t block), void *user);
 

@@ -241,8 +241,8 @@ static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **s
         return status;
     job->c = rungi_output_stored(job->output);
     if (job->cut.used > memory)
-        return rung_fail(RUNG_INVALID, "%s was begun with blocks that take %lld bytes; give it that much memory to go on "
-                         "with them, or throw them away (restart)", job->problem->path, (long long)job->cut.used);
+        return rung_fail(RUNG_INVALID, "%s was begun with blocks that take %lld bytes; give it that much memory to go "
+                         "on with them, or throw them away (restart)", job->problem->path, (long long)job->cut.used);
     return RUNG_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.h - the header of NumPy's file format, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. Files
- * come from anywhere, so it is read strictly, and nothing in it is evaluated. */
+/* npy.h - the header of NumPy's file format, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+ * Files come from anywhere, so it is read strictly, and nothing in it is evaluated. */
 #ifndef RUNGI_SCALE_NPY_H
 #define RUNGI_SCALE_NPY_H
 

@@ -63,8 +63,8 @@ static bool append_operand(char *head, const char *name, const rung_stored *stor
     struct stat status;
     if (view->data || fstat(stored->file, &status) != 0)
         return append_line(head, line, rungi_journal_line(line, "%s memory", name));
-    return append_line(head, line, rungi_journal_line(line, "%s %lld bytes, changed %lld.%09ld, file %llu:%llu, %s %lld "
-                       "%lld %lld %lld %lld %lld", name, (long long)status.st_size, (long long)status.st_mtim.tv_sec,
+    return append_line(head, line, rungi_journal_line(line, "%s %lld bytes, changed %lld.%09ld, file %llu:%llu, %s "
+                       "%lld %lld %lld %lld %lld %lld", name, (long long)status.st_size, (long long)status.st_mtim.tv_sec,
                        (long)status.st_mtim.tv_nsec, (unsigned long long)status.st_dev,
                        (unsigned long long)status.st_ino, rung_type_name(view->type), (long long)stored->start,
                        (long long)view->rows, (long long)view->cols, (long long)view->row_stride,
@@ -140,9 +140,10 @@ static rung_status open_journal(rungi_output *output)
             return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
         if (fcntl(output->journal, F_OFD_SETLK, &lock) != 0) {
             bool is_taken = errno == EAGAIN || errno == EACCES;
-            return rung_fail(RUNG_IO, is_taken ? "%s is being written by another call; wait for that, or name another file"
-                                               : "%s cannot be locked on this file system; name a file on another",
-                             is_taken ? output->path : output->journal_path);
+            return is_taken ? rung_fail(RUNG_IO, "%s is being written by another call; wait for that, or name another "
+                                        "file", output->path)
+                            : rung_fail(RUNG_IO, "%s cannot be locked on this file system; name a file on another",
+                                        output->journal_path);
         }
         if (is_still_there(output->journal, output->journal_path))
             return RUNG_OK;
@@ -150,8 +151,8 @@ static rung_status open_journal(rungi_output *output)
     }
 }
 
-/* A process that writes past its limit on file sizes is sent a signal that ends it; so the room is asked for first, which also
- * finds a full disk before hours are spent. */
+/* A process that writes past its limit on file sizes is sent a signal that ends it; so the room is asked for first,
+ * which also finds a full disk before hours are spent. */
 static rung_status make_room(rungi_output *output)
 {
     struct rlimit limit;
@@ -163,8 +164,8 @@ static rung_status make_room(rungi_output *output)
     if (output->bytes > 0 && fallocate(file, 0, 0, (off_t)output->bytes) == 0)
         return RUNG_OK;
     if (output->bytes > 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
-        return rung_fail(RUNG_IO, "there is no room for the %lld bytes of %s: %s", (long long)output->bytes, output->path,
-                         strerror(errno));
+        return rung_fail(RUNG_IO, "there is no room for the %lld bytes of %s: %s", (long long)output->bytes,
+                         output->path, strerror(errno));
     if (ftruncate(file, (off_t)output->bytes) == 0)
         return RUNG_OK;
     return rung_fail(RUNG_IO, "%s cannot be made so large: %s", output->part, strerror(errno));
@@ -266,8 +267,9 @@ static rung_status go_on(rungi_output *output, rung_large_cut *cut, unsigned cha
     int64_t bytes = 0;
     *is_fresh = true;
     rung_status status = read_journal(output, &text, &bytes);
-    const char *wrong = status == RUNG_OK ? rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading)
-                                          : NULL;
+    const char *wrong = NULL;
+    if (status == RUNG_OK)
+        wrong = rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading);
     free(text);
     if (wrong)
         status = rung_fail(RUNG_INVALID, "%s is left from an earlier call, and %s; put back what that was given, or "

@@ -9,16 +9,16 @@
 
 typedef struct rungi_output rungi_output;
 
-/* Opens PATH.part and PATH.journal for a problem with a path. If an earlier call left them, `cut` becomes that call's and
- * *states gets a 1 for each block that is done, for free(). Else `cut` stays, and *states is NULL. */
+/* Opens PATH.part and PATH.journal for a problem with a path. If an earlier call left them, `cut` becomes that
+ * call's and *states gets a 1 for each block that is done, for free(). Else `cut` stays, and *states is NULL. */
 rung_status rungi_output_open(const rung_large_problem *problem, bool restart, rung_large_cut *cut,
                               unsigned char **states, rungi_output **output);
 
 /* Where C is to be written. */
 const rung_stored *rungi_output_stored(const rungi_output *output);
 
-/* A block is written: it goes to the disk and into the journal by and by, by a thread of its own, so that nobody waits for a
- * disk. What went wrong with an earlier one is told here. */
+/* A block is written: it goes to the disk and into the journal by and by, by a thread of its own, so that nobody
+ * waits for a disk. What went wrong with an earlier one is told here. */
 rung_status rungi_output_block(rungi_output *output, int64_t block);
 
 /* All of it is there: gives the file its name, after waiting for the disk. */

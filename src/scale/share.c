@@ -48,8 +48,8 @@ static double speed_of(const rungi_sharer *sharer)
     return sharer->is_out || !(sharer->ns > 0) ? 0 : sharer->work / sharer->ns;
 }
 
-/* When the others would have so many more blocks done, if they began them as they become free. Infinite where no other's speed
- * is known. */
+/* When the others would have so many more blocks done, if they began them as they become free. Infinite where no
+ * other's speed is known. */
 static double others_need(const rungi_share *share, int who, int64_t blocks)
 {
     double ready[RUNG_LARGE_DEVICES_MAX], last = INFINITY, flow = 0;

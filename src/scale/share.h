@@ -40,8 +40,8 @@ void rungi_share_skip(rungi_share *share, int64_t block);
  * none. */
 int64_t rungi_share_take(rungi_share *share, int who);
 
-/* Whether a device should take a block at all: the others would not be done with all that is free before it were done with
- * that one. Asked under the lock, or by one thread alone. */
+/* Whether a device should take a block at all: the others would not be done with all that is free before it were
+ * done with that one. Asked under the lock, or by one thread alone. */
 bool rungi_share_is_worth(const rungi_share *share, int who);
 
 /* A part of a block is computed; whether the device should go on with the rest of it, `rest`, since the others

@@ -179,8 +179,8 @@ static rung_status check_file(const rung_stored *stored, const char *name, int64
     struct stat status;
     int64_t last;
     if (!is_plain(&stored->view))
-        return rung_fail(RUNG_INVALID, "%s has strides %lld and %lld; in a file one of them is 1 and the other steps over "
-                         "a whole row or column", name, (long long)stored->view.row_stride,
+        return rung_fail(RUNG_INVALID, "%s has strides %lld and %lld; in a file one of them is 1 and the other steps "
+                         "over a whole row or column", name, (long long)stored->view.row_stride,
                          (long long)stored->view.col_stride);
     if (stored->start < 0 || !rungi_add(stored->start, end, &last))
         return rung_fail(RUNG_TOO_LARGE, "%s ends beyond what a file can have", name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.c - any bytes as a journal: it tells of blocks only by lines that are whole, and says up to where it is good. */
+/* journal.c - any bytes as a journal: it tells of blocks only by lines that are whole, and says up to where it is
+ * good. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

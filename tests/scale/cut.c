@@ -82,7 +82,8 @@ static void anything_fits(void **state)
     uint64_t seed = 2;
     (void)state;
     for (int i = 0; i < 3000; i++) {
-        int64_t m = 1 + unit_random(&seed, 1 << unit_random(&seed, 20)), n = 1 + unit_random(&seed, 1 << unit_random(&seed, 20));
+        int64_t m = 1 + unit_random(&seed, 1 << unit_random(&seed, 20));
+        int64_t n = 1 + unit_random(&seed, 1 << unit_random(&seed, 20));
         int64_t k = unit_random(&seed, 1 << unit_random(&seed, 20));
         rungi_room room = {.memory = 1024 + unit_random(&seed, 1 << unit_random(&seed, 28)),
                            .blocks = 1 + unit_random(&seed, 40)};

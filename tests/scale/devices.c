@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* devices.c - devices with memory of their own, of which little is given, and several at once: some slow, some that fail. What
- * they are told is seen by wrapping the public functions, so that faults are the same for every kind.
+/* devices.c - devices with memory of their own, of which little is given, and several at once: some slow, some that
+ * fail. What they are told is seen by wrapping the public functions, so that faults are the same for every kind.
  *
  *     test_scale_devices opencl:0 opencl:1 */
 #include "scale_unit.h"
@@ -101,8 +101,9 @@ rung_status __wrap_rung_buffer_create(rung_device *device, int64_t bytes, rung_b
 rung_status __wrap_rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
                                      const void *from, const rung_run_options *options)
 {
-    return fails(device_of_queue(queue), WRITES) ? rung_fail(RUNG_DEVICE_LOST, "planted in a write")
-                                                 : __real_rung_buffer_write(queue, buffer, offset, bytes, from, options);
+    if (fails(device_of_queue(queue), WRITES))
+        return rung_fail(RUNG_DEVICE_LOST, "planted in a write");
+    return __real_rung_buffer_write(queue, buffer, offset, bytes, from, options);
 }
 
 rung_status __wrap_rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c - headers of .npy and lines of journals: what they say is read, and anything else is refused with its reason. */
+/* files.c - headers of .npy and lines of journals: what they say is read, and anything else is refused with its
+ * reason. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -37,7 +38,8 @@ static void headers_are_read(void **state)
         {"{'shape': (3, 4), 'fortran_order': True, 'descr': '<f8'}", {RUNG_F64, 3, 4, true, 0}},
         {"{\"descr\":\"|i1\",\"fortran_order\":False,\"shape\":(0,70000,)}", {RUNG_I8, 0, 70000, false, 0}},
         {"{'descr': '<f2', 'fortran_order': False, 'shape': (1, 1)}\n", {RUNG_F16, 1, 1, false, 0}},
-        {"{'descr': '<i4', 'fortran_order': False, 'shape': (9223372036854775807, 1)}", {RUNG_I32, INT64_MAX, 1, false, 0}},
+        {"{'descr': '<i4', 'fortran_order': False, 'shape': (9223372036854775807, 1)}",
+         {RUNG_I32, INT64_MAX, 1, false, 0}},
     };
     rungi_npy npy;
     (void)state;
@@ -208,8 +210,8 @@ static void others_journals(void **state)
     assert_non_null(strstr(wrong, "another problem"));
     wrong = rungi_journal_parse("hello\n", 6, head, &journal, note, &seen);
     assert_non_null(strstr(wrong, "no journal"));
-    static const char *const lines[] = {"block 100", "block", "block -1", "block 1 2", "block 07", "cut 1 1 1 1", "blocks 1",
-                                        "block 9223372036854775808"};
+    static const char *const lines[] = {"block 100", "block", "block -1", "block 1 2", "block 07", "cut 1 1 1 1",
+                                        "blocks 1", "block 9223372036854775808"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         make_journal(head, text);
         add(text, lines[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* multiply.c - the whole of it on small matrices with little memory: right in every type, order, shape and place, moving just
- * the bytes that the cut says; stopped, failed and gone on with. */
+/* multiply.c - the whole of it on small matrices with little memory: right in every type, order, shape and place,
+ * moving just the bytes that the cut says; stopped, failed and gone on with. */
 #include "scale_unit.h"
 
 static int64_t io_count(const char *field)
@@ -71,8 +71,8 @@ static void every_product(void **state)
 
 static void small_and_empty(void **state)
 {
-    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 200, 3}, {200, 1, 3}, {3, 4, 1000}, {5, 6, 0}, {0, 6, 5}, {5, 0, 6},
-                                       {17, 16, 15}};
+    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 200, 3}, {200, 1, 3}, {3, 4, 1000}, {5, 6, 0}, {0, 6, 5},
+                                       {5, 0, 6}, {17, 16, 15}};
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int files = 0; files < 2; files++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scale_unit.h - what the programs of this folder that multiply share: matrices of any type, in memory and in files, and one
- * multiply that is looked at from all sides. */
+/* scale_unit.h - what the programs of this folder that multiply share: matrices of any type, in memory and in files,
+ * and one multiply that is looked at from all sides. */
 #ifndef RUNG_SCALE_UNIT_H
 #define RUNG_SCALE_UNIT_H
 
@@ -74,8 +74,8 @@ static inline void fill(const rung_matrix *matrix, uint64_t seed, int64_t larges
             set_element(matrix, i, j, (double)(unit_random(&seed, 2 * largest + 1) - largest));
 }
 
-static inline void check_product(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, const rung_matrix *c0,
-                          double alpha, double beta)
+static inline void check_product(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c,
+                                 const rung_matrix *c0, double alpha, double beta)
 {
     for (int64_t i = 0; i < c->rows; i++)
         for (int64_t j = 0; j < c->cols; j++) {
@@ -103,7 +103,8 @@ static inline void save(const char *name, const rung_matrix *matrix)
     bool by_columns = matrix->row_stride == 1 && matrix->col_stride != 1;
     FILE *file = fopen(path_of(name), "wb");
     assert_non_null(file);
-    int used = snprintf(header + 10, sizeof header - 10, "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }",
+    int used = snprintf(header + 10, sizeof header - 10,
+                        "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }",
                         npy_type(matrix->type), by_columns ? "True" : "False", (long long)matrix->rows,
                         (long long)matrix->cols);
     memset(header + 10 + used, ' ', sizeof header - 10 - (size_t)used);
@@ -200,7 +201,8 @@ static inline rung_large_report multiply_and_check(const setting *setting, const
     return report;
 }
 
-static const setting plain = {.in = RUNG_F32, .out = RUNG_F32, .m = 150, .n = 130, .k = 170, .memory = 20000, .alpha = 1};
+static const setting plain = {.in = RUNG_F32, .out = RUNG_F32, .m = 150, .n = 130, .k = 170, .memory = 20000,
+                              .alpha = 1};
 
 static inline int run_in_folder(int (*run)(void))
 {

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_plan.c - rung plan: what a multiply would cost on so many ranks of a cluster, and how many are still worth it.
+ * Nothing is run; the arithmetic is that of rung_mpi_gemm itself. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "fleet.h"
+#include "json.h"
+#include "options.h"
+#include "table.h"
+#include "target.h"
+
+enum { ROWS_MAX = 32, RANKS_MAX = 1 << 17 };
+
+static const double idle_share = 0.06;
+
+/* What is asked. */
+typedef struct question {
+    const lab_options *options;
+    lab_fleet          fleet;
+    lab_dtype          dtype;
+    int64_t            ranks, m, n, k;
+} question;
+
+/* What so many ranks would do. */
+typedef struct answer {
+    rung_cluster    cluster;
+    rung_grid       grid;
+    rung_grid_cost  cost;
+    rung_rank_speed speed;
+    rung_prediction predicted;
+} answer;
+
+/* ---- The command line ----------------------------------------------------------------------------- */
+
+static bool read_size(const char *text, int64_t otherwise, int64_t *size)
+{
+    *size = otherwise;
+    return (text ? lab_read_integer(text, size) : otherwise > 0) && *size > 0 && *size <= (int64_t)1 << 40;
+}
+
+static int read_question(question *question)
+{
+    static char why[512];
+    const lab_options *options = question->options;
+    lab_dtype dtypes[LAB_DTYPES_MAX];
+    rung_compute compute;
+    int count;
+    const char *wrong = lab_read_dtypes(options, &compute, dtypes, &count);
+    if (!wrong && count != 1)
+        wrong = "--dtype takes one type here; ask once for each";
+    if (!wrong && (!read_size(options->m, 0, &question->m) || !read_size(options->n, question->m, &question->n) ||
+                   !read_size(options->k, question->m, &question->k)))
+        wrong = "say how large it is: --m 131072, and --n and --k where they differ";
+    if (!wrong && (!read_size(options->ranks, 0, &question->ranks) || question->ranks > RANKS_MAX))
+        wrong = "--ranks is a number from 1 to 131072";
+    if (!wrong && !options->machine)
+        wrong = "--machine is a file that describes the cluster, such as machines/dgx-a100.txt";
+    if (!wrong && !lab_fleet_read(options->machine, &question->fleet, why, sizeof why))
+        wrong = why;
+    if (wrong)
+        return lab_usage("plan", wrong);
+    question->dtype = dtypes[0];
+    return LAB_GOOD;
+}
+
+/* ---- Answers --------------------------------------------------------------------------------------- */
+
+static rung_status find_answer(const question *question, int64_t ranks, answer *answer)
+{
+    *answer = (struct answer){.cluster = {.ranks = ranks, .m = question->m, .n = question->n, .k = question->k,
+                                          .product = question->dtype.product, .idle = idle_share,
+                                          .memory = (int64_t)question->fleet.memory}};
+    if (!lab_fleet_speed(&question->fleet, &question->dtype, ranks, &answer->speed))
+        return rung_fail(RUNG_INVALID, "%s does not tell how fast it multiplies %s", question->options->machine,
+                         question->dtype.name);
+    answer->cluster.flops = answer->speed.flops;
+    answer->cluster.bandwidth = answer->speed.bandwidth;
+    rung_status status = rung_grid_choose(&answer->cluster, &answer->grid);
+    if (status == RUNG_OK)
+        status = rung_grid_count(&answer->cluster, &answer->grid, &answer->cost);
+    return status == RUNG_OK ? rung_grid_predict(&answer->cluster, &answer->grid, &answer->speed, &answer->predicted)
+                             : status;
+}
+
+static double of_peak(const answer *answer)
+{
+    const rung_cluster *cluster = &answer->cluster;
+    double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
+    return work / (double)cluster->ranks / answer->speed.flops / answer->predicted.seconds;
+}
+
+static double of_bound(const answer *answer)
+{
+    return answer->cost.bound > 0 ? (double)answer->cost.received / answer->cost.bound : 1.0;
+}
+
+/* The question's and powers of two, as many as fit the memory and as the cluster has. */
+static int find_sweep(const question *question, answer *answers)
+{
+    int64_t last = question->fleet.ranks > 0 ? (int64_t)question->fleet.ranks : RANKS_MAX;
+    int count = 0;
+    if (last < question->ranks)
+        last = question->ranks;
+    for (int64_t ranks = 1; ranks <= last && count < ROWS_MAX - 1; ranks *= 2) {
+        if (question->ranks > ranks / 2 && question->ranks < ranks)
+            count += find_answer(question, question->ranks, &answers[count]) == RUNG_OK;
+        count += find_answer(question, ranks, &answers[count]) == RUNG_OK;
+    }
+    if (count == 0 || answers[count - 1].cluster.ranks < question->ranks)
+        count += find_answer(question, question->ranks, &answers[count]) == RUNG_OK;
+    return count;
+}
+
+/* Up to how many ranks at least half of the time is spent multiplying, and up to how many each doubling still saves a
+ * tenth; 0 if the sweep does not say. */
+typedef struct limits {
+    int64_t half, worth;
+} limits;
+
+static limits find_limits(const answer *answers, int count)
+{
+    limits limits = {0};
+    int best = 0;
+    for (int i = 0; i < count; i++) {
+        if (of_peak(&answers[i]) >= 0.5)
+            limits.half = answers[i].cluster.ranks;
+        if (answers[i].predicted.seconds < 0.9 * answers[best].predicted.seconds)
+            best = i;
+    }
+    limits.worth = count > 0 ? answers[best].cluster.ranks : 0;
+    return limits;
+}
+
+/* ---- What there is to tell -------------------------------------------------------------------------- */
+
+static void write_amount(double value, const char *unit, char text[32])
+{
+    static const char prefixes[] = " kMGTPE";
+    int prefix = 0;
+    for (; value >= 999.5 && prefix < 6; prefix++)
+        value /= 1000;
+    snprintf(text, 32, "%.3g %.*s%s", value, prefix > 0, &prefixes[prefix], unit);
+}
+
+static void write_time(double seconds, char text[32])
+{
+    if (seconds >= 1)
+        snprintf(text, 32, "%.3g s", seconds);
+    else if (seconds >= 1e-3)
+        snprintf(text, 32, "%.3g ms", seconds * 1e3);
+    else
+        snprintf(text, 32, "%.3g us", seconds * 1e6);
+}
+
+static void print_answer(const question *question, const answer *answer)
+{
+    char text[32], more[32], rest[32];
+    printf("%lld x %lld x %lld %s on %lld ranks: %s\n\n", (long long)question->m, (long long)question->n,
+           (long long)question->k, question->dtype.name, (long long)question->ranks, question->fleet.title);
+    printf("grid      %lld x %lld x %lld ranks along m, n and k", (long long)answer->grid.pm, (long long)answer->grid.pn,
+           (long long)answer->grid.pk);
+    int64_t idle = question->ranks - answer->grid.pm * answer->grid.pn * answer->grid.pk;
+    if (idle > 0)
+        printf(", %lld idle", (long long)idle);
+    printf("; A comes in %lld pieces, B in %lld\n", (long long)answer->grid.sm, (long long)answer->grid.sn);
+    write_amount((double)answer->cost.received, "B", text);
+    printf("received  %s in %lld messages by the busiest rank, %.3f times the least that is possible\n", text,
+           (long long)answer->cost.messages, of_bound(answer));
+    write_amount((double)answer->cost.memory, "B", text);
+    write_amount(question->fleet.memory, "B", more);
+    printf("memory    %s a rank%s%s\n", text, question->fleet.memory > 0 ? " of " : "",
+           question->fleet.memory > 0 ? more : "");
+    write_time(answer->predicted.seconds, text);
+    write_time(answer->predicted.multiplying, more);
+    write_time(answer->predicted.waiting, rest);
+    printf("time      %s: %s multiplying, %s waiting for the network\n", text, more, rest);
+    printf("of peak   %.1f %%\n\n", 100 * of_peak(answer));
+}
+
+static void print_sweep(const answer *answers, int count)
+{
+    static lab_table table;
+    const char *const heads[] = {"ranks", "grid", "time", "of peak", "received", "of bound", "memory"};
+    table = (lab_table){0};
+    lab_table_add(&table, 7, heads);
+    for (int i = 0; i < count; i++) {
+        const answer *answer = &answers[i];
+        char ranks[32], grid[64], seconds[32], peak[32], received[32], bound[32], memory[32];
+        const char *const cells[] = {ranks, grid, seconds, peak, received, bound, memory};
+        snprintf(ranks, sizeof ranks, "%lld", (long long)answer->cluster.ranks);
+        snprintf(grid, sizeof grid, "%lld x %lld x %lld", (long long)answer->grid.pm, (long long)answer->grid.pn,
+                 (long long)answer->grid.pk);
+        write_time(answer->predicted.seconds, seconds);
+        snprintf(peak, sizeof peak, "%.1f %%", 100 * of_peak(answer));
+        write_amount((double)answer->cost.received, "B", received);
+        snprintf(bound, sizeof bound, "%.3f", of_bound(answer));
+        write_amount((double)answer->cost.memory, "B", memory);
+        lab_table_add(&table, 7, cells);
+    }
+    lab_table_print(&table, "rlrrrrr", stdout);
+}
+
+static void print_limits(const answer *answers, int count)
+{
+    limits limits = find_limits(answers, count);
+    int64_t last = answers[count - 1].cluster.ranks;
+    if (limits.half == 0)
+        printf("\nNever at half of its peak");
+    else
+        printf("\nAt half of its peak or better up to %lld ranks", (long long)limits.half);
+    if (limits.worth == last)
+        printf("; up to %lld each doubling saves a tenth of the time or more.\n", (long long)last);
+    else
+        printf("; beyond %lld a doubling saves less than a tenth of the time.\n", (long long)limits.worth);
+}
+
+static void print_json_answer(lab_json *json, const char *name, const answer *answer)
+{
+    lab_json_begin(json, name, '{');
+    lab_json_integer(json, "ranks", answer->cluster.ranks);
+    lab_json_integer(json, "pm", answer->grid.pm);
+    lab_json_integer(json, "pn", answer->grid.pn);
+    lab_json_integer(json, "pk", answer->grid.pk);
+    lab_json_integer(json, "sm", answer->grid.sm);
+    lab_json_integer(json, "sn", answer->grid.sn);
+    lab_json_integer(json, "received", answer->cost.received);
+    lab_json_number(json, "bound", answer->cost.bound);
+    lab_json_integer(json, "messages", answer->cost.messages);
+    lab_json_integer(json, "memory", answer->cost.memory);
+    lab_json_number(json, "seconds", answer->predicted.seconds);
+    lab_json_number(json, "multiplying", answer->predicted.multiplying);
+    lab_json_number(json, "waiting", answer->predicted.waiting);
+    lab_json_number(json, "of_peak", of_peak(answer));
+    lab_json_end(json, '}');
+}
+
+static void print_json(const question *question, const answer *plan, const answer *sweep, int count)
+{
+    limits limits = find_limits(sweep, count);
+    lab_json json = {.out = stdout};
+    lab_json_begin(&json, NULL, '{');
+    lab_json_string(&json, "schema", "rung-plan/1");
+    lab_json_string(&json, "machine", question->fleet.title);
+    lab_json_string(&json, "dtype", question->dtype.name);
+    lab_json_integer(&json, "m", question->m);
+    lab_json_integer(&json, "n", question->n);
+    lab_json_integer(&json, "k", question->k);
+    print_json_answer(&json, "plan", plan);
+    lab_json_begin(&json, "sweep", '[');
+    for (int i = 0; i < count; i++)
+        print_json_answer(&json, NULL, &sweep[i]);
+    lab_json_end(&json, ']');
+    lab_json_integer(&json, "half_of_peak_up_to", limits.half);
+    lab_json_integer(&json, "faster_up_to", limits.worth);
+    lab_json_end(&json, '}');
+}
+
+int lab_command_plan(const lab_options *options)
+{
+    question question = {.options = options};
+    answer answer, sweep[ROWS_MAX];
+    int code = read_question(&question);
+    if (code != LAB_GOOD)
+        return code;
+    if (find_answer(&question, question.ranks, &answer) != RUNG_OK) {
+        fprintf(stderr, "rung: %s\n", rung_error_text());
+        return LAB_USAGE;
+    }
+    int count = find_sweep(&question, sweep);
+    if (options->json) {
+        print_json(&question, &answer, sweep, count);
+        return LAB_GOOD;
+    }
+    print_answer(&question, &answer);
+    print_sweep(sweep, count);
+    print_limits(sweep, count);
+    return LAB_GOOD;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet.h - a cluster as rung plan sees it: what one of its ranks does in a second. Descriptions are files, such as
+ * machines/dgx-a100.txt. */
+#ifndef LAB_FLEET_H
+#define LAB_FLEET_H
+
+#include "rung/scale.h"
+#include "target.h"
+
+/* field, and the least that it may be. All are FLOP/s, bytes or bytes a second of one rank, but for counts of ranks and for
+ * the latency in seconds; 0 where a file does not tell. */
+#define LAB_FLEET_LIST(X)                                                       \
+    X(ranks,            1)                                                      \
+    X(ranks_a_node,     1)                                                      \
+    X(f64,              1)                                                      \
+    X(f32,              1)                                                      \
+    X(tf32,             1)                                                      \
+    X(f16,              1)                                                      \
+    X(bf16,             1)                                                      \
+    X(i8,               1)                                                      \
+    X(network,          1)                                                      \
+    X(node_network,     1)                                                      \
+    X(latency,          0)                                                      \
+    X(memory,           1)                                                      \
+    X(memory_bandwidth, 1)
+
+typedef struct lab_fleet {
+    char title[64];
+#define X(field, least) double field;
+    LAB_FLEET_LIST(X)
+#undef X
+} lab_fleet;
+
+/* Reads a file. `why` gets a sentence where it describes none. */
+bool lab_fleet_read(const char *path, lab_fleet *fleet, char *why, size_t capacity);
+
+/* A rank's speed for products of that type, between so many ranks: within one node if they fit it. False if the file has no
+ * speed for the type. */
+bool lab_fleet_speed(const lab_fleet *fleet, const lab_dtype *dtype, int64_t ranks, rung_rank_speed *speed);
+
+#endif /* LAB_FLEET_H */

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grid.c - grids of ranks: the bound is that of the paper, the best grid is found, and two hundred shapes come close to
+ * the bound. */
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "scale/shares.h"
+#include "shapes.h"
+
+static rung_cluster cluster_of(int64_t ranks, int64_t m, int64_t n, int64_t k)
+{
+    return (rung_cluster){.ranks = ranks, .m = m, .n = n, .k = k, .product = RUNG_F64_TO_F64, .idle = 0.06};
+}
+
+static rung_grid_cost cost_of(const rung_cluster *cluster, const rung_grid *grid)
+{
+    rung_grid_cost cost;
+    if (rung_grid_count(cluster, grid, &cost) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    return cost;
+}
+
+static rung_grid chosen(const rung_cluster *cluster)
+{
+    rung_grid grid;
+    if (rung_grid_choose(cluster, &grid) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    return grid;
+}
+
+/* ---- The bound ---------------------------------------------------------------------------------- */
+
+/* Theorem 3 of Al Daas, Ballard, Grigori, Kumar and Rouse, in words; m >= n >= k there. */
+static double words_of_paper(double p, double m, double n, double k)
+{
+    if (p <= m / n)
+        return (1.0 - 1.0 / p) * n * k;
+    if (p <= m * n / (k * k))
+        return 2.0 * sqrt(m * n * k * k / p) - (m * k + n * k) / p;
+    return 3.0 * pow(m * n * k / p, 2.0 / 3.0) - (m * n + m * k + n * k) / p;
+}
+
+static void the_bound_is_the_papers(void **state)
+{
+    static const int64_t sides[][3] = {{100000, 300, 200}, {50000, 40000, 100}, {4096, 4096, 4096}, {9000, 5000, 3000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        for (int64_t ranks = 1; ranks <= 4096; ranks += 1 + ranks / 3) {
+            const int64_t *d = sides[i];
+            double words = words_of_paper((double)ranks, (double)d[0], (double)d[1], (double)d[2]);
+            const rung_cluster orders[] = {cluster_of(ranks, d[0], d[1], d[2]), cluster_of(ranks, d[1], d[2], d[0]),
+                                           cluster_of(ranks, d[2], d[0], d[1]), cluster_of(ranks, d[2], d[1], d[0])};
+            for (int order = 0; order < 4; order++) {
+                rung_grid one = {1, 1, 1, 1, 1};
+                double bound = cost_of(&orders[order], &one).bound;
+                if (fabs(bound - 8.0 * words) > 1e-9 * 8.0 * words + 1e-3)
+                    fail_msg("%lld ranks: %.1f, not %.1f", (long long)ranks, bound, 8.0 * words);
+            }
+        }
+}
+
+static void cubes_meet_the_bound(void **state)
+{
+    (void)state;
+    for (int64_t side = 1; side <= 16; side *= 2) {
+        rung_cluster cluster = cluster_of(side * side * side, 4096, 4096, 4096);
+        rung_grid grid = chosen(&cluster);
+        rung_grid_cost cost = cost_of(&cluster, &grid);
+        assert_true(grid.pm == side && grid.pn == side && grid.pk == side);
+        assert_true(fabs((double)cost.received - cost.bound) <= 1e-6 * cost.bound);
+    }
+}
+
+/* ---- Choosing ----------------------------------------------------------------------------------- */
+
+/* The fewest bytes of any grid, by trying all. */
+static int64_t fewest(const rung_cluster *cluster)
+{
+    int64_t best = INT64_MAX, least = cluster->ranks - (int64_t)(cluster->idle * (double)cluster->ranks);
+    for (int64_t pm = 1; pm <= cluster->ranks; pm++)
+        for (int64_t pn = 1; pm * pn <= cluster->ranks; pn++)
+            for (int64_t pk = (least + pm * pn - 1) / (pm * pn); pm * pn * pk <= cluster->ranks; pk++) {
+                rung_grid grid = {pm, pn, pk > 0 ? pk : 1, 1, 1};
+                int64_t received = cost_of(cluster, &grid).received;
+                best = received < best ? received : best;
+            }
+    return best;
+}
+
+static void the_best_grid_is_found(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        rung_cluster cluster = shape_at(100, i);
+        cluster.ranks = 2 + cluster.ranks % 40;
+        rung_grid grid = chosen(&cluster);
+        int64_t received = cost_of(&cluster, &grid).received, best = fewest(&cluster);
+        /* Fewer ranks must save more than a few thousandths; pieces round by an element each. */
+        if ((double)received > 1.003 * (double)best + 1e4)
+            fail_msg("%lld ranks, %lld x %lld x %lld: %lld bytes, and %lld would do", (long long)cluster.ranks,
+                     (long long)cluster.m, (long long)cluster.n, (long long)cluster.k, (long long)received, (long long)best);
+    }
+}
+
+static int ascending(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static double ratio_of(const rung_cluster *cluster)
+{
+    rung_grid grid = chosen(cluster);
+    rung_grid_cost cost = cost_of(cluster, &grid);
+    assert_true((double)rungi_grid_ranks(&grid) >= 0.94 * (double)cluster->ranks);
+    /* Or the bound is none: that of the ranks that work, since those hold all there is. */
+    rung_cluster working = *cluster;
+    working.ranks = rungi_grid_ranks(&grid);
+    assert_true((double)cost.received >= 0.99999 * cost_of(&working, &grid).bound);
+    return (double)cost.received / cost.bound;
+}
+
+/* The 99th percentile of one set, and of ten. */
+static void shapes_come_close_to_the_bound(void **state)
+{
+    static double ratios[10 * SHAPES];
+    (void)state;
+    for (int seed = 0; seed < 10; seed++)
+        for (int i = 0; i < SHAPES; i++) {
+            rung_cluster shape = shape_at(seed, i);
+            ratios[seed * SHAPES + i] = ratio_of(&shape);
+        }
+    qsort(ratios, SHAPES, sizeof *ratios, ascending);
+    double one = ratios[SHAPES * 99 / 100 - 1];
+    qsort(ratios, 10 * SHAPES, sizeof *ratios, ascending);
+    double ten = ratios[10 * SHAPES * 99 / 100 - 1];
+    printf("99th percentile: %.4f of %d shapes, %.4f of %d\n", one, SHAPES, ten, 10 * SHAPES);
+    assert_true(one <= 1.10 && ten <= 1.10);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    rung_cluster cluster = cluster_of(0, 10, 10, 10);
+    rung_grid grid, wrong = {2, 2, 2, 1, 1};
+    rung_grid_cost cost;
+    rung_prediction predicted;
+    rung_rank_speed speed = {.flops = 0};
+    (void)state;
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_INVALID);
+    cluster = cluster_of(4, -1, 10, 10);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_INVALID);
+    cluster = cluster_of(4, INT64_C(1) << 40, INT64_C(1) << 40, 1);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_TOO_LARGE);
+    cluster = cluster_of(4, 1000, 1000, 1000);
+    assert_int_equal(rung_grid_count(&cluster, &wrong, &cost), RUNG_INVALID); /* 8 of 4 */
+    assert_int_equal(rung_grid_predict(&cluster, &wrong, &speed, &predicted), RUNG_INVALID);
+    cluster.memory = 1000;
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_NO_MEMORY);
+    cluster = cluster_of(1000, 3, 2, 1); /* more ranks than work */
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_OK);
+    assert_true(rungi_grid_ranks(&grid) <= 6);
+    cluster = cluster_of(8, 0, 5, 5);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_OK);
+}
+
+static void memory_that_is_given_is_kept_to(void **state)
+{
+    rung_cluster cluster = cluster_of(512, 16384, 16384, 16384);
+    rung_grid grid = chosen(&cluster);
+    rung_grid_cost cost = cost_of(&cluster, &grid);
+    (void)state;
+    for (; cluster.memory == 0 || cluster.memory > 40000000; cluster.memory = cluster.memory / 10 * 9) {
+        if (cluster.memory == 0)
+            cluster.memory = cost.memory;
+        if (rung_grid_choose(&cluster, &grid) != RUNG_OK)
+            break;
+        rung_grid_cost less = cost_of(&cluster, &grid);
+        assert_true(less.memory <= cluster.memory);
+        assert_true(less.received >= cost.received);
+    }
+    assert_true(cluster.memory < cost.memory); /* some grid with less was found */
+}
+
+/* ---- Shares ------------------------------------------------------------------------------------- */
+
+/* Every element of an extent is in one part, and parts differ by one at most. */
+static void parts_are_equal(void **state)
+{
+    (void)state;
+    for (int64_t extent = 0; extent < 200; extent++)
+        for (int64_t parts = 1; parts < 40; parts++) {
+            assert_int_equal(rungi_part_start(extent, parts, 0), 0);
+            assert_int_equal(rungi_part_start(extent, parts, parts), extent);
+            for (int64_t i = 0; i < parts; i++) {
+                int64_t size = rungi_part_size(extent, parts, i);
+                assert_true(size == extent / parts || size == extent / parts + (extent % parts != 0));
+            }
+            assert_int_equal(rungi_part_size(extent, parts, parts - 1), (extent + parts - 1) / parts);
+        }
+}
+
+/* Each chunk comes once, and each block is multiplied once, when both of its chunks are there. */
+static void all_blocks_are_multiplied(void **state)
+{
+    (void)state;
+    for (int64_t sm = 1; sm <= 9; sm++)
+        for (int64_t sn = 1; sn <= 9; sn++) {
+            rung_grid grid = {1, 1, 1, sm, sn};
+            int64_t a = 0, b = 0, blocks = 0;
+            for (int64_t i = 0; i < sm + sn; i++) {
+                rungi_arrival arrival = rungi_arrival_at(&grid, i);
+                assert_int_equal(arrival.index, arrival.is_b ? b : a);
+                assert_int_equal(arrival.before, arrival.is_b ? a : b);
+                blocks += arrival.before;
+                *(arrival.is_b ? &b : &a) += 1;
+            }
+            assert_true(a == sm && b == sn && blocks == sm * sn);
+        }
+}
+
+/* ---- Time --------------------------------------------------------------------------------------- */
+
+static void time_adds_up(void **state)
+{
+    rung_cluster cluster = cluster_of(64, 8192, 8192, 8192);
+    rung_grid grid = chosen(&cluster);
+    rung_grid_cost cost = cost_of(&cluster, &grid);
+    rung_rank_speed speed = {.flops = 1e12, .bandwidth = 1e9, .latency = 1e-6, .memory = 1e11};
+    rung_prediction slow, fast, alone;
+    (void)state;
+    assert_int_equal(rung_grid_predict(&cluster, &grid, &speed, &slow), RUNG_OK);
+    assert_true(fabs(slow.seconds - slow.multiplying - slow.moving - slow.waiting) < 1e-9 * slow.seconds);
+    assert_true(fabs(slow.multiplying - cost.flops / 1e12) < 1e-9 * slow.multiplying);
+    assert_true(slow.seconds >= (double)cost.received / 1e9); /* no link is faster than it is */
+    speed.bandwidth = 1e15;
+    assert_int_equal(rung_grid_predict(&cluster, &grid, &speed, &fast), RUNG_OK);
+    assert_true(fast.waiting < 1e-3 && fast.seconds < slow.seconds);
+    cluster.ranks = 1;
+    grid = chosen(&cluster);
+    assert_int_equal(rung_grid_predict(&cluster, &grid, &speed, &alone), RUNG_OK);
+    assert_true(alone.waiting == 0.0 && alone.moving == 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bound_is_the_papers),
+        cmocka_unit_test(cubes_meet_the_bound),
+        cmocka_unit_test(the_best_grid_is_found),
+        cmocka_unit_test(shapes_come_close_to_the_bound),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(memory_that_is_given_is_kept_to),
+        cmocka_unit_test(parts_are_equal),
+        cmocka_unit_test(all_blocks_are_multiplied),
+        cmocka_unit_test(time_adds_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# rung plan: what it predicts is what simulations of the same ranks took, the machines of the repository can be read, and what is
+# wrong with a file or a question is said.
+set -u
+cd "$RUNG_SOURCE" || exit 1
+fail() { echo "$*" >&2; exit 1; }
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# Within two in a hundred, of every simulation that was kept.
+looked=0
+while IFS= read -r line; do
+    read -r ranks m n k seconds < <(jq -r '[.ranks, .m, .n, .k, .seconds] | @tsv' <<< "$line")
+    plan=$("$RUNG" plan --ranks "$ranks" --m "$m" --n "$n" --k "$k" --dtype f64 --machine machines/simulated.txt --json) ||
+        fail "rung plan failed for $line"
+    jq -e --argjson took "$line" '.plan | [.pm, .pn, .pk] == $took.grid and .received == $took.received and
+        (.seconds / $took.seconds - 1 | fabs) < 0.02' <<< "$plan" > /dev/null ||
+        fail "$ranks ranks took $seconds s, and the plan says $(jq -c .plan <<< "$plan")"
+    looked=$((looked + 1))
+done < results/simgrid-3.32/squares.jsonl
+[ $looked -ge 3 ] || fail "where are the simulations?"
+
+for machine in machines/*.txt; do
+    "$RUNG" plan --ranks 64 --m 20000 --dtype f64 --machine "$machine" > "$work/out" || fail "$machine is not read"
+    grep -q 'of peak' "$work/out" || fail "$machine: nothing is told"
+done
+# Every figure that is not ours has its source.
+for machine in machines/dgx-*.txt; do
+    ! grep -E '^[a-z0-9_]+ *=' "$machine" | grep -v '^title' | grep -v '#' || fail "$machine: figures without a source"
+done
+
+wrong() { # TEXT-OF-FILE REASON
+    printf '%b' "$1" > "$work/machine.txt"
+    "$RUNG" plan --ranks 8 --m 1000 --dtype f64 --machine "$work/machine.txt" > "$work/out" 2>&1
+    [ $? -eq 2 ] || fail "a file that says '$1' is taken"
+    grep -q "$2" "$work/out" || { cat "$work/out"; fail "not a word of $2"; }
+}
+wrong 'f64 = 1e12\n' 'how fast the network is'
+wrong 'network = 1e9\n' 'how fast it multiplies f64'
+wrong 'network = fast\n' ':1: not a number'
+wrong 'title = x\nnetwork = -1\n' ':2: not a number'
+wrong 'speed = 1\n' ':1: no such field'
+wrong 'network\n' 'field = value'
+wrong 'network = 1e9\nf64 = 1e12\nmemory = 1000\n' 'take more ranks'
+"$RUNG" plan --ranks 8 --m 1000 --machine "$work/none.txt" > "$work/out" 2>&1 && fail "a machine that is not there is taken"
+"$RUNG" plan --ranks 0 --m 1000 --machine machines/simulated.txt > "$work/out" 2>&1 && fail "no ranks are taken"
+exit 0
