@@ -12,7 +12,7 @@
 
 enum {
     STEPS = 8,        /* pieces in which an operand comes in: more hide more, and cost messages */
-    STEP_LINES = 128, /* rows or columns of a piece that a kernel still multiplies well */
+    STEP_LINES = 512, /* rows or columns of a piece that a kernel still multiplies well */
 };
 
 /* Two grids whose bytes differ by less are as good: then more ranks win. */
