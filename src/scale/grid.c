@@ -13,6 +13,7 @@
 enum {
     STEPS = 8,        /* pieces in which an operand comes in: more hide more, and cost messages */
     STEP_LINES = 512, /* rows or columns of a piece that a kernel still multiplies well */
+    CANDIDATES = 16,  /* that are looked at more closely where speeds are known */
 };
 
 /* Two grids whose bytes differ by less are as good: then more ranks win. */
@@ -160,6 +161,11 @@ rung_status rung_grid_count(const rung_cluster *cluster, const rung_grid *grid, 
 
 /* ---- Choosing --------------------------------------------------------------------------------- */
 
+static bool is_known(const rung_cluster *cluster)
+{
+    return cluster->flops > 0.0 && cluster->bandwidth > 0.0;
+}
+
 /* How many pieces, where it comes from others at all. */
 static int64_t steps_of(int64_t lines, int64_t ranks)
 {
@@ -193,20 +199,42 @@ static counts estimate(const rung_cluster *cluster, const rung_grid *grid)
 }
 
 /* What is compared: seconds where the machine is known, a part of the shorter of the two staying visible; else bytes. */
-static double score_of(const rung_cluster *cluster, const counts *counts)
+static double score_of(const rung_cluster *cluster, const rung_grid *grid, const counts *counts)
 {
-    if (cluster->flops <= 0.0 || cluster->bandwidth <= 0.0)
-        return (double)counts->received;
+    double handicap = rungi_grid_ranks(grid) < cluster->ranks ? as_good : 1.0;
+    if (!is_known(cluster))
+        return (double)counts->received * handicap;
     double multiplying = counts->flops / cluster->flops, receiving = (double)counts->received / cluster->bandwidth;
-    return fmax(multiplying, receiving) + fmin(multiplying, receiving) / STEPS;
+    return (fmax(multiplying, receiving) + fmin(multiplying, receiving) / STEPS) * handicap;
 }
+
+typedef struct candidate {
+    rung_grid grid;
+    double    score;
+} candidate;
 
 typedef struct search {
     const rung_cluster *cluster;
-    rung_grid           best;
-    double              score;        /* of the best; -1: none was found yet */
+    candidate           best[CANDIDATES]; /* the first is the best */
+    int                 count;
     int64_t             least_memory; /* of those that did not fit */
 } search;
+
+/* Of those that send as much, the one that adds least: sums cost memory and time besides. */
+static bool is_better(const candidate *one, const candidate *other)
+{
+    return one->score != other->score ? one->score < other->score : one->grid.pk < other->grid.pk;
+}
+
+static void keep(search *search, candidate found)
+{
+    int place = search->count < CANDIDATES ? search->count++ : CANDIDATES - 1;
+    if (place == CANDIDATES - 1 && search->best[place].score > 0.0 && !is_better(&found, &search->best[place]))
+        return;
+    for (; place > 0 && is_better(&found, &search->best[place - 1]); place--)
+        search->best[place] = search->best[place - 1];
+    search->best[place] = found;
+}
 
 static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
 {
@@ -216,19 +244,26 @@ static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
         return;
     choose_steps(cluster, &grid);
     counts counts = estimate(cluster, &grid);
-    if (cluster->memory > 0 && counts.memory > cluster->memory) {
-        if (search->least_memory == 0 || counts.memory < search->least_memory)
-            search->least_memory = counts.memory;
-        return;
+    if (cluster->memory == 0 || counts.memory <= cluster->memory)
+        keep(search, (candidate){.grid = grid, .score = score_of(cluster, &grid, &counts)});
+    else if (search->least_memory == 0 || counts.memory < search->least_memory)
+        search->least_memory = counts.memory;
+}
+
+/* Grids that send as much differ in when: of the best few, the one whose schedule is done first. */
+static rung_grid first_done(const search *search)
+{
+    rung_rank_speed speed = {.flops = search->cluster->flops, .bandwidth = search->cluster->bandwidth};
+    rung_grid best = search->best[0].grid;
+    double least = rungi_predict(search->cluster, &best, &speed).seconds;
+    for (int i = 1; i < search->count; i++) {
+        double seconds = rungi_predict(search->cluster, &search->best[i].grid, &speed).seconds;
+        if (seconds < 0.995 * least) { /* or the fewer bytes */
+            least = seconds;
+            best = search->best[i].grid;
+        }
     }
-    double score = score_of(cluster, &counts);
-    int64_t ranks = rungi_grid_ranks(&grid), best_ranks = rungi_grid_ranks(&search->best);
-    /* Of those that send as much, the one that adds least: sums cost memory and time besides. */
-    bool adds_less = score == search->score && ranks == best_ranks && pk < search->best.pk;
-    if (search->score < 0.0 || score * (ranks < best_ranks ? as_good : 1.0) < search->score || adds_less) {
-        search->best = grid;
-        search->score = score;
-    }
+    return best;
 }
 
 /* With that many along m. */
@@ -261,17 +296,17 @@ rung_status rung_grid_choose(const rung_cluster *cluster, rung_grid *grid)
     *grid = (rung_grid){0};
     if (status != RUNG_OK)
         return status;
-    search search = {.cluster = cluster, .score = -1.0};
+    search search = {.cluster = cluster};
     int64_t least = cluster->ranks - (int64_t)(cluster->idle * (double)cluster->ranks);
     for (int64_t ranks = cluster->ranks; ranks >= least; ranks--)
         try_ranks(&search, ranks);
     /* A problem with fewer elements than ranks: as many as there is work for. */
-    for (int64_t ranks = least - 1; ranks > 0 && search.score < 0.0; ranks--)
+    for (int64_t ranks = least - 1; ranks > 0 && search.count == 0; ranks--)
         try_ranks(&search, ranks);
-    if (search.score < 0.0)
+    if (search.count == 0)
         return rung_fail(RUNG_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes a rank, and there are %lld; take "
                          "more ranks", (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
                          (long long)cluster->ranks, (long long)search.least_memory, (long long)cluster->memory);
-    *grid = search.best;
+    *grid = is_known(cluster) ? first_done(&search) : search.best[0].grid;
     return RUNG_OK;
 }

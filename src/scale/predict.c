@@ -56,21 +56,27 @@ static double sharing(const clockwork *clock, double until, double *next)
     return messages;
 }
 
+/* Up to the next moment at which a message begins or is done, or `until`. What would be done there is done, even if that is
+ * now by rounding: so there is an end to it. */
+static void tick(clockwork *clock, double until)
+{
+    double next, messages = sharing(clock, until, &next), before = clock->network;
+    for (int i = 0; i < STREAMS; i++) {
+        stream *stream = &clock->streams[i];
+        double rate = clock->speed->bandwidth * stream->messages / messages;
+        if (!is_running(stream, before))
+            continue;
+        bool is_done = before + stream->left / rate <= next;
+        stream->left = is_done ? 0.0 : stream->left - (next - before) * rate;
+    }
+    clock->network = next;
+}
+
 /* Lets come what comes by then. */
 static void advance(clockwork *clock, double until)
 {
-    while (clock->network < until) {
-        double next, messages = sharing(clock, until, &next), before = clock->network;
-        for (int i = 0; i < STREAMS; i++) {
-            stream *stream = &clock->streams[i];
-            if (!is_running(stream, before))
-                continue;
-            stream->left -= (next - before) * clock->speed->bandwidth * stream->messages / messages;
-            if (stream->left < 1e-3) /* of a byte */
-                stream->left = 0.0;
-        }
-        clock->network = next;
-    }
+    while (clock->network < until)
+        tick(clock, until);
 }
 
 static const double never = 1e300;
@@ -78,11 +84,8 @@ static const double never = 1e300;
 static void wait_for(clockwork *clock, const stream *stream)
 {
     advance(clock, clock->now);
-    while (stream->left > 0.0) {
-        double next;
-        sharing(clock, never, &next);
-        advance(clock, next);
-    }
+    while (stream->left > 0.0)
+        tick(clock, never);
     if (clock->network > clock->now) {
         clock->told.waiting += clock->network - clock->now;
         clock->now = clock->network;
@@ -175,6 +178,14 @@ static void run(clockwork *clock)
     clock->told.seconds = clock->now;
 }
 
+rung_prediction rungi_predict(const rung_cluster *cluster, const rung_grid *grid, const rung_rank_speed *speed)
+{
+    /* The last part of each extent is one of the largest. */
+    clockwork clock = {.cluster = cluster, .grid = grid, .speed = speed, .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1}};
+    run(&clock);
+    return clock.told;
+}
+
 rung_status rung_grid_predict(const rung_cluster *cluster, const rung_grid *grid, const rung_rank_speed *speed,
                               rung_prediction *prediction)
 {
@@ -185,11 +196,7 @@ rung_status rung_grid_predict(const rung_cluster *cluster, const rung_grid *grid
                          "its memory's %g bytes a second not below", speed->flops, speed->bandwidth, speed->latency,
                          speed->memory);
     rung_status status = rung_grid_count(cluster, grid, &cost); /* for its checks */
-    if (status != RUNG_OK)
-        return status;
-    /* The last part of each extent is one of the largest. */
-    clockwork clock = {.cluster = cluster, .grid = grid, .speed = speed, .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1}};
-    run(&clock);
-    *prediction = clock.told;
-    return RUNG_OK;
+    if (status == RUNG_OK)
+        *prediction = rungi_predict(cluster, grid, speed);
+    return status;
 }

@@ -130,4 +130,7 @@ static inline rungi_arrival rungi_arrival_at(const rung_grid *grid, int64_t numb
     }
 }
 
+/* rung_grid_predict of what was checked. */
+rung_prediction rungi_predict(const rung_cluster *cluster, const rung_grid *grid, const rung_rank_speed *speed);
+
 #endif /* RUNGI_SHARES_H */
