@@ -2,7 +2,9 @@
 /* share.c - who takes which block, with times that the test makes up. */
 #include "unit.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "scale/share.h"
 
@@ -142,6 +144,37 @@ static void a_block_is_given_up_in_time(void **state)
     rungi_share_free(&share);
 }
 
+static void *take_as_second(void *user)
+{
+    static int64_t taken;
+    taken = rungi_share_take(user, 1);
+    return &taken;
+}
+
+/* It waits, and is let go when there is nothing left. */
+static void one_that_is_too_slow_waits(void **state)
+{
+    struct timespec moment = {.tv_nsec = 50000000};
+    rungi_share share;
+    pthread_t thread;
+    void *taken;
+    (void)state;
+    assert_int_equal(rungi_share_init(&share, 1, 2), RUNG_OK);
+    share.sharers[0] = (rungi_sharer){.work = 1, .ns = 10};
+    share.sharers[1] = (rungi_sharer){.work = 1, .ns = 1000};
+    assert_int_equal(pthread_create(&thread, NULL, take_as_second, &share), 0);
+    nanosleep(&moment, NULL);
+    pthread_mutex_lock(&share.mutex);
+    int64_t left = share.free;
+    pthread_mutex_unlock(&share.mutex);
+    assert_int_equal(left, 1);
+    assert_int_equal(rungi_share_take(&share, 0), 0);
+    rungi_share_done(&share, 0, 0);
+    pthread_join(thread, &taken);
+    assert_int_equal(*(int64_t *)taken, -1);
+    rungi_share_free(&share);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +183,7 @@ int main(void)
         cmocka_unit_test(never_later_than_the_fastest_alone),
         cmocka_unit_test(what_is_given_back_is_taken_again),
         cmocka_unit_test(a_block_is_given_up_in_time),
+        cmocka_unit_test(one_that_is_too_slow_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
