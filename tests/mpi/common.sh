@@ -38,6 +38,6 @@ build_mpich() {
     [ -z "${RUNG_SANITIZE:-}" ] || return 1
     has_mpich=yes
     mpicc.mpich -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -I"$RUNG_SOURCE/include" -I"$RUNG_SOURCE/src" \
-        "$RUNG_SOURCE"/src/scale/grid.c "$RUNG_SOURCE"/src/scale/mpi/*.c "$RUNG_SOURCE/tests/mpi/$1.c" -L"$RUNG_BUILD" -lrung \
+        "$RUNG_SOURCE"/src/scale/mpi/*.c "$RUNG_SOURCE/tests/mpi/$1.c" -L"$RUNG_BUILD" -lrung-scale -lrung \
         -lm -lpthread -Wl,-rpath,"$RUNG_BUILD" -o "$work/$1" || fail "the sources do not compile for MPICH"
 }

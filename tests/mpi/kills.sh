@@ -15,8 +15,8 @@ build_cluster() {
     has_mpich=yes
     cp "$RUNG_BUILD/rung" "$work/rung"
     mpicc.mpich -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -I"$RUNG_SOURCE/include" -I"$RUNG_SOURCE/src" -I"$RUNG_SOURCE/lab" \
-        "$RUNG_SOURCE"/src/scale/grid.c "$RUNG_SOURCE"/src/scale/mpi/*.c "$RUNG_SOURCE"/lab/cluster/*.c \
-        "$RUNG_BUILD/lab/librung_lab.a" -L"$RUNG_BUILD" -lrung -lm -lpthread -ldl -Wl,-rpath,"$RUNG_BUILD" \
+        "$RUNG_SOURCE"/src/scale/mpi/*.c "$RUNG_SOURCE"/lab/cluster/*.c \
+        "$RUNG_BUILD/lab/librung_lab.a" -L"$RUNG_BUILD" -lrung-scale -lrung -lm -lpthread -ldl -Wl,-rpath,"$RUNG_BUILD" \
         -o "$work/rung-cluster" || fail "rung-cluster does not compile for MPICH"
 }
 

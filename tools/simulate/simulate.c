@@ -96,13 +96,13 @@ static void print(const rung_cluster *cluster, const rung_grid *grid, const rung
 }
 
 /* Between two barriers, as every rank's clock is the simulation's. */
-static double timed_run(rungi_job *job)
+static double timed_run(rungi_duty *job)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     double start = MPI_Wtime();
-    if (rungi_job_prepare(job) != RUNG_OK || rungi_job_run(job) != RUNG_OK)
+    if (rungi_duty_prepare(job) != RUNG_OK || rungi_duty_run(job) != RUNG_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    rungi_job_free(job);
+    rungi_duty_free(job);
     MPI_Barrier(MPI_COMM_WORLD);
     return MPI_Wtime() - start;
 }
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     rungi_local local = {.user = &machine, .multiply = multiply, .add = add, .copy = copy, .allocate = allocate,
                          .release = release, .at = at, .wait = wait_all, .message_bytes = shared_bytes};
-    rungi_job job = {.comm = MPI_COMM_WORLD, .rank = rank, .cluster = &cluster, .grid = &grid, .local = &local,
+    rungi_duty job = {.comm = MPI_COMM_WORLD, .rank = rank, .cluster = &cluster, .grid = &grid, .local = &local,
                      .a = shared, .b = shared, .c = shared};
     double seconds = timed_run(&job);
     int64_t mine[2] = {job.traffic.bytes, job.traffic.messages}, most[2];

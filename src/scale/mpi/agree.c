@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "scale/mpi/team.h"
+#include "scale/mpi/failed.h"
 
 enum { TAG_REPORT = 11, TAG_VERDICT };
 

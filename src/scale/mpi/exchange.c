@@ -7,6 +7,7 @@
 
 #include "core/checked.h"
 #include "scale/mpi/finish.h"
+#include "scale/mpi/failed.h"
 
 enum { TAG_EXCHANGE = 21, ROUNDS_UNDER_WAY = 16 };
 

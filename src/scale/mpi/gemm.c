@@ -28,7 +28,7 @@ typedef struct call {
     char                  *out, *in;         /* where messages are packed */
     rungi_machine          machine;
     rungi_local            local;
-    rungi_job              job;
+    rungi_duty              job;
     rung_mpi_report        report;
 } call;
 
@@ -201,15 +201,15 @@ static rung_status prepare(call *call)
     call->machine = (rungi_machine){.team = call->team, .options = &call->options, .in = call->matrices[0]->type,
                                     .sum = rung_product_sum(call->cluster.product)};
     call->local = rungi_local_of(&call->machine, call->options.message_bytes);
-    call->job = (rungi_job){.comm = call->team->comm, .rank = call->team->rank, .cluster = &call->cluster,
+    call->job = (rungi_duty){.comm = call->team->comm, .rank = call->team->rank, .cluster = &call->cluster,
                             .grid = &call->grid, .local = &call->local, .a = call->shares[0], .b = call->shares[1],
                             .c = call->shares[2]};
-    return rungi_job_prepare(&call->job);
+    return rungi_duty_prepare(&call->job);
 }
 
 static void close_call(call *call)
 {
-    rungi_job_free(&call->job);
+    rungi_duty_free(&call->job);
     rungi_team_release(call->team, call->out);
     rungi_team_release(call->team, call->in);
     for (int i = 0; i < OPERANDS; i++) {
@@ -275,7 +275,7 @@ static rung_status multiply(call *call)
     rung_status status = gather(call);
     if (status != RUNG_OK)
         return status;
-    rung_status multiplied = rungi_job_run(&call->job);
+    rung_status multiplied = rungi_duty_run(&call->job);
     if (call->team->is_broken)
         return multiplied;
     char text[1024];

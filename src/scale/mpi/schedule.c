@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "core/checked.h"
+#include "scale/mpi/failed.h"
 
 enum { TAG_A = 1, TAG_B, TAG_C };
 
@@ -44,7 +45,7 @@ typedef struct operand {
 } operand;
 
 struct rungi_work {
-    rungi_job *job;
+    rungi_duty *job;
     rungi_place at;
     int64_t    in, sum; /* bytes of an element */
     operand    a, b;
@@ -104,15 +105,6 @@ int64_t rungi_share_c(const rung_cluster *cluster, const rung_grid *grid, int64_
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-static rung_status mpi_failed(int code)
-{
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
-        length = 0;
-    return rung_fail(RUNG_DEVICE_LOST, "MPI failed: %.*s; end the job", length, text);
-}
-
 static char *at_byte(const rungi_work *work, void *memory, int64_t offset)
 {
     const rungi_local *local = work->job->local;
@@ -123,7 +115,7 @@ static char *at_byte(const rungi_work *work, void *memory, int64_t offset)
 static rung_status post(rungi_work *work, bundle *bundle, bool is_in, int64_t rank, int tag, void *memory, int64_t offset,
                         int64_t bytes)
 {
-    rungi_job *job = work->job;
+    rungi_duty *job = work->job;
     for (int64_t done = 0; done < bytes; done += job->local->message_bytes) {
         int count = (int)rungi_smaller(bytes - done, job->local->message_bytes);
         char *place = at_byte(work, memory, offset + done);
@@ -131,7 +123,7 @@ static rung_status post(rungi_work *work, bundle *bundle, bool is_in, int64_t ra
         int code = is_in ? MPI_Irecv(place, count, MPI_BYTE, (int)rank, tag, job->comm, request)
                          : MPI_Isend(place, count, MPI_BYTE, (int)rank, tag, job->comm, request);
         if (code != MPI_SUCCESS)
-            return mpi_failed(code);
+            return rungi_mpi_failed(code);
         bundle->ranks[bundle->count++] = (int)rank;
         if (is_in) {
             job->traffic.bytes += count;
@@ -242,7 +234,7 @@ static rung_status send_summands(rungi_work *work, summing *summing)
 /* Adds up in the order of ranks, whichever came first. */
 static void add_summands(rungi_work *work, const summing *summing)
 {
-    const rungi_job *job = work->job;
+    const rungi_duty *job = work->job;
     const rungi_local *local = job->local;
     int64_t elements = block_elements(job->cluster, job->grid, work->at, summing->number), l = work->at.l;
     int64_t own = rungi_part_size(elements, job->grid->pk, l);
@@ -272,7 +264,7 @@ static rung_status finish_sums(rungi_work *work, summing *summing)
 
 static void multiply_into(rungi_work *work, int64_t s, int64_t t, char *c)
 {
-    const rungi_job *job = work->job;
+    const rungi_duty *job = work->job;
     const rungi_local *local = job->local;
     rungi_rectangle a = rungi_chunk_a(job->cluster, job->grid, work->at, s);
     rungi_rectangle block = rungi_chunk_c(job->cluster, job->grid, work->at, s, t);
@@ -284,7 +276,7 @@ static void multiply_into(rungi_work *work, int64_t s, int64_t t, char *c)
 
 static rung_status multiply_block(rungi_work *work, int64_t s, int64_t t)
 {
-    const rungi_job *job = work->job;
+    const rungi_duty *job = work->job;
     int64_t number = s * job->grid->sn + t;
     if (job->grid->pk == 1) {
         multiply_into(work, s, t, at_byte(work, job->c, work->c_starts[number] * work->sum));
@@ -317,7 +309,7 @@ static rung_status finish_all(rungi_work *work)
     return status;
 }
 
-rung_status rungi_job_run(rungi_job *job)
+rung_status rungi_duty_run(rungi_duty *job)
 {
     rungi_work *work = job->work;
     rung_status status = RUNG_OK;
@@ -424,7 +416,7 @@ static bool make_gathers(rungi_work *work)
 
 static bool make_sums(rungi_work *work)
 {
-    const rungi_job *job = work->job;
+    const rungi_duty *job = work->job;
     const rungi_local *local = job->local;
     int64_t most = 0;
     for (int64_t i = 0; i < job->grid->sm * job->grid->sn; i++) {
@@ -445,7 +437,7 @@ static bool make_sums(rungi_work *work)
     return true;
 }
 
-rung_status rungi_job_prepare(rungi_job *job)
+rung_status rungi_duty_prepare(rungi_duty *job)
 {
     const rung_grid *grid = job->grid;
     if (job->rank >= rungi_grid_ranks(grid))
@@ -464,7 +456,7 @@ rung_status rungi_job_prepare(rungi_job *job)
     if (work->c_starts && make_operand(work, &work->a) && make_operand(work, &work->b) && make_gathers(work) &&
         make_sums(work))
         return RUNG_OK;
-    rungi_job_free(job);
+    rungi_duty_free(job);
     return rung_fail(RUNG_NO_MEMORY, "a rank needs more memory for its blocks of A, B and C than there is; take more ranks");
 }
 
@@ -485,7 +477,7 @@ static void free_operand(const rungi_work *work, operand *operand)
     free(operand->share_starts);
 }
 
-void rungi_job_free(rungi_job *job)
+void rungi_duty_free(rungi_duty *job)
 {
     rungi_work *work = job->work;
     job->work = NULL;

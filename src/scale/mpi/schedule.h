@@ -36,7 +36,7 @@ typedef struct rungi_traffic {
 
 typedef struct rungi_work rungi_work; /* what a job works in */
 
-typedef struct rungi_job {
+typedef struct rungi_duty {
     MPI_Comm            comm; /* the library's own */
     int64_t             rank;
     const rung_cluster *cluster;
@@ -46,7 +46,7 @@ typedef struct rungi_job {
     void               *a, *b, *c;
     rungi_traffic       traffic; /* for the caller */
     rungi_work         *work;
-} rungi_job;
+} rungi_duty;
 
 /* How many elements this rank has of each. */
 int64_t rungi_share_a(const rung_cluster *cluster, const rung_grid *grid, int64_t rank);
@@ -54,14 +54,14 @@ int64_t rungi_share_b(const rung_cluster *cluster, const rung_grid *grid, int64_
 int64_t rungi_share_c(const rung_cluster *cluster, const rung_grid *grid, int64_t rank);
 
 /* All the memory that running takes, so that ranks can agree that each has it before one sends. */
-rung_status rungi_job_prepare(rungi_job *job);
+rung_status rungi_duty_prepare(rungi_duty *job);
 
 /* Every rank of the grid calls it; the others have nothing to do. C's share is the sums; alpha, beta and C's type are
  * the caller's. All ranks add in the same order: the same bits each time. A rank that cannot multiply goes on
  * sending, so that no other waits for it in vain, and fails at the end. */
-rung_status rungi_job_run(rungi_job *job);
+rung_status rungi_duty_run(rungi_duty *job);
 
 /* After a failed run, what may still be on its way keeps its memory. */
-void rungi_job_free(rungi_job *job);
+void rungi_duty_free(rungi_duty *job);
 
 #endif /* RUNGI_SCHEDULE_H */

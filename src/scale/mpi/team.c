@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "core/checked.h"
+#include "scale/mpi/failed.h"
 
 enum { TAG_ASK = 1, TAG_ANSWER, TAG_NEWS };
 
@@ -18,15 +19,6 @@ enum { TAG_ASK = 1, TAG_ANSWER, TAG_NEWS };
 enum { EAGER = 20, YIELDING = 200, SLEEP_NS = 50 * 1000 };
 
 enum { LOOKS = 4, NAMED_MAX = 4 };
-
-rung_status rungi_mpi_failed(int code)
-{
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
-        length = 0;
-    return rung_fail(RUNG_DEVICE_LOST, "MPI failed: %.*s; end the job", length, text);
-}
 
 double rungi_seconds(void)
 {

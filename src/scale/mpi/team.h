@@ -56,9 +56,6 @@ rung_status rungi_team_break(rungi_team *team, rung_status status);
  * the rank. Nothing else is under way. (agree.c) */
 rung_status rungi_team_agree(rungi_team *team, rung_status status, uint64_t signature);
 
-/* What MPI said, as a status. */
-rung_status rungi_mpi_failed(int code);
-
 /* Kept or new, aligned to 64 bytes; NULL if there is none. */
 void *rungi_team_allocate(rungi_team *team, int64_t bytes);
 void  rungi_team_release(rungi_team *team, void *memory);
