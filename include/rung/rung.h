@@ -450,6 +450,9 @@ RUNG_API void        rung_device_close(rung_device *device);
 
 RUNG_API const rung_device_info *rung_device_describe(const rung_device *device);
 
+/* The context it was opened in, which it keeps alive: kernels for its plans are found there. */
+RUNG_API rung_context *rung_device_context(const rung_device *device);
+
 /* ---- Queues, events, buffers ------------------------------------------------------ */
 
 /* Work on a queue is done in the order it was given. */

@@ -84,10 +84,11 @@ typedef struct rung_large_problem {
 /* alpha = 1, beta = 0, strict; C of A's type, or of I32 for I8. */
 RUNG_API rung_large_problem rung_large_problem_of(rung_stored a, rung_stored b);
 
-/* How it is done: a block of C stays in the device's memory while panels of A, rows x depth, and of B,
- * depth x cols, stream through two buffers each: while one pair is multiplied, the next is fetched, and the
- * block before goes out. Blocks and panels at the end may be smaller. Sums stay in the block in the sums' type, and are
- * rounded to C's when they go out. */
+/* How it is done: a block of C stays in the device's memory. Panels of B, depth x cols, stream through two buffers, and
+ * beside each one strips of a panel of A, an eighth of rows x depth each, through two others: while one strip is multiplied, the
+ * next is fetched, and a piece of the next panel of B; and the block before goes out. On the CPU a panel of B is packed once for
+ * all its strips, into the second of its buffers. Blocks and panels at the end may be smaller. Sums stay in the block in the
+ * sums' type, and are rounded to C's when they go out. */
 typedef struct rung_large_cut {
     int64_t rows, cols, depth;              /* of a block, and of a panel */
     int64_t row_blocks, col_blocks, panels; /* how many there are, panels for each block */
@@ -124,11 +125,12 @@ typedef struct rung_large_options {
     const rung_large_device *devices;      /* each computes, has blocks of its own, and three threads */
     int64_t                  device_count; /* RUNG_LARGE_DEVICES_MAX at most */
     int                      restart;      /* not 0: what an earlier call left is thrown away */
-    /* Called after each panel, by one thread at a time, which need not be the caller's; what it
+    /* Called after each strip, by one thread at a time, which need not be the caller's; what it
      * returns, if not 0, ends the call with RUNG_STOPPED. */
     int (*progress)(void *user, const rung_large_progress *progress);
-    /* Called before a file gets its name: where it does not return RUNG_OK, the file gets none, all that
-     * was computed is thrown away, and the call returns that. */
+    /* Called before a file gets its name: where it does not return RUNG_OK, the file gets none, and the call returns that. What
+     * was computed is thrown away, unless it could not be judged: RUNG_NO_MEMORY, RUNG_IO or RUNG_STOPPED leave it to the next
+     * call. */
     rung_status (*accept)(void *user, const rung_stored *c);
     void *user;
 } rung_large_options;

@@ -187,6 +187,11 @@ void rung_device_close(rung_device *device)
         rungi_context_release(context);
 }
 
+rung_context *rung_device_context(const rung_device *device)
+{
+    return device ? device->context : NULL;
+}
+
 const rung_device_info *rung_device_describe(const rung_device *device)
 {
     return device ? &device->info : NULL;

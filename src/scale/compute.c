@@ -16,9 +16,19 @@ double rungi_now(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-int64_t rungi_strip_rows(int64_t rows)
+int64_t rungi_strip_count(int64_t rows)
 {
-    return rungi_round_up(rungi_divide_up(rows, RUNGI_STRIPS), 16);
+    return rungi_divide_up(rows, rungi_strip_rows(rows));
+}
+
+int64_t rungi_strip_size(int64_t rows, int64_t index)
+{
+    return rungi_smaller(rungi_strip_rows(rows), rows - index * rungi_strip_rows(rows));
+}
+
+int rungi_places(const rungi_worker *worker)
+{
+    return worker->packed ? 1 : 2;
 }
 
 /* ---- Failing, and what is held ------------------------------------------------------------------------------ */
@@ -38,7 +48,8 @@ void rungi_worker_fail(rungi_worker *worker, rung_status status)
     rungi_share_leave(&worker->job->share, worker->who);
 }
 
-/* A block that is computed, one that is fed and one that goes out: there are never more. */
+/* Five at most: one that goes out, one that waits for that, and of those with one strip alone two that are fetched and one that was
+ * just taken. */
 void rungi_worker_hold(rungi_worker *worker, int64_t block)
 {
     int i = 0;
@@ -76,38 +87,40 @@ static rung_matrix panel_view(const rung_stored *stored, int64_t rows, int64_t c
                                            : rung_matrix_in(type, rows, cols, buffer, 0);
 }
 
-/* Rows of a block times one pair of panels. */
-static rung_problem part_of(const rungi_worker *worker, const rungi_panels *panels, int64_t row, int64_t rows)
+/* A strip of the block, times a panel of B. */
+static rung_problem part_of(const rungi_worker *worker, const rungi_strip *strip)
 {
     const rungi_job *job = worker->job;
     const rung_large_problem *whole = job->problem;
-    rungi_block block = rungi_block_at(&job->whole, &job->cut, panels->block);
-    int64_t depth = rungi_panel_depth(&job->whole, &job->cut, panels->index);
+    rungi_block block = rungi_block_at(&job->whole, &job->cut, strip->block);
+    int64_t depth = rungi_panel_depth(&job->whole, &job->cut, strip->panel);
+    int64_t row = strip->index * rungi_strip_rows(block.rows), rows = rungi_strip_size(block.rows, strip->index);
     rung_type sums = rung_product_sum(rung_product_of(whole->a.view.type, whole->c.view.type));
-    rung_matrix a = panel_view(&whole->a, block.rows, depth, panels->a);
     rung_matrix c = rung_matrix_in(sums, block.rows, block.cols, worker->block, 0);
-    rung_problem part = rung_problem_of(rung_matrix_block(a, row, 0, rows, depth),
-                                        panel_view(&whole->b, depth, block.cols, panels->b),
+    rung_problem part = rung_problem_of(panel_view(&whole->a, rows, depth, strip->a),
+                                        panel_view(&whole->b, depth, block.cols, worker->across[strip->b].memory),
                                         rung_matrix_block(c, row, 0, rows, block.cols));
     part.alpha = whole->alpha;
-    part.beta = panels->index == 0 ? whole->beta : 1;
+    part.beta = strip->panel == 0 ? whole->beta : 1;
     part.compute = whole->compute;
     return part;
 }
 
 /* Made at first use: there are as many shapes as ways to lie at an edge. */
-static rung_status find_plan(rungi_worker *worker, const rung_problem *part, int64_t block_rows, rung_plan **plan)
+static rung_status find_plan(rungi_worker *worker, const rung_problem *part, rung_plan **plan)
 {
-    rungi_shape shape = {.rows = part->c.rows, .block_rows = block_rows, .cols = part->c.cols, .depth = part->a.cols};
+    rungi_shape shape = {.rows = part->c.rows, .cols = part->c.cols, .depth = part->a.cols};
     for (int i = 0; i < worker->shape_count; i++) {
         const rungi_shape *known = &worker->shapes[i];
         *plan = known->plan;
-        if (known->rows == shape.rows && known->block_rows == shape.block_rows && known->cols == shape.cols &&
-            known->depth == shape.depth)
+        if (known->rows == shape.rows && known->cols == shape.cols && known->depth == shape.depth)
             return RUNG_OK;
     }
     double began = rungi_now();
-    rung_status status = rung_plan_create(worker->device, part, NULL, &shape.plan);
+    rung_plan_options choice = {0};
+    if (worker->packed)
+        choice = (rung_plan_options){.packs_b = 1, .kernel = worker->kernel, .parameters = worker->parameters};
+    rung_status status = rung_plan_create(worker->device, part, &choice, &shape.plan);
     worker->planned += rungi_now() - began;
     if (status != RUNG_OK)
         return status;
@@ -120,68 +133,71 @@ static rung_status find_plan(rungi_worker *worker, const rung_problem *part, int
 
 /* ---- Multiplying --------------------------------------------------------------------------------------------- */
 
-static rung_status multiply_rows(rungi_worker *worker, const rungi_panels *panels, int64_t row, int64_t rows,
-                                 int64_t block_rows)
+/* Once for all strips: from then on the next panel may come to where this one stands. */
+static rung_status pack(rungi_worker *worker, rung_plan *plan, const rung_problem *part, rungi_across *across)
 {
-    rung_problem part = part_of(worker, panels, row, rows);
-    rung_plan *plan;
-    rung_status status = find_plan(worker, &part, block_rows, &plan);
+    rung_status status = rung_pack(plan, worker->queue, &part->b, worker->packed, NULL);
     if (status == RUNG_OK)
-        status = rung_plan_run(plan, worker->queue, &part, NULL);
+        status = rung_queue_finish(worker->queue);
+    pthread_mutex_lock(&worker->mutex);
+    across->is_packed = status == RUNG_OK;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->mutex);
+    return status;
+}
+
+/* The first panel goes behind the block before, whose memory it takes, as far as that is out. */
+static bool wait_for_block(rungi_worker *worker, const rungi_strip *strip, const rung_problem *part)
+{
+    double began = rungi_now();
+    if (strip->panel > 0)
+        return true;
+    if (strip->index == 0 && worker->job->problem->beta != 0)
+        rungi_exchange_in(worker, strip->block);
+    bool is_free = rungi_exchange_wait(worker, part->c.offset + part->c.rows * part->c.cols);
+    worker->waited += rungi_now() - began;
+    return is_free;
+}
+
+static rung_status multiply(rungi_worker *worker, const rungi_strip *strip)
+{
+    rung_problem part = part_of(worker, strip);
+    rung_run_options options = {.packed = worker->packed};
+    rung_plan *plan;
+    rung_status status = find_plan(worker, &part, &plan);
+    if (status == RUNG_OK && worker->packed && strip->index == 0)
+        status = pack(worker, plan, &part, &worker->across[strip->b]);
+    if (status != RUNG_OK || !wait_for_block(worker, strip, &part))
+        return status; /* where another thread has failed, it has said so */
+    status = rung_plan_run(plan, worker->queue, &part, &options);
     rung_status finished = rung_queue_finish(worker->queue);
     return status == RUNG_OK ? finished : status;
 }
 
-/* The first pair goes strip by strip, behind the block before, whose memory it takes. It does so also where there
- * was none before: the bits of a block do not depend on what came before it. */
-static rung_status multiply_first(rungi_worker *worker, const rungi_panels *panels, const rungi_block *block)
+/* The next strip; NULL if there will be none. */
+static rungi_strip *wait_for_strip(rungi_worker *worker, int turn, double *waited)
 {
-    int64_t strip = rungi_strip_rows(block->rows);
-    rung_status status = RUNG_OK;
-    if (worker->job->problem->beta != 0)
-        rungi_exchange_in(worker, panels->block);
-    for (int64_t row = 0; status == RUNG_OK && row < block->rows; row += strip) {
-        int64_t rows = rungi_smaller(strip, block->rows - row);
-        double began = rungi_now();
-        if (!rungi_exchange_wait(worker, (row + rows) * block->cols))
-            return RUNG_OK; /* another thread has failed, and said so */
-        worker->waited += rungi_now() - began;
-        status = multiply_rows(worker, panels, row, rows, block->rows);
-    }
-    return status;
-}
-
-static rung_status multiply(rungi_worker *worker, const rungi_panels *panels)
-{
-    const rungi_job *job = worker->job;
-    rungi_block block = rungi_block_at(&job->whole, &job->cut, panels->block);
-    return panels->index == 0 ? multiply_first(worker, panels, &block)
-                              : multiply_rows(worker, panels, 0, block.rows, block.rows);
-}
-
-/* The next pair; NULL if there will be none. */
-static rungi_panels *wait_for_panels(rungi_worker *worker, int turn, double *waited)
-{
-    rungi_panels *panels = &worker->panels[turn];
+    rungi_strip *strip = &worker->strips[turn];
     double began = rungi_now();
     pthread_mutex_lock(&worker->mutex);
-    while (!panels->is_ready && !worker->is_fed && !worker->is_over)
+    while (!strip->is_ready && !worker->is_fed && !worker->is_over)
         pthread_cond_wait(&worker->changed, &worker->mutex);
-    bool is_there = panels->is_ready && !worker->is_over;
+    bool is_there = strip->is_ready && !worker->is_over;
     pthread_mutex_unlock(&worker->mutex);
     *waited = rungi_now() - began;
-    return is_there ? panels : NULL;
+    return is_there ? strip : NULL;
 }
 
-static void make_room(rungi_worker *worker, rungi_panels *panels)
+static void make_room(rungi_worker *worker, rungi_strip *strip)
 {
     pthread_mutex_lock(&worker->mutex);
-    panels->is_ready = false;
+    strip->is_ready = false;
+    worker->across[strip->b].users--;
     pthread_cond_broadcast(&worker->changed);
     pthread_mutex_unlock(&worker->mutex);
 }
 
-static void drop(rungi_worker *worker, const rungi_panels *done, double rest)
+static void drop(rungi_worker *worker, const rungi_strip *done, double rest)
 {
     pthread_mutex_lock(&worker->mutex);
     worker->dropped = done->serial;
@@ -191,38 +207,39 @@ static void drop(rungi_worker *worker, const rungi_panels *done, double rest)
     rungi_share_give_back(&worker->job->share, worker->who, done->block, rest);
 }
 
-/* One pair, and what follows from it; false if the caller wants no more. */
-static bool step(rungi_worker *worker, rungi_panels *panels, double waited, rung_status *status)
+/* One strip, and what follows from it; false if the caller wants no more. */
+static bool step(rungi_worker *worker, rungi_strip *strip, double waited, rung_status *status)
 {
     rungi_job *job = worker->job;
-    rungi_panels done = *panels;
-    double parts = (double)job->cut.panels, rest = (double)(job->cut.panels - 1 - done.index) / parts;
-    double began = rungi_now() - worker->planned - (done.index > 0 ? waited : 0);
-    *status = multiply(worker, panels);
-    make_room(worker, panels);
+    rungi_strip done = *strip;
+    int64_t strips = rungi_strip_count(rungi_block_at(&job->whole, &job->cut, done.block).rows);
+    int64_t parts = strips * job->cut.panels, left = parts - 1 - (done.panel * strips + done.index);
+    double part = 1 / (double)parts, rest = (double)left * part;
+    double began = rungi_now() - worker->planned - (done.panel > 0 || done.index > 0 ? waited : 0);
+    *status = multiply(worker, strip);
+    make_room(worker, strip);
     if (*status != RUNG_OK)
         return false;
-    bool is_last = done.index == job->cut.panels - 1;
-    if (is_last)
+    if (left == 0)
         rungi_exchange_out(worker, done.block);
-    bool is_kept = rungi_share_step(&job->share, worker->who, 1 / parts, rungi_now() - worker->planned - began, rest);
-    if (!is_kept && !is_last)
+    bool is_kept = rungi_share_step(&job->share, worker->who, part, rungi_now() - worker->planned - began, rest);
+    if (!is_kept && left > 0)
         drop(worker, &done, rest);
-    return rungi_job_step(job, 1 / parts);
+    return rungi_job_step(job, part);
 }
 
 static rung_status compute_all(rungi_worker *worker)
 {
     rung_status status = RUNG_OK;
-    rungi_panels *panels;
+    rungi_strip *strip;
     double waited;
     int turn = 0;
-    while ((panels = wait_for_panels(worker, turn, &waited))) {
+    while ((strip = wait_for_strip(worker, turn, &waited))) {
         turn = !turn;
         worker->waited += waited;
-        if (panels->serial <= worker->dropped)
-            make_room(worker, panels);
-        else if (!step(worker, panels, waited, &status))
+        if (strip->serial <= worker->dropped)
+            make_room(worker, strip);
+        else if (!step(worker, strip, waited, &status))
             break;
     }
     return status;
@@ -230,16 +247,45 @@ static rung_status compute_all(rungi_worker *worker)
 
 /* ---- A device's life ------------------------------------------------------------------------------------------ */
 
+/* Where the device packs, and into no more than the second panel's room, panels of B are packed. */
+static rung_status make_packed(rungi_worker *worker)
+{
+    const rungi_job *job = worker->job;
+    const rung_large_problem *whole = job->problem;
+    int64_t room = rungi_depth_bytes(&job->whole, 0, job->cut.cols) / 2 * job->cut.depth;
+    int64_t rows = rungi_strip_size(job->cut.rows, 0), depth = job->cut.depth, cols = job->cut.cols;
+    rung_type sums = rung_product_sum(rung_product_of(whole->a.view.type, whole->c.view.type));
+    rung_problem first = rung_problem_of(panel_view(&whole->a, rows, depth, NULL), panel_view(&whole->b, depth, cols, NULL),
+                                         rung_matrix_in(sums, rows, cols, NULL, 0));
+    rung_plan *plan;
+    first.compute = whole->compute;
+    if (!worker->is_here || depth == 0 ||
+        rung_plan_create(worker->device, &first, &(rung_plan_options){.packs_b = 1}, &plan) != RUNG_OK)
+        return RUNG_OK;
+    const rung_plan_info *info = rung_plan_describe(plan);
+    bool fits = info->packed > 0 && info->packed <= room &&
+                snprintf(worker->parameters, sizeof worker->parameters, "%s", info->parameters) < (int)sizeof worker->parameters;
+    rung_status status = RUNG_OK;
+    if (fits)
+        status = rung_kernel_find(rung_device_context(worker->device), "cpu", info->kernel, &worker->kernel);
+    if (fits && status == RUNG_OK)
+        status = rung_buffer_create(worker->device, info->packed, &worker->packed);
+    rung_plan_destroy(plan);
+    return status;
+}
+
 static rung_status make_buffers(rungi_worker *worker)
 {
     const rungi_whole *whole = &worker->job->whole;
     const rung_large_cut *cut = &worker->job->cut;
+    int64_t strip = rungi_strip_size(cut->rows, 0) * cut->depth * whole->in, across = cut->depth * cut->cols * whole->in;
     rung_status status = rung_buffer_create(worker->device, cut->rows * cut->cols * whole->sum, &worker->block);
-    for (int i = 0; status == RUNG_OK && i < 2; i++) {
-        status = rung_buffer_create(worker->device, cut->rows * cut->depth * whole->in, &worker->panels[i].a);
-        if (status == RUNG_OK)
-            status = rung_buffer_create(worker->device, cut->depth * cut->cols * whole->in, &worker->panels[i].b);
-    }
+    if (status == RUNG_OK)
+        status = make_packed(worker);
+    for (int i = 0; status == RUNG_OK && i < 2; i++)
+        status = rung_buffer_create(worker->device, strip, &worker->strips[i].a);
+    for (int i = 0; status == RUNG_OK && i < rungi_places(worker); i++)
+        status = rung_buffer_create(worker->device, across, &worker->across[i].memory);
     return status;
 }
 
@@ -282,9 +328,10 @@ static void close_worker(rungi_worker *worker)
     for (int i = 0; i < worker->shape_count; i++)
         rung_plan_destroy(worker->shapes[i].plan);
     for (int i = 0; i < 2; i++) {
-        rung_buffer_destroy(worker->panels[i].a);
-        rung_buffer_destroy(worker->panels[i].b);
+        rung_buffer_destroy(worker->strips[i].a);
+        rung_buffer_destroy(worker->across[i].memory);
     }
+    rung_buffer_destroy(worker->packed);
     rung_buffer_destroy(worker->block);
     free(worker->feed_slice);
     free(worker->exchange_slice);

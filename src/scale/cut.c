@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cut.c - see cut.h. A panel of A is read once for each column of blocks, one of B once for each row of
- * them, so a block that is larger saves reading, and deeper panels take room from it. Of panels two pairs are
- * there at a time:
+ * them, so a block that is larger saves reading, and deeper panels take room from it. Of B two panels are there at a
+ * time, of A two strips, each an eighth of a panel:
  *
- *     rows * cols + 2 depth (rows + cols)  elements fit the memory
+ *     rows * cols + 2 depth (rows / 8 + cols)  elements fit the memory
+ *
+ * Deep panels matter: for each, the whole block is read and written once.
  *
  * The bytes moved depend on how many blocks there are and not on their size: blocks are as even as
  * their number allows, and what that leaves is the panels'. */
@@ -19,8 +21,20 @@ enum {
     DEEP = 256,       /* panels that kernels multiply as fast as deeper ones, if slower than the whole */
     DEEPEST = 2048,   /* deeper gains nothing, and the first is waited for */
     PANELS = 8,       /* at least, so that the first pair is a small part */
-    THIN = 32         /* a panel of a small memory is 1/32 of a block's side */
+    THIN = 32,        /* a panel of a small memory is 1/32 of a block's side */
+    WIDE = 1024,      /* a panel of B that is worth packing ... */
+    PADDING = 64      /* ... which may have as many columns more */
 };
+
+int64_t rungi_strip_rows(int64_t rows)
+{
+    return rungi_round_up(rungi_divide_up(rows, RUNGI_STRIPS), 16);
+}
+
+int64_t rungi_depth_bytes(const rungi_whole *whole, int64_t rows, int64_t cols)
+{
+    return 2 * whole->in * (rungi_smaller(rungi_strip_rows(rows), rows) + cols + (cols < WIDE ? 0 : PADDING));
+}
 
 rungi_whole rungi_whole_of(const rung_large_problem *problem)
 {
@@ -35,7 +49,7 @@ rungi_whole rungi_whole_of(const rung_large_problem *problem)
 
 static bool count_bytes(const rungi_whole *whole, rung_large_cut *cut)
 {
-    int64_t a, b, c = 0, side;
+    int64_t a, b, c = 0;
     bool fits = rungi_multiply(whole->m, whole->k, &a) && rungi_multiply(a, whole->in, &a) &&
                 rungi_multiply(a, cut->col_blocks, &a) && rungi_multiply(whole->k, whole->n, &b) &&
                 rungi_multiply(b, whole->in, &b) && rungi_multiply(b, cut->row_blocks, &b) &&
@@ -43,8 +57,8 @@ static bool count_bytes(const rungi_whole *whole, rung_large_cut *cut)
                 rungi_add(a, b, &cut->read) && rungi_add(cut->read, whole->reads_c ? c : 0, &cut->read);
     cut->written = c;
     return fits && rungi_multiply(cut->rows, cut->cols, &cut->used) &&
-           rungi_multiply(cut->used, whole->sum, &cut->used) && rungi_add(cut->rows, cut->cols, &side) &&
-           rungi_multiply(side, 2 * whole->in, &side) && rungi_multiply_add(side, cut->depth, &cut->used);
+           rungi_multiply(cut->used, whole->sum, &cut->used) &&
+           rungi_multiply_add(rungi_depth_bytes(whole, cut->rows, cut->cols), cut->depth, &cut->used);
 }
 
 static double bound_of(const rungi_whole *whole, int64_t memory)
@@ -97,13 +111,15 @@ static int64_t even_piece(int64_t size, int64_t count, int64_t most, int64_t uni
 /* The most columns of a block of so many rows, with panels of this depth; 0: there is no room. */
 static int64_t widest(const rungi_whole *whole, const rungi_room *room, int64_t rows, int64_t depth)
 {
-    double beside = 2.0 * (double)depth * (double)whole->in;
-    double cols = ((double)room->memory - beside * (double)rows) / ((double)rows * (double)whole->sum + beside);
+    double beside = 2.0 * (double)depth * (double)whole->in, strip = (double)rungi_depth_bytes(whole, rows, 0) * (double)depth;
+    double left = (double)room->memory - strip, each = (double)rows * (double)whole->sum + beside, cols = left / each;
+    if (cols >= WIDE)
+        cols = fmax((left - PADDING * beside) / each, WIDE - 1);
     if (room->buffer > 0) {
         double most = (double)room->buffer;
         cols = fmin(cols, most / ((double)rows * (double)whole->sum));
         if (depth > 0)
-            cols = (double)rows * beside > 2 * most ? 0 : fmin(cols, 2 * most / beside);
+            cols = strip > 2 * most ? 0 : fmin(cols, 2 * most / beside);
     }
     return cols < 1 ? 0 : cols >= (double)whole->n ? whole->n : (int64_t)cols;
 }
@@ -112,7 +128,7 @@ static int64_t widest(const rungi_whole *whole, const rungi_room *room, int64_t 
 static int64_t deepest(const rungi_whole *whole, const rungi_room *room, int64_t rows, int64_t cols)
 {
     int64_t left = room->memory - rows * cols * whole->sum;
-    int64_t depth = left / (2 * whole->in * (rows + cols));
+    int64_t depth = left / rungi_depth_bytes(whole, rows, cols);
     if (room->buffer > 0)
         depth = rungi_smaller(depth, room->buffer / (whole->in * (rows > cols ? rows : cols)));
     return depth;
@@ -183,7 +199,12 @@ static void try_all(const rungi_whole *whole, const rungi_room *room, int64_t un
 rung_status rungi_cut_make(const rungi_whole *whole, const rungi_room *room, rung_large_cut *cut)
 {
     double cost = INFINITY;
+    int64_t elements, bytes;
     *cut = (rung_large_cut){.rows = 1, .cols = 1, .memory = room->memory};
+    if (!rungi_multiply(whole->m > 0 ? whole->m : 1, whole->n > 0 ? whole->n : 1, &elements) ||
+        !rungi_multiply(elements, UNIT * whole->sum, &bytes))
+        return rung_fail(RUNG_TOO_LARGE, "a C of %lld x %lld has more bytes than can be counted", (long long)whole->m,
+                         (long long)whole->n);
     if (whole->m == 0 || whole->n == 0) {
         cut->depth = whole->k > 0;
         return rungi_cut_count(whole, cut);

@@ -14,7 +14,8 @@ typedef struct rungi_whole {
 
 /* What a cut must keep to. */
 typedef struct rungi_room {
-    int64_t memory;  /* bytes of the block and four panels together ... */
+    int64_t memory;  /* bytes of the block and of all panels together ... */
+    int64_t given;   /* of them, by the caller; INT64_MAX: by nobody */
     int64_t buffer;  /* ... and of each at most; 0: any */
     int64_t blocks;  /* so many at least, where C has as many elements */
 } rungi_room;
@@ -32,6 +33,15 @@ typedef struct rungi_block {
 
 rungi_block rungi_block_at(const rungi_whole *whole, const rung_large_cut *cut, int64_t index);
 int64_t     rungi_panel_depth(const rungi_whole *whole, const rung_large_cut *cut, int64_t panel);
+
+/* A block is computed in strips of so many rows, the last of fewer: a multiple of 16, so that a view of one begins where
+ * kernels like it. */
+enum { RUNGI_STRIPS = 8 };
+int64_t rungi_strip_rows(int64_t rows);
+
+/* Bytes beside the block, for each element of a panel's depth: two strips of A and two panels of B, of which one may be
+ * packed, with what that takes besides. */
+int64_t rungi_depth_bytes(const rungi_whole *whole, int64_t rows, int64_t cols);
 
 /* Sizes of a problem whose operands were checked. */
 rungi_whole rungi_whole_of(const rung_large_problem *problem);

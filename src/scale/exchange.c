@@ -137,6 +137,9 @@ static rung_status finish_block(rungi_worker *worker, int64_t block)
     rung_status status = move(worker, block, &job->c->view, &worker->out_end, bring_out);
     if (status == RUNG_OK && job->output)
         status = rungi_output_block(job->output, block);
+    /* Where C may be C0, no other device can do a block again of which a part is written. */
+    if (status != RUNG_OK && job->problem->beta != 0 && !job->output)
+        rungi_job_fail(job, status);
     if (status != RUNG_OK)
         return status;
     rungi_worker_release(worker, block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed.c - takes blocks, and fetches their panels one pair ahead. */
+/* feed.c - takes blocks, and fetches their strips of A one ahead, and with each a piece of the next panel of B. */
 #include "core/checked.h"
 #include "scale/stored.h"
 #include "scale/worker.h"
@@ -15,19 +15,22 @@ static rung_status send(rungi_worker *worker, rung_buffer *buffer, int64_t offse
     return status;
 }
 
-/* A panel, in slices of whole lines where it goes to other memory. */
-static rung_status fetch(rungi_worker *worker, const rung_stored *from, rung_matrix panel, rung_buffer *to)
+/* Part `part` of `parts` of the lines of a panel, in slices of whole lines where it goes to other memory. */
+static rung_status fetch(rungi_worker *worker, const rung_stored *from, rung_matrix panel, int64_t part, int64_t parts,
+                         rung_buffer *to)
 {
     bool by_columns = rungi_stored_by_columns(from);
     int64_t size = rung_type_size(panel.type), lines = by_columns ? panel.cols : panel.rows;
     int64_t line = (by_columns ? panel.rows : panel.cols) * size;
+    int64_t first = lines / parts * part + lines % parts * part / parts;
+    int64_t end = lines / parts * (part + 1) + lines % parts * (part + 1) / parts;
     int64_t step = worker->is_here || line == 0 ? lines : line > RUNGI_SLICE ? 1 : RUNGI_SLICE / line;
-    char *memory = worker->is_here ? rung_buffer_native(to) : worker->feed_slice;
     rung_status status = RUNG_OK;
     if (line == 0)
         return RUNG_OK;
-    for (int64_t i = 0; status == RUNG_OK && i < lines; i += step) {
-        int64_t count = rungi_smaller(step, lines - i);
+    for (int64_t i = first; status == RUNG_OK && i < end; i += step) {
+        int64_t count = rungi_smaller(step, end - i);
+        char *memory = worker->is_here ? (char *)rung_buffer_native(to) + i * line : worker->feed_slice;
         rung_matrix slice = by_columns ? rung_matrix_block(panel, 0, i, panel.rows, count)
                                        : rung_matrix_block(panel, i, 0, count, panel.cols);
         status = rungi_stored_get(from, slice, by_columns, memory);
@@ -35,71 +38,124 @@ static rung_status fetch(rungi_worker *worker, const rung_stored *from, rung_mat
             status = send(worker, to, i * line, count * line);
     }
     if (status == RUNG_OK)
-        rungi_job_count(worker->job, RUNGI_READ, lines * line);
+        rungi_job_count(worker->job, RUNGI_READ, (end - first) * line);
     return status;
 }
 
-static rung_status fetch_pair(rungi_worker *worker, const rungi_panels *to, int64_t index, int64_t panel)
+/* What is fed: where in the sequence, and into which places. */
+typedef struct feeding {
+    rungi_worker *worker;
+    rungi_block   block;
+    int64_t       number, serial; /* of the block, and of its taking */
+    int           turn, place;    /* of the next strip, and of the panel of B that is complete */
+} feeding;
+
+static rung_status fetch_strip(const feeding *feeding, int64_t panel, int64_t index, const rungi_strip *to)
 {
-    const rungi_job *job = worker->job;
-    const rung_large_problem *problem = job->problem;
-    rungi_block block = rungi_block_at(&job->whole, &job->cut, index);
-    int64_t first = panel * job->cut.depth, depth = rungi_panel_depth(&job->whole, &job->cut, panel);
-    rung_status status = fetch(worker, &problem->a,
-                               rung_matrix_block(problem->a.view, block.row, first, block.rows, depth), to->a);
-    if (status == RUNG_OK)
-        status = fetch(worker, &problem->b,
-                       rung_matrix_block(problem->b.view, first, block.col, depth, block.cols), to->b);
-    return status;
+    const rungi_job *job = feeding->worker->job;
+    const rungi_block *block = &feeding->block;
+    int64_t row = block->row + index * rungi_strip_rows(block->rows), rows = rungi_strip_size(block->rows, index);
+    rung_matrix strip = rung_matrix_block(job->problem->a.view, row, panel * job->cut.depth, rows,
+                                          rungi_panel_depth(&job->whole, &job->cut, panel));
+    return fetch(feeding->worker, &job->problem->a, strip, 0, 1, to->a);
 }
 
-/* False if the block is not gone on with. */
-static bool wait_for_room(rungi_worker *worker, const rungi_panels *panels, int64_t serial)
+static rung_status fetch_across(const feeding *feeding, int64_t panel, int64_t part, int64_t parts, int place)
 {
+    const rungi_job *job = feeding->worker->job;
+    rung_matrix across = rung_matrix_block(job->problem->b.view, panel * job->cut.depth, feeding->block.col,
+                                           rungi_panel_depth(&job->whole, &job->cut, panel), feeding->block.cols);
+    return fetch(feeding->worker, &job->problem->b, across, part, parts, feeding->worker->across[place].memory);
+}
+
+/* Both: false if the block is not gone on with. */
+static bool wait_for_room(const feeding *feeding, const rungi_strip *strip)
+{
+    rungi_worker *worker = feeding->worker;
     pthread_mutex_lock(&worker->mutex);
-    while (panels->is_ready && !worker->is_over && worker->dropped < serial)
+    while (strip->is_ready && !worker->is_over && worker->dropped < feeding->serial)
         pthread_cond_wait(&worker->changed, &worker->mutex);
-    bool is_wanted = !worker->is_over && worker->dropped < serial;
+    bool is_wanted = !worker->is_over && worker->dropped < feeding->serial;
     pthread_mutex_unlock(&worker->mutex);
     return is_wanted;
 }
 
-static void publish(rungi_worker *worker, rungi_panels *panels, int64_t block, int64_t index, int64_t serial)
+static bool wait_for_place(const feeding *feeding, const rungi_across *across)
 {
+    rungi_worker *worker = feeding->worker;
     pthread_mutex_lock(&worker->mutex);
-    panels->block = block;
-    panels->index = index;
-    panels->serial = serial;
-    panels->is_ready = true;
-    pthread_cond_broadcast(&worker->changed);
+    while (across->users > 0 && !across->is_packed && !worker->is_over && worker->dropped < feeding->serial)
+        pthread_cond_wait(&worker->changed, &worker->mutex);
+    bool is_wanted = !worker->is_over && worker->dropped < feeding->serial;
     pthread_mutex_unlock(&worker->mutex);
+    return is_wanted;
 }
 
-/* The panels of one block; `turn` says into which place the next goes. */
-static rung_status feed_block(rungi_worker *worker, int64_t block, int64_t serial, int *turn)
+static void publish(feeding *feeding, int64_t panel, int64_t index)
 {
-    for (int64_t i = 0; i < worker->job->cut.panels; i++) {
-        rungi_panels *panels = &worker->panels[*turn];
-        if (!wait_for_room(worker, panels, serial))
-            break;
-        rung_status status = fetch_pair(worker, panels, block, i);
-        if (status != RUNG_OK)
-            return status;
-        publish(worker, panels, block, i, serial);
-        *turn = !*turn;
+    rungi_worker *worker = feeding->worker;
+    rungi_strip *strip = &worker->strips[feeding->turn];
+    pthread_mutex_lock(&worker->mutex);
+    strip->block = feeding->number;
+    strip->panel = panel;
+    strip->index = index;
+    strip->serial = feeding->serial;
+    strip->b = feeding->place;
+    strip->is_ready = true;
+    worker->across[feeding->place].users++;
+    if (index == 0)
+        worker->across[feeding->place].is_packed = false;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->mutex);
+    feeding->turn = !feeding->turn;
+}
+
+/* One strip, and a piece of the panel of B that comes next. `is_wanted` is false if the block is not gone on with. */
+static rung_status feed_strip(feeding *feeding, int64_t panel, int64_t index, bool *is_wanted)
+{
+    rungi_worker *worker = feeding->worker;
+    int next = (feeding->place + 1) % rungi_places(worker);
+    *is_wanted = wait_for_room(feeding, &worker->strips[feeding->turn]);
+    if (!*is_wanted)
+        return RUNG_OK;
+    rung_status status = fetch_strip(feeding, panel, index, &worker->strips[feeding->turn]);
+    if (status != RUNG_OK)
+        return status;
+    publish(feeding, panel, index);
+    if (panel + 1 == worker->job->cut.panels)
+        return RUNG_OK;
+    *is_wanted = wait_for_place(feeding, &worker->across[next]);
+    return *is_wanted ? fetch_across(feeding, panel + 1, index, rungi_strip_count(feeding->block.rows), next) : RUNG_OK;
+}
+
+/* All of one block. */
+static rung_status feed_block(feeding *feeding)
+{
+    rungi_worker *worker = feeding->worker;
+    bool is_wanted = true;
+    feeding->place = (feeding->place + 1) % rungi_places(worker);
+    if (!wait_for_place(feeding, &worker->across[feeding->place]))
+        return RUNG_OK;
+    rung_status status = fetch_across(feeding, 0, 0, 1, feeding->place);
+    for (int64_t panel = 0; status == RUNG_OK && is_wanted && panel < worker->job->cut.panels; panel++) {
+        for (int64_t i = 0; status == RUNG_OK && is_wanted && i < rungi_strip_count(feeding->block.rows); i++)
+            status = feed_strip(feeding, panel, i, &is_wanted);
+        if (panel + 1 < worker->job->cut.panels)
+            feeding->place = (feeding->place + 1) % rungi_places(worker);
     }
-    return RUNG_OK;
+    return status;
 }
 
 void *rungi_feed(void *user)
 {
     rungi_worker *worker = user;
     rung_status status = RUNG_OK;
-    int64_t block, serial = 0;
-    int turn = 0;
-    while (status == RUNG_OK && (block = rungi_share_take(&worker->job->share, worker->who)) >= 0) {
-        rungi_worker_hold(worker, block);
-        status = feed_block(worker, block, ++serial, &turn);
+    feeding feeding = {.worker = worker};
+    while (status == RUNG_OK && (feeding.number = rungi_share_take(&worker->job->share, worker->who)) >= 0) {
+        rungi_worker_hold(worker, feeding.number);
+        feeding.block = rungi_block_at(&worker->job->whole, &worker->job->cut, feeding.number);
+        feeding.serial++;
+        status = feed_block(&feeding);
         pthread_mutex_lock(&worker->mutex);
         bool is_over = worker->is_over;
         pthread_mutex_unlock(&worker->mutex);

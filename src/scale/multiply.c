@@ -111,12 +111,13 @@ static int64_t memory_of(const rung_large_device *device)
 static rung_status room_of(const rung_large_device *devices, int64_t count, rungi_room *room)
 {
     enum { BLOCKS_EACH = 4 };
-    *room = (rungi_room){.memory = INT64_MAX, .blocks = count > 1 ? BLOCKS_EACH * count : 1};
+    *room = (rungi_room){.memory = INT64_MAX, .given = INT64_MAX, .blocks = count > 1 ? BLOCKS_EACH * count : 1};
     for (int64_t i = 0; i < count; i++) {
         int64_t memory = memory_of(&devices[i]), buffer = rung_device_describe(devices[i].device)->max_buffer_bytes;
         if (memory < 0)
             return rung_fail(RUNG_INVALID, "a device's memory is %lld bytes; it is not negative", (long long)memory);
         room->memory = rungi_smaller(room->memory, memory);
+        room->given = devices[i].memory != 0 && memory < room->given ? memory : room->given;
         if (buffer > 0 && (room->buffer == 0 || buffer < room->buffer))
             room->buffer = buffer;
     }
@@ -230,6 +231,7 @@ static rung_status share_out(rungi_job *job, const unsigned char *states, int de
     return status;
 }
 
+/* What was begun keeps its cut, unless that is more than the caller gives; how much is free differs from call to call. */
 static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **states)
 {
     *states = NULL;
@@ -260,7 +262,7 @@ static rung_status multiply_on(const rung_large_problem *problem, const rung_lar
     if (status == RUNG_OK)
         status = rungi_cut_make(&job.whole, &room, &job.cut);
     if (status == RUNG_OK) {
-        status = open_output(&job, room.memory, &states);
+        status = open_output(&job, room.given, &states);
         if (status == RUNG_OK)
             status = share_out(&job, states, count);
         free(states);

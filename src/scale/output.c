@@ -56,6 +56,7 @@ static bool append_line(char *head, const char *line, int length)
     return true;
 }
 
+/* A device's number is none of a file's: it may be another after a reboot, and that is what a journal is for. */
 static bool append_operand(char *head, const char *name, const rung_stored *stored)
 {
     char line[RUNGI_JOURNAL_LINE];
@@ -63,10 +64,9 @@ static bool append_operand(char *head, const char *name, const rung_stored *stor
     struct stat status;
     if (view->data || fstat(stored->file, &status) != 0)
         return append_line(head, line, rungi_journal_line(line, "%s memory", name));
-    return append_line(head, line, rungi_journal_line(line, "%s %lld bytes, changed %lld.%09ld, file %llu:%llu, %s "
+    return append_line(head, line, rungi_journal_line(line, "%s %lld bytes, changed %lld.%09ld, file %llu, %s "
                        "%lld %lld %lld %lld %lld %lld", name, (long long)status.st_size, (long long)status.st_mtim.tv_sec,
-                       (long)status.st_mtim.tv_nsec, (unsigned long long)status.st_dev,
-                       (unsigned long long)status.st_ino, rung_type_name(view->type), (long long)stored->start,
+                       (long)status.st_mtim.tv_nsec, (unsigned long long)status.st_ino, rung_type_name(view->type), (long long)stored->start,
                        (long long)view->rows, (long long)view->cols, (long long)view->row_stride,
                        (long long)view->col_stride, (long long)view->offset));
 }
@@ -470,6 +470,8 @@ rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void
         return rung_fail(RUNG_IO, "a matrix's file changed while it was read; what was computed is thrown away");
     }
     status = accept ? accept(user, &output->stored) : RUNG_OK;
+    if (status == RUNG_NO_MEMORY || status == RUNG_IO || status == RUNG_STOPPED)
+        return status; /* it could not be judged: the next call may */
     if (status != RUNG_OK) {
         throw_away(output);
         return status;

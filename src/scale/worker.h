@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker.h - one device at work: three threads around a block of C.
  *
- *     feed.c      fetches pairs of panels into one of two places while the other is computed with
- *     compute.c   multiplies a pair into the block
+ *     feed.c      fetches strips of A's panels into one of two places while the other is computed with, and meanwhile,
+ *                 piece by piece, the next panel of B
+ *     compute.c   multiplies a strip by a panel into the block
  *     exchange.c  brings a finished block out, and C0 in where that is read, strip by strip: behind it the
  *                 next block is begun
  *
@@ -46,18 +47,26 @@ void rungi_job_count(rungi_job *job, rungi_way way, int64_t bytes);
 /* A part of a block is computed; false if the caller wants no more. */
 bool rungi_job_step(rungi_job *job, double blocks);
 
-/* A pair of panels, or room for one. */
-typedef struct rungi_panels {
-    rung_buffer *a, *b;
+/* A strip of a panel of A, or room for one, and whose panel of B it is multiplied by. */
+typedef struct rungi_strip {
+    rung_buffer *a;
     bool         is_ready;
-    int64_t      block, index, serial; /* of which taking of a block */
-} rungi_panels;
+    int64_t      block, panel, index, serial; /* index: of the strip; serial: of which taking of a block */
+    int          b;                           /* in which place */
+} rungi_strip;
 
-enum { RUNGI_PLANS = 32, RUNGI_HELD = 4, RUNGI_STRIPS = 8, RUNGI_SLICE = 4 << 20 };
+/* A panel of B, or room for one. */
+typedef struct rungi_across {
+    rung_buffer *memory;
+    int64_t      users;     /* strips that were fetched for it and are not done */
+    bool         is_packed; /* it stands in the worker's packed memory too, and its room is free */
+} rungi_across;
+
+enum { RUNGI_PLANS = 32, RUNGI_HELD = 8, RUNGI_SLICE = 4 << 20 };
 
 /* A plan, and the shape it is for. */
 typedef struct rungi_shape {
-    int64_t    rows, block_rows, cols, depth;
+    int64_t    rows, cols, depth;
     rung_plan *plan;
 } rungi_shape;
 
@@ -70,6 +79,9 @@ typedef struct rungi_worker {
     rung_buffer *block; /* of C, in the sums' type */
     char        *feed_slice, *exchange_slice; /* on the way to other memory, order or type */
     char        *exchange_converted;
+    rung_buffer *packed; /* a panel of B as kernels want it: brought there once for all strips; NULL: it is not */
+    rung_kernel *kernel; /* that packs: all strips need the same, with the same parameters */
+    char         parameters[256];
     rungi_shape  shapes[RUNGI_PLANS];
     int          shape_count;
     double       planned; /* nanoseconds that making plans took, compiling too, which says nothing of its speed */
@@ -78,7 +90,8 @@ typedef struct rungi_worker {
 
     pthread_mutex_t mutex; /* of all below */
     pthread_cond_t  changed;
-    rungi_panels    panels[2];
+    rungi_strip     strips[2];
+    rungi_across    across[2]; /* the second is not there where panels are packed */
     bool            is_fed;          /* there will be no more */
     bool            is_over;         /* nothing more is computed */
     bool            is_closing;      /* nothing more is to be exchanged */
@@ -111,8 +124,12 @@ void rungi_worker_fail(rungi_worker *worker, rung_status status);
 void rungi_worker_hold(rungi_worker *worker, int64_t block);
 void rungi_worker_release(rungi_worker *worker, int64_t block);
 
-/* Rows of a strip: a multiple of 16, so that a view of one begins where kernels like it. */
-int64_t rungi_strip_rows(int64_t rows);
+/* Strips of a block of so many rows, and one of them. */
+int64_t rungi_strip_count(int64_t rows);
+int64_t rungi_strip_size(int64_t rows, int64_t index);
+
+/* How many places there are for panels of B. */
+int rungi_places(const rungi_worker *worker);
 
 double rungi_now(void); /* nanoseconds */
 

@@ -145,7 +145,7 @@ static void the_system_counts_the_same(void **state)
 /* ---- Stopped, refused, gone on with -------------------------------------------------------------------------- */
 
 typedef struct caller {
-    int         steps, stop_at; /* panels; -1: never */
+    int         steps, stop_at; /* strips; -1: never */
     double      before;
     rung_status accepts;
     int         asked;
@@ -225,7 +225,7 @@ static void a_stopped_one_is_gone_on_with(void **state)
 
 static void stop_half_way(const rung_large_problem *problem)
 {
-    caller caller = {.stop_at = 60};
+    caller caller = {.stop_at = 240};
     rung_large_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
     assert_int_equal(rung_large_multiply(NULL, problem, &options, NULL), RUNG_STOPPED);
     assert_true(is_there("c.npy.journal"));
