@@ -98,7 +98,7 @@ static double of_bound(const answer *answer)
 /* The question's and powers of two, as many as fit the memory and as the cluster has. */
 static int find_sweep(const question *question, answer *answers)
 {
-    int64_t last = question->fleet.ranks > 0 ? (int64_t)question->fleet.ranks : RANKS_MAX;
+    int64_t last = question->fleet.ranks > 0 && question->fleet.ranks < RANKS_MAX ? (int64_t)question->fleet.ranks : RANKS_MAX;
     int count = 0;
     if (last < question->ranks)
         last = question->ranks;

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "oracle.h"
+#include "options.h"
 
 enum { ROUNDS_MIN = 7, ROUNDS_MAX = 200 };
 
@@ -188,6 +189,10 @@ static void verify(cluster_contest *contest, cluster_contender *contender)
     cluster_matrix_fill(&contest->problem, c);
     rung_status status = multiply(contest, contender);
     int good = status == RUNG_OK;
+    if (status == RUNG_DEVICE_LOST) { /* nobody can agree with a rank that is lost */
+        fprintf(stderr, "rung: rank %d: %s\n", contest->house->rank, rung_error_text());
+        MPI_Abort(MPI_COMM_WORLD, LAB_WRONG);
+    }
     if (!good)
         snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);

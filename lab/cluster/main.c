@@ -242,7 +242,7 @@ static int bench(session *session)
         return LAB_USAGE;
     if (!run_all(session)) {
         fprintf(stderr, "rung: rank %d: %s\n", house->rank, rung_error_text());
-        return LAB_WRONG;
+        MPI_Abort(MPI_COMM_WORLD, LAB_WRONG); /* a rank may be lost, and would be waited for at the end */
     }
     if (!end_json(session))
         return LAB_USAGE;

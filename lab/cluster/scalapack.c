@@ -70,8 +70,10 @@ bool scalapack_open(const cluster_problem *problem, scalapack *scalapack)
     *(void **)&scalapack->grid_exit = dlsym(scalapack->library, "Cblacs_gridexit");
     *(void **)&scalapack->pdgemm = dlsym(scalapack->library, "pdgemm_");
     *(void **)&scalapack->psgemm = dlsym(scalapack->library, "psgemm_");
-    if (!scalapack->get || !scalapack->grid_init || !scalapack->grid_exit || !scalapack->pdgemm || !scalapack->psgemm)
+    if (!scalapack->get || !scalapack->grid_init || !scalapack->grid_exit || !scalapack->pdgemm || !scalapack->psgemm) {
+        scalapack->library = NULL;
         return false;
+    }
     scalapack->get(-1, 0, &scalapack->context);
     scalapack->grid_init(&scalapack->context, "Row", (int)problem->process_rows, (int)problem->process_cols);
     return true;

@@ -21,6 +21,7 @@ static void *shared;
 
 typedef struct machine {
     double flops, network, memory;
+    double sum; /* bytes */
 } machine;
 
 static void spend(const machine *machine, double seconds)
@@ -40,7 +41,7 @@ static void add(void *user, int64_t elements, const void *source, void *target)
 {
     const machine *machine = user;
     (void)source, (void)target;
-    spend(machine, 3.0 * 8.0 * (double)elements / machine->memory);
+    spend(machine, 3.0 * machine->sum * (double)elements / machine->memory);
 }
 
 static void copy(void *user, int64_t bytes, const void *source, void *target)
@@ -121,7 +122,8 @@ int main(int argc, char **argv)
         shared = SMPI_SHARED_MALLOC((size_t)shared_bytes);
     rung_cluster cluster = {.ranks = ranks, .m = atoll(argv[1]), .n = atoll(argv[2]), .k = atoll(argv[3]),
                             .product = product_named(argv[4]), .idle = 0.06};
-    machine machine = {atof(argv[5]), atof(argv[6]), atof(argv[7])};
+    machine machine = {.flops = atof(argv[5]), .network = atof(argv[6]), .memory = atof(argv[7])};
+    machine.sum = (double)rungi_sum_bytes(&cluster);
     cluster.flops = machine.network > 0.0 ? machine.flops : 0.0;
     cluster.bandwidth = machine.network;
     rung_grid grid = {0};

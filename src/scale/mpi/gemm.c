@@ -276,8 +276,11 @@ static rung_status multiply(call *call)
     if (status != RUNG_OK)
         return status;
     rung_status multiplied = rungi_duty_run(&call->job);
+    /* Messages that others wait for were not sent: they must not wait. */
+    if (rungi_duty_is_broken(&call->job))
+        rungi_team_break(call->team, multiplied);
     if (call->team->is_broken)
-        return multiplied;
+        return multiplied != RUNG_OK ? multiplied : rungi_team_failed(call->team);
     char text[1024];
     snprintf(text, sizeof text, "%s", multiplied == RUNG_OK ? "" : rung_error_text());
     status = put_back(call);
@@ -304,7 +307,7 @@ static rung_status run(call *call)
         return status;
     status = multiply(call);
     if (call->team->is_broken)
-        return status;
+        return status != RUNG_OK ? status : rungi_team_failed(call->team);
     return rungi_team_agree(call->team, status, 0);
 }
 

@@ -330,6 +330,11 @@ rung_status rungi_duty_run(rungi_duty *job)
     return status == RUNG_OK ? work->multiply_status : status;
 }
 
+bool rungi_duty_is_broken(const rungi_duty *duty)
+{
+    return duty->work && duty->work->is_broken;
+}
+
 /* ---- Memory --------------------------------------------------------------------------------- */
 
 /* Starts of so many pieces, one behind the other. */

@@ -8,6 +8,7 @@
 #define RUNGI_SCHEDULE_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "scale/shares.h"
 
@@ -60,6 +61,9 @@ rung_status rungi_duty_prepare(rungi_duty *job);
  * the caller's. All ranks add in the same order: the same bits each time. A rank that cannot multiply goes on
  * sending, so that no other waits for it in vain, and fails at the end. */
 rung_status rungi_duty_run(rungi_duty *job);
+
+/* Whether a run ended with messages unsent or under way. */
+bool rungi_duty_is_broken(const rungi_duty *duty);
 
 /* After a failed run, what may still be on its way keeps its memory. */
 void rungi_duty_free(rungi_duty *job);

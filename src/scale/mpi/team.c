@@ -183,6 +183,13 @@ rung_status rungi_team_break(rungi_team *team, rung_status status)
     return status;
 }
 
+rung_status rungi_team_failed(const rungi_team *team)
+{
+    if (!team->is_broken)
+        return RUNG_OK;
+    return rung_fail((rung_status)team->news.status, "rank %lld found: %s", (long long)team->news.rank, team->news.text);
+}
+
 /* ---- Waiting ---------------------------------------------------------------------------------- */
 
 typedef struct vigil {
@@ -252,16 +259,18 @@ static rung_status watch_time(vigil *vigil)
 {
     double silent = rungi_seconds() - vigil->since;
     int list[64], answered;
+    bool has_answer = false;
     while (hear(vigil->team, &answered))
-        if (answered >= 0 && awaits(vigil, answered)) {
-            vigil->since = rungi_seconds();
-            vigil->has_asked = false;
-            return RUNG_OK;
-        }
+        has_answer = has_answer || (answered >= 0 && awaits(vigil, answered));
+    if (has_answer && !vigil->team->is_broken) {
+        vigil->since = rungi_seconds();
+        vigil->has_asked = false;
+        return RUNG_OK;
+    }
     if (vigil->team->is_broken)
-        return rung_fail((rung_status)vigil->team->news.status, "rank %lld found: %s",
-                         (long long)vigil->team->news.rank, vigil->team->news.text);
-    if (silent > vigil->team->silence)
+        return rungi_team_failed(vigil->team);
+    /* Whoever was stopped himself has asked nobody yet. */
+    if (vigil->has_asked && silent > vigil->team->silence)
         return lose(vigil);
     if (!vigil->has_asked && silent > vigil->team->silence / 2.0) {
         int count = list_awaited(vigil, list, 64);
@@ -285,7 +294,7 @@ rung_status rungi_team_wait(rungi_team *team, int64_t count, MPI_Request *reques
 {
     double start = rungi_seconds();
     vigil vigil = {.team = team, .count = count, .requests = requests, .ranks = ranks, .since = start};
-    rung_status status = RUNG_OK;
+    rung_status status = rungi_team_failed(team); /* news may have come while nobody waited */
     for (int64_t i = 0; i < count; i++)
         vigil.left += requests[i] != MPI_REQUEST_NULL;
     while (status == RUNG_OK && vigil.left > 0) {

@@ -49,6 +49,9 @@ rung_status rungi_team_wait(rungi_team *team, int64_t count, MPI_Request *reques
 /* Answers whoever asked, and hears news: for those who are about to be away for a while. */
 void rungi_team_look(rungi_team *team);
 
+/* What ended it for all, as this rank heard of it; RUNG_OK if nothing has. */
+rung_status rungi_team_failed(const rungi_team *team);
+
 /* Breaks the team, and tells all others why. */
 rung_status rungi_team_break(rungi_team *team, rung_status status);
 
