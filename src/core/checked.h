@@ -54,4 +54,9 @@ static inline int64_t rungi_smaller(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+static inline int64_t rungi_larger(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
 #endif /* RUNGI_CHECKED_H */

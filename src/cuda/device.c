@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - finding, describing, opening, wrapping and losing CUDA devices. */
 #include "cuda/device.h"
+#include "core/checked.h"
 #include "cuda/images.h"
 #include "cuda/libraries.h"
 
@@ -75,11 +76,6 @@ static int architecture_of(inquiry *inquiry)
                  attribute(inquiry, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
-static int64_t larger(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
-
 static void describe_memory(inquiry *asked, rung_device_info *info)
 {
     size_t bytes = 0;
@@ -106,8 +102,8 @@ static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *
     info->registers_block = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
     info->registers_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
     /* What a kernel may opt in to, where there is such a thing: plans do. */
-    info->shared_block = larger(attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-                                attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    info->shared_block = rungi_larger(attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+                                      attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
     info->shared_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     info->clock_khz = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
     int architecture = architecture_of(asked);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* feed.c - takes blocks, and fetches their strips of A one ahead, and with each a piece of the next panel of B. */
 #include "core/checked.h"
+#include "scale/shares.h"
 #include "scale/stored.h"
 #include "scale/worker.h"
 
@@ -22,8 +23,7 @@ static rung_status fetch(rungi_worker *worker, const rung_stored *from, rung_mat
     bool by_columns = rungi_stored_by_columns(from);
     int64_t size = rung_type_size(panel.type), lines = by_columns ? panel.cols : panel.rows;
     int64_t line = (by_columns ? panel.rows : panel.cols) * size;
-    int64_t first = lines / parts * part + lines % parts * part / parts;
-    int64_t end = lines / parts * (part + 1) + lines % parts * (part + 1) / parts;
+    int64_t first = rungi_part_start(lines, parts, part), end = rungi_part_start(lines, parts, part + 1);
     int64_t step = worker->is_here || line == 0 ? lines : line > RUNGI_SLICE ? 1 : RUNGI_SLICE / line;
     rung_status status = RUNG_OK;
     if (line == 0)

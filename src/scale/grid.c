@@ -58,6 +58,15 @@ static bool is_grid(const rung_cluster *cluster, const rung_grid *grid)
            ranks <= cluster->ranks && fits(grid->sm, grid->sn);
 }
 
+rung_status rungi_grid_check(const rung_cluster *cluster, const rung_grid *grid)
+{
+    rung_status status = check(cluster);
+    if (status == RUNG_OK && !is_grid(cluster, grid))
+        status = rung_fail(RUNG_INVALID, "a grid of %lld x %lld x %lld is none for %lld ranks", (long long)grid->pm,
+                           (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
+    return status;
+}
+
 /* ---- The bound -------------------------------------------------------------------------------- */
 
 /* A rank that does its part of the multiplications touches x of A, y of B and z of C with x y z >= (mnk / P)^2
@@ -134,25 +143,17 @@ static counts count_rank(const rung_cluster *cluster, const rung_grid *grid, run
     return counts;
 }
 
-static int64_t larger(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
-
 rung_status rung_grid_count(const rung_cluster *cluster, const rung_grid *grid, rung_grid_cost *cost)
 {
-    rung_status status = check(cluster);
+    rung_status status = rungi_grid_check(cluster, grid);
     *cost = (rung_grid_cost){0};
     if (status != RUNG_OK)
         return status;
-    if (!is_grid(cluster, grid))
-        return rung_fail(RUNG_INVALID, "a grid of %lld x %lld x %lld is none for %lld ranks", (long long)grid->pm,
-                         (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
     for (int64_t rank = 0; rank < rungi_grid_ranks(grid); rank++) {
         counts counts = count_rank(cluster, grid, rungi_place_of(grid, rank));
-        cost->received = larger(counts.received, cost->received);
-        cost->messages = larger(counts.messages, cost->messages);
-        cost->memory = larger(counts.memory, cost->memory);
+        cost->received = rungi_larger(counts.received, cost->received);
+        cost->messages = rungi_larger(counts.messages, cost->messages);
+        cost->memory = rungi_larger(counts.memory, cost->memory);
         cost->flops = fmax(counts.flops, cost->flops);
     }
     cost->bound = bound_of(cluster);
@@ -171,7 +172,7 @@ static int64_t steps_of(int64_t lines, int64_t ranks)
 {
     if (ranks == 1)
         return 1;
-    return larger(1, rungi_smaller(STEPS, lines / STEP_LINES));
+    return rungi_larger(1, rungi_smaller(STEPS, lines / STEP_LINES));
 }
 
 /* A rank's columns are also what its sums are cut by, if nothing else cuts them. */

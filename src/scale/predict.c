@@ -189,13 +189,12 @@ rung_prediction rungi_predict(const rung_cluster *cluster, const rung_grid *grid
 rung_status rung_grid_predict(const rung_cluster *cluster, const rung_grid *grid, const rung_rank_speed *speed,
                               rung_prediction *prediction)
 {
-    rung_grid_cost cost;
     *prediction = (rung_prediction){0};
     if (!(speed->flops >= 1.0 && speed->bandwidth >= 1.0 && speed->latency >= 0.0 && speed->latency < 1e9 && speed->memory >= 0.0))
         return rung_fail(RUNG_INVALID, "a rank's %g FLOP/s and %g bytes a second must be 1 at least, its latency of %g s and "
                          "its memory's %g bytes a second not negative", speed->flops, speed->bandwidth, speed->latency,
                          speed->memory);
-    rung_status status = rung_grid_count(cluster, grid, &cost); /* for its checks */
+    rung_status status = rungi_grid_check(cluster, grid);
     if (status == RUNG_OK)
         *prediction = rungi_predict(cluster, grid, speed);
     return status;

@@ -130,6 +130,9 @@ static inline rungi_arrival rungi_arrival_at(const rung_grid *grid, int64_t numb
     }
 }
 
+/* Whether it is a cluster, and a grid for it. */
+rung_status rungi_grid_check(const rung_cluster *cluster, const rung_grid *grid);
+
 /* rung_grid_predict of what was checked. */
 rung_prediction rungi_predict(const rung_cluster *cluster, const rung_grid *grid, const rung_rank_speed *speed);
 

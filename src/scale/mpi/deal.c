@@ -89,11 +89,6 @@ typedef struct walk {
     void                *user;
 } walk;
 
-static int64_t larger(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
-
 /* What one hand has of some rows and columns of a chunk: parts of a first and of a last row, whole rows between. */
 static void visit_hand(const walk *walk, const stretch *rows, const stretch *cols, rungi_rectangle of, rungi_seat seat)
 {
@@ -103,8 +98,8 @@ static void visit_hand(const walk *walk, const stretch *rows, const stretch *col
     int64_t first = of.col - cols->start, last = first + of.cols, end = of.row - rows->start + of.rows;
     rungi_patch patch = {.rank = rank_at(walk->deal, seat), .stride = width,
                          .chunk = rows->chunk * walk->deal->col_chunks + cols->chunk};
-    for (int64_t row = larger(of.row - rows->start, low / width); row < end && row * width + first < high;) {
-        int64_t from = larger(first, low - row * width), to = rungi_smaller(last, high - row * width), count = 1;
+    for (int64_t row = rungi_larger(of.row - rows->start, low / width); row < end && row * width + first < high;) {
+        int64_t from = rungi_larger(first, low - row * width), to = rungi_smaller(last, high - row * width), count = 1;
         if (from == first && to == last)
             count = rungi_smaller(end, (high - last) / width + 1) - row;
         if (from < to) {

@@ -20,7 +20,7 @@ enum { TAG_A = 1, TAG_B, TAG_C };
 typedef struct bundle {
     MPI_Request *requests;
     int         *ranks; /* that they are from or to */
-    int64_t      count, capacity;
+    int64_t      count;
 } bundle;
 
 typedef struct exchange {
@@ -369,7 +369,6 @@ static int64_t piece_size(const rungi_work *work, const operand *operand, int64_
 
 static bool make_bundle(bundle *bundle, int64_t messages)
 {
-    bundle->capacity = messages;
     bundle->requests = malloc((size_t)(messages + 1) * sizeof *bundle->requests);
     bundle->ranks = malloc((size_t)(messages + 1) * sizeof *bundle->ranks);
     return bundle->requests && bundle->ranks;
@@ -404,17 +403,17 @@ static int64_t longest(const operand *operand)
     int64_t most = 0;
     for (int64_t i = 0; i < operand->chunks; i++) {
         int64_t piece = rungi_divide_up(chunk_elements(operand, i), operand->ranks);
-        most = piece > most ? piece : most;
+        most = rungi_larger(piece, most);
     }
     return most;
 }
 
 static bool make_gathers(rungi_work *work)
 {
-    int64_t others = (work->a.ranks > work->b.ranks ? work->a.ranks : work->b.ranks) - 1;
+    int64_t others = rungi_larger(work->a.ranks, work->b.ranks) - 1;
     int64_t a = longest(&work->a), b = longest(&work->b);
     for (int i = 0; i < RUNGI_GATHERS_UNDER_WAY; i++)
-        if (!make_exchange(work, &work->gathers[i], others, (a > b ? a : b) * work->in))
+        if (!make_exchange(work, &work->gathers[i], others, rungi_larger(a, b) * work->in))
             return false;
     return true;
 }
@@ -426,7 +425,7 @@ static bool make_sums(rungi_work *work)
     int64_t most = 0;
     for (int64_t i = 0; i < job->grid->sm * job->grid->sn; i++) {
         int64_t elements = block_elements(job->cluster, job->grid, work->at, i);
-        most = elements > most ? elements : most;
+        most = rungi_larger(elements, most);
     }
     for (int i = 0; i < RUNGI_SUMS_UNDER_WAY; i++) {
         summing *summing = &work->sums[i];
