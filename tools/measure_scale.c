@@ -19,7 +19,7 @@
 
 enum { ROUNDS_MOST = 32, TIMES = 10 };
 
-static void give_up(const char *what)
+static _Noreturn void give_up(const char *what)
 {
     fprintf(stderr, "measure_scale: %s: %s\n", what, rung_error_text());
     exit(1);
