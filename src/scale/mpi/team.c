@@ -86,14 +86,34 @@ static rung_status make_team(MPI_Comm comm, double silence, rungi_team *team)
     rung_status status = duplicate(comm, silence, &team->comm);
     if (status == RUNG_OK)
         status = duplicate(comm, silence, &team->control);
-    if (status != RUNG_OK)
-        return status;
-    int code = MPI_Comm_rank(comm, &team->rank);
+    if (status == RUNG_OK)
+        return RUNG_OK;
+    /* There is nobody to tell, and a duplicate may be under way that MPI writes here: broken, and kept. */
+    team->is_broken = true;
+    team->news = (rungi_notice){.status = status, .rank = team->rank};
+    snprintf(team->news.text, sizeof team->news.text, "%s", rung_error_text());
+    return status;
+}
+
+/* An empty one that the communicator remembers. */
+static rung_status attach_team(MPI_Comm comm, rungi_team **team)
+{
+    int rank, ranks, code = MPI_Comm_rank(comm, &rank);
     if (code == MPI_SUCCESS)
-        code = MPI_Comm_size(comm, &team->ranks);
-    if (code == MPI_SUCCESS)
-        code = MPI_Comm_set_attr(comm, team_key, team);
-    return code == MPI_SUCCESS ? RUNG_OK : rungi_mpi_failed(code);
+        code = MPI_Comm_size(comm, &ranks);
+    if (code != MPI_SUCCESS)
+        return rungi_mpi_failed(code);
+    rungi_team *made = calloc(1, sizeof *made);
+    if (!made)
+        return rung_fail(RUNG_NO_MEMORY, "no memory for a communicator");
+    *made = (rungi_team){.rank = rank, .ranks = ranks};
+    code = MPI_Comm_set_attr(comm, team_key, made);
+    if (code != MPI_SUCCESS) {
+        free_team(made);
+        return rungi_mpi_failed(code);
+    }
+    *team = made;
+    return RUNG_OK;
 }
 
 /* The sentence of an old failure. */
@@ -115,18 +135,19 @@ rung_status rungi_team_of(MPI_Comm comm, double silence, rungi_team **team)
     int code = MPI_Comm_get_attr(comm, team_key, team, &found);
     if (code != MPI_SUCCESS)
         return rungi_mpi_failed(code);
+    rung_status status = RUNG_OK;
     if (!found) {
-        rungi_team *made = calloc(1, sizeof *made);
-        rung_status status = made ? make_team(comm, silence, made) : rung_fail(RUNG_NO_MEMORY, "no memory for a communicator");
-        if (status != RUNG_OK) {
-            free(made);
-            return status;
-        }
-        *team = made;
+        status = attach_team(comm, team);
+        if (status == RUNG_OK)
+            status = make_team(comm, silence, *team);
+    } else if ((*team)->is_broken) {
+        status = still_broken(*team);
     }
-    (*team)->silence = silence;
-    (*team)->waited = 0.0;
-    return (*team)->is_broken ? still_broken(*team) : RUNG_OK;
+    if (status == RUNG_OK) {
+        (*team)->silence = silence;
+        (*team)->waited = 0.0;
+    }
+    return status;
 }
 
 /* ---- Questions, answers, news ----------------------------------------------------------------- */

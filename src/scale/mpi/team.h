@@ -39,7 +39,8 @@ typedef struct rungi_team {
     rungi_kept   kept[RUNGI_KEPT_MAX];
 } rungi_team;
 
-/* The one of this communicator, made at its first call by all its ranks together. */
+/* The one of this communicator, made at its first call by all its ranks together. If that fails it stays, broken: MPI
+ * may yet write into it. */
 rung_status rungi_team_of(MPI_Comm comm, double silence, rungi_team **team);
 
 /* Until all requests are done (then MPI_REQUEST_NULL), or one fails, or a rank is lost; ranks[i] is who request i is from or to.
