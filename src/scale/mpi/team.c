@@ -37,6 +37,7 @@ static void free_team(rungi_team *team)
     for (int i = 0; i < RUNGI_KEPT_MAX; i++)
         if (!team->kept[i].is_used)
             free(team->kept[i].memory);
+    free(team->heard);
     free(team);
 }
 
@@ -104,9 +105,13 @@ static rung_status attach_team(MPI_Comm comm, rungi_team **team)
     if (code != MPI_SUCCESS)
         return rungi_mpi_failed(code);
     rungi_team *made = calloc(1, sizeof *made);
-    if (!made)
+    char *heard = calloc((size_t)ranks, 1);
+    if (!made || !heard) {
+        free(made);
+        free(heard);
         return rung_fail(RUNG_NO_MEMORY, "no memory for a communicator");
-    *made = (rungi_team){.rank = rank, .ranks = ranks};
+    }
+    *made = (rungi_team){.rank = rank, .ranks = ranks, .heard = heard};
     code = MPI_Comm_set_attr(comm, team_key, made);
     if (code != MPI_SUCCESS) {
         free_team(made);
@@ -160,23 +165,31 @@ static void send_control(rungi_team *team, int to, int tag, const void *bytes, i
         MPI_Request_free(&request);
 }
 
-/* One message, if one is there: who answered, or -1. */
-static bool hear(rungi_team *team, int *answered)
+/* What became of a question. */
+enum { NOT_ASKED, ASKED, ANSWERED };
+
+static void ask(rungi_team *team, int rank)
+{
+    team->heard[rank] = ASKED;
+    send_control(team, rank, TAG_ASK, NULL, 0);
+}
+
+/* One message, if one is there. */
+static bool hear(rungi_team *team)
 {
     int is_there = 0;
     MPI_Status status;
-    *answered = -1;
     if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, team->control, &is_there, &status) != MPI_SUCCESS || !is_there)
         return false;
     rungi_notice notice;
     if (MPI_Recv(&notice, sizeof notice, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, team->control,
                  MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return false;
-    if (status.MPI_TAG == TAG_ASK)
+    if (status.MPI_TAG == TAG_ASK) {
         send_control(team, status.MPI_SOURCE, TAG_ANSWER, NULL, 0);
-    else if (status.MPI_TAG == TAG_ANSWER)
-        *answered = status.MPI_SOURCE;
-    else if (!team->is_broken) {
+    } else if (status.MPI_TAG == TAG_ANSWER) {
+        team->heard[status.MPI_SOURCE] = ANSWERED;
+    } else if (!team->is_broken) {
         team->news = notice;
         team->is_broken = true;
     }
@@ -186,9 +199,8 @@ static bool hear(rungi_team *team, int *answered)
 /* A probe may find only what an earlier one has brought in. */
 void rungi_team_look(rungi_team *team)
 {
-    int answered;
     for (int misses = 0; misses < LOOKS; misses++)
-        while (hear(team, &answered))
+        while (hear(team))
             misses = 0;
 }
 
@@ -219,26 +231,50 @@ typedef struct vigil {
     MPI_Request *requests;
     const int   *ranks;
     int64_t      left;
-    int          idle;     /* loops without an event */
-    double       since;    /* the last event */
+    int          idle;   /* loops without an event */
+    double       looked; /* when this rank last looked */
+    double       silent; /* seconds without an event */
     bool         has_asked;
 } vigil;
 
-/* Whether anything is awaited of that rank. */
-static bool awaits(const vigil *vigil, int rank)
+static void begin_silence(vigil *vigil)
 {
-    for (int64_t i = 0; i < vigil->count; i++)
-        if (vigil->requests[i] != MPI_REQUEST_NULL && vigil->ranks[i] == rank)
-            return true;
-    return false;
+    vigil->idle = 0;
+    vigil->looked = rungi_seconds();
+    vigil->silent = 0.0;
+    vigil->has_asked = false;
 }
 
-/* Ranks that something is awaited of, each once; at most so many. */
-static int list_awaited(const vigil *vigil, int *list, int capacity)
+/* Time in which this rank itself was stopped, or had no processor, is not the silence of others. */
+static void add_silence(vigil *vigil)
+{
+    double now = rungi_seconds(), most = vigil->team->silence / 8.0;
+    vigil->silent += now - vigil->looked < most ? now - vigil->looked : most;
+    vigil->looked = now;
+}
+
+static bool is_awaited(const vigil *vigil, int64_t i)
+{
+    return vigil->requests[i] != MPI_REQUEST_NULL;
+}
+
+/* Each that something is awaited of, once. */
+static void ask_awaited(vigil *vigil)
+{
+    rungi_team *team = vigil->team;
+    memset(team->heard, NOT_ASKED, (size_t)team->ranks);
+    for (int64_t i = 0; i < vigil->count; i++)
+        if (is_awaited(vigil, i) && team->heard[vigil->ranks[i]] == NOT_ASKED)
+            ask(team, vigil->ranks[i]);
+    vigil->has_asked = true;
+}
+
+/* Ranks that were asked, are awaited and have not answered, each once; at most so many. */
+static int list_lost(const vigil *vigil, int *list, int capacity)
 {
     int count = 0;
     for (int64_t i = 0; i < vigil->count && count < capacity; i++) {
-        bool is_new = vigil->requests[i] != MPI_REQUEST_NULL;
+        bool is_new = is_awaited(vigil, i) && vigil->team->heard[vigil->ranks[i]] == ASKED;
         for (int j = 0; is_new && j < count; j++)
             is_new = list[j] != vigil->ranks[i];
         if (is_new)
@@ -247,10 +283,15 @@ static int list_awaited(const vigil *vigil, int *list, int capacity)
     return count;
 }
 
-static rung_status lose(const vigil *vigil)
+/* If all have answered, the silence begins anew. */
+static rung_status lose_silent(vigil *vigil)
 {
-    int list[NAMED_MAX + 1], count = list_awaited(vigil, list, NAMED_MAX + 1);
+    int list[NAMED_MAX + 1], count = list_lost(vigil, list, NAMED_MAX + 1);
     char names[128] = "";
+    if (count == 0) {
+        begin_silence(vigil);
+        return RUNG_OK;
+    }
     for (int i = 0; i < count && i < NAMED_MAX; i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%d", i == 0 ? "" : ", ", list[i]);
     return rung_fail(RUNG_DEVICE_LOST, "rank%s %s%s%s sent nothing for %g s and do%s not answer: dead, stopped or not in this "
@@ -264,7 +305,7 @@ static rung_status take_done(vigil *vigil, bool *any)
     *any = false;
     for (int64_t i = 0; i < vigil->count; i++) {
         int done = 0;
-        if (vigil->requests[i] == MPI_REQUEST_NULL)
+        if (!is_awaited(vigil, i))
             continue;
         int code = MPI_Test(&vigil->requests[i], &done, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS)
@@ -275,30 +316,18 @@ static rung_status take_done(vigil *vigil, bool *any)
     return RUNG_OK;
 }
 
-/* Half the time gone by, the silent ranks are asked; an answer counts as a message. */
+/* Half the time gone by, the silent ranks are asked; at its end, those that have not answered are lost. */
 static rung_status watch_time(vigil *vigil)
 {
-    double silent = rungi_seconds() - vigil->since;
-    int list[64], answered;
-    bool has_answer = false;
-    while (hear(vigil->team, &answered))
-        has_answer = has_answer || (answered >= 0 && awaits(vigil, answered));
-    if (has_answer && !vigil->team->is_broken) {
-        vigil->since = rungi_seconds();
-        vigil->has_asked = false;
-        return RUNG_OK;
-    }
+    add_silence(vigil);
+    while (hear(vigil->team))
+        continue;
     if (vigil->team->is_broken)
         return rungi_team_failed(vigil->team);
-    /* Whoever was stopped himself has asked nobody yet. */
-    if (vigil->has_asked && silent > vigil->team->silence)
-        return lose(vigil);
-    if (!vigil->has_asked && silent > vigil->team->silence / 2.0) {
-        int count = list_awaited(vigil, list, 64);
-        for (int i = 0; i < count; i++)
-            send_control(vigil->team, list[i], TAG_ASK, NULL, 0);
-        vigil->has_asked = true;
-    }
+    if (vigil->has_asked && vigil->silent > vigil->team->silence)
+        return lose_silent(vigil);
+    if (!vigil->has_asked && vigil->silent > vigil->team->silence / 2.0)
+        ask_awaited(vigil);
     return RUNG_OK;
 }
 
@@ -314,17 +343,16 @@ static void rest(vigil *vigil)
 rung_status rungi_team_wait(rungi_team *team, int64_t count, MPI_Request *requests, const int *ranks)
 {
     double start = rungi_seconds();
-    vigil vigil = {.team = team, .count = count, .requests = requests, .ranks = ranks, .since = start};
+    vigil vigil = {.team = team, .count = count, .requests = requests, .ranks = ranks};
     rung_status status = rungi_team_failed(team); /* news may have come while nobody waited */
     for (int64_t i = 0; i < count; i++)
-        vigil.left += requests[i] != MPI_REQUEST_NULL;
+        vigil.left += is_awaited(&vigil, i);
+    begin_silence(&vigil);
     while (status == RUNG_OK && vigil.left > 0) {
         bool any;
         status = take_done(&vigil, &any);
         if (any) {
-            vigil.idle = 0;
-            vigil.since = rungi_seconds();
-            vigil.has_asked = false;
+            begin_silence(&vigil);
         } else if (status == RUNG_OK) {
             status = watch_time(&vigil);
             rest(&vigil);
