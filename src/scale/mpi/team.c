@@ -41,6 +41,28 @@ static void free_team(rungi_team *team)
     free(team);
 }
 
+/* Questions and answers may be under way that nobody waited for: each rank takes its answers and then goes on answering
+ * until all have. False if a rank does not come, or has failed. */
+static bool drain(rungi_team *team)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int done = 0, code = MPI_SUCCESS;
+    bool is_in = false;
+    double end = rungi_seconds() + team->silence;
+    while (code == MPI_SUCCESS && !done && !team->is_broken && rungi_seconds() < end) {
+        rungi_team_look(team);
+        if (!is_in && team->unanswered == 0) {
+            code = MPI_Ibarrier(team->comm, &request);
+            is_in = true;
+        }
+        if (is_in && code == MPI_SUCCESS)
+            code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (!done)
+            sched_yield();
+    }
+    return done && !team->is_broken;
+}
+
 /* MPI calls it when the communicator is freed. One that is broken stays: messages may still come. */
 static int forget(MPI_Comm comm, int key, void *value, void *user)
 {
@@ -48,7 +70,7 @@ static int forget(MPI_Comm comm, int key, void *value, void *user)
     (void)comm;
     (void)key;
     (void)user;
-    if (team->is_broken)
+    if (team->is_broken || !drain(team))
         return MPI_SUCCESS;
     int code = MPI_Comm_free(&team->comm);
     if (code == MPI_SUCCESS)
@@ -171,6 +193,7 @@ enum { NOT_ASKED, ASKED, ANSWERED };
 static void ask(rungi_team *team, int rank)
 {
     team->heard[rank] = ASKED;
+    team->unanswered++;
     send_control(team, rank, TAG_ASK, NULL, 0);
 }
 
@@ -189,6 +212,7 @@ static bool hear(rungi_team *team)
         send_control(team, status.MPI_SOURCE, TAG_ANSWER, NULL, 0);
     } else if (status.MPI_TAG == TAG_ANSWER) {
         team->heard[status.MPI_SOURCE] = ANSWERED;
+        team->unanswered--;
     } else if (!team->is_broken) {
         team->news = notice;
         team->is_broken = true;

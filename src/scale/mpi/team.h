@@ -36,6 +36,7 @@ typedef struct rungi_team {
     double       waited;        /* seconds, in that call */
     bool         is_broken;     /* messages may be under way that nobody waits for: nothing goes any more */
     rungi_notice news;          /* why */
+    int64_t      unanswered;    /* questions whose answers have not come */
     char        *heard;         /* of each rank: what became of the question that it was asked */
     rungi_kept   kept[RUNGI_KEPT_MAX];
 } rungi_team;
