@@ -403,21 +403,15 @@ static rungi_kept *find_kept(rungi_team *team, int64_t bytes)
     return best;
 }
 
-/* A place for a new one: one that is empty, else one that nobody uses, which is freed. */
 static rungi_kept *find_place(rungi_team *team)
 {
-    rungi_kept *place = NULL;
-    for (int i = 0; i < RUNGI_KEPT_MAX && !(place && !place->memory); i++)
-        if (!team->kept[i].memory || (!place && !team->kept[i].is_used))
-            place = &team->kept[i];
-    if (place) {
-        free(place->memory);
-        place->memory = NULL;
-    }
-    return place;
+    for (int i = 0; i < RUNGI_KEPT_MAX; i++)
+        if (!team->kept[i].memory)
+            return &team->kept[i];
+    return NULL;
 }
 
-/* What is kept and not in use goes before there is said to be no memory. */
+/* What is kept and does not fit goes before anything new is taken: so never more is held than one call works in. */
 static void drop_kept(rungi_team *team)
 {
     for (int i = 0; i < RUNGI_KEPT_MAX; i++)
@@ -436,12 +430,8 @@ void *rungi_team_allocate(rungi_team *team, int64_t bytes)
         kept->is_used = true;
         return kept->memory;
     }
-    size_t rounded = (size_t)rungi_round_up(bytes, ALIGNMENT);
-    void *memory = aligned_alloc(ALIGNMENT, rounded);
-    if (!memory) {
-        drop_kept(team);
-        memory = aligned_alloc(ALIGNMENT, rounded);
-    }
+    drop_kept(team);
+    void *memory = aligned_alloc(ALIGNMENT, (size_t)rungi_round_up(bytes, ALIGNMENT));
     kept = memory ? find_place(team) : NULL;
     if (kept)
         *kept = (rungi_kept){.memory = memory, .bytes = bytes, .is_used = true};
