@@ -8,6 +8,7 @@ export RUNG_THREADS=1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 programs=$RUNG_BUILD/tests/mpi
+sources=$RUNG_SOURCE/tests/mpi
 
 fail() {
     echo "$*"
@@ -32,12 +33,15 @@ launch() {
     fi
 }
 
-# build_mpich PROGRAM: tests/mpi/PROGRAM.c for MPICH, as $work/PROGRAM; false if there is no MPICH besides.
+# build_mpich PROGRAM SOURCE ...: these sources, or archives, and librung-mpi's for MPICH, as $work/PROGRAM; false if there is no
+# MPICH besides.
 build_mpich() {
+    local program=$1
+    shift
     { command -v mpicc.mpich && command -v mpirun.mpich; } > /dev/null || return 1
     [ -z "${RUNG_SANITIZE:-}" ] || return 1
     has_mpich=yes
-    mpicc.mpich -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -I"$RUNG_SOURCE/include" -I"$RUNG_SOURCE/src" \
-        "$RUNG_SOURCE"/src/scale/mpi/*.c "$RUNG_SOURCE/tests/mpi/$1.c" -L"$RUNG_BUILD" -lrung-scale -lrung \
-        -lm -lpthread -Wl,-rpath,"$RUNG_BUILD" -o "$work/$1" || fail "the sources do not compile for MPICH"
+    mpicc.mpich -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -I"$RUNG_SOURCE/include" -I"$RUNG_SOURCE/src" -I"$RUNG_SOURCE/lab" \
+        "$RUNG_SOURCE"/src/scale/mpi/*.c "$@" -L"$RUNG_BUILD" -lrung-scale -lrung \
+        -lm -lpthread -ldl -Wl,-rpath,"$RUNG_BUILD" -o "$work/$program" || fail "$program does not compile for MPICH"
 }

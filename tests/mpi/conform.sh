@@ -8,7 +8,7 @@ seed=$2
 for ranks in $3; do
     launch own $ranks "$programs/mpi_conform" "$cases" "$seed" || fail "wrong on $ranks ranks"
 done
-if build_mpich conform; then
+if build_mpich conform "$sources/conform.c"; then
     for ranks in $4; do
         launch mpich $ranks "$work/conform" "$cases" "$seed" || fail "wrong on $ranks ranks of MPICH"
     done

@@ -30,4 +30,4 @@ all_of() {
     gone "$1" "$2" stop 3
 }
 all_of own "$programs/mpi_failures"
-! build_mpich failures || all_of mpich "$work/failures"
+! build_mpich failures "$sources/failures.c" || all_of mpich "$work/failures"

@@ -10,14 +10,7 @@ shift
 mpis=${*:-own mpich}
 
 build_cluster() {
-    { command -v mpicc.mpich && command -v mpirun.mpich; } > /dev/null || return 1
-    [ -z "${RUNG_SANITIZE:-}" ] || return 1
-    has_mpich=yes
-    cp "$RUNG_BUILD/rung" "$work/rung"
-    mpicc.mpich -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -I"$RUNG_SOURCE/include" -I"$RUNG_SOURCE/src" -I"$RUNG_SOURCE/lab" \
-        "$RUNG_SOURCE"/src/scale/mpi/*.c "$RUNG_SOURCE"/lab/cluster/*.c \
-        "$RUNG_BUILD/lab/librung_lab.a" -L"$RUNG_BUILD" -lrung-scale -lrung -lm -lpthread -ldl -Wl,-rpath,"$RUNG_BUILD" \
-        -o "$work/rung-cluster" || fail "rung-cluster does not compile for MPICH"
+    build_mpich rung-cluster "$RUNG_SOURCE"/lab/cluster/*.c "$RUNG_BUILD/lab/librung_lab.a" && cp "$RUNG_BUILD/rung" "$work/rung"
 }
 
 # The processes of a job, by the folder of their program and a number in their arguments; and of them the ranks, which are
