@@ -125,7 +125,7 @@ typedef struct rung_mpi_options {
     rung_context    *context;       /* its device multiplies; NULL: the default one */
     const rung_grid *grid;          /* NULL: rung_grid_choose's */
     double           idle;          /* the share of ranks that may have nothing to do; 0: 0.06, below 0: none */
-    int64_t          memory;        /* bytes that a rank has, see rung_cluster; 0: enough */
+    int64_t          memory;        /* bytes that a rank has, see rung_cluster; 0: enough. A grid that needs more is refused */
     double           silence;       /* seconds after which a rank that does not answer is lost; 0: 300. It answers
                                      * between multiplies, so these should be well longer than one takes */
     int64_t          message_bytes; /* no message is longer; 0: 1 GiB, which is also the most */

@@ -172,12 +172,12 @@ typedef struct rung_cluster {
     double       idle;    /* the share of ranks that may have nothing to do, 0.06: where ranks do not divide well,
                            * fewer have less to send */
     int64_t      memory;  /* bytes that a rank has for its shares and for its work; 0: enough */
-    double       flops, bandwidth; /* a rank's, a second, to send and to multiply in the least time; 0: not known, and
-                                    * the fewest bytes are best */
+    double       flops, bandwidth; /* a rank's, a second, 1 at least, to send and to multiply in the least time; 0: not
+                                    * known, and the fewest bytes are best */
 } rung_cluster;
 
 /* Ranks as a box: each multiplies one of pm parts of m by one of pn parts of n along one of pk parts of k; ranks from
- * pm * pn * pk on have nothing to do. Its part of A comes in sm pieces and its part of B in sn, so that it
+ * pm * pn * pk on have nothing to do. Its part of A comes in sm pieces and its part of B in sn, 1 to 1024, so that it
  * multiplies what is there while the rest is on its way. */
 typedef struct rung_grid {
     int64_t pm, pn, pk;
@@ -192,7 +192,8 @@ typedef struct rung_grid_cost {
                        * ends with one of C */
     double  bound;    /* which no way of sharing goes below, of such a start and end and any memory (Al Daas,
                        * Ballard, Grigori, Kumar, Rouse 2022, for words of several sizes) */
-    int64_t memory;   /* bytes, of the rank that needs most: shares of A, B and C and all it works in */
+    int64_t memory;   /* bytes that no rank needs more than: shares of A, B and C and all it works in. The most by some
+                       * elements */
     double  flops;    /* of the rank that has most to multiply */
     int64_t messages; /* received by the rank that gets most */
 } rung_grid_cost;

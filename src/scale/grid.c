@@ -19,54 +19,6 @@ enum {
 /* Two grids whose bytes differ by less are as good: then more ranks win. */
 static const double as_good = 1.002;
 
-/* ---- What may be asked ------------------------------------------------------------------------ */
-
-static bool fits(int64_t rows, int64_t cols)
-{
-    int64_t elements, bytes;
-    return rungi_multiply(rows, cols, &elements) && rungi_multiply(elements, 64, &bytes);
-}
-
-static rung_status check(const rung_cluster *cluster)
-{
-    if (cluster->ranks < 1 || cluster->ranks > INT32_MAX)
-        return rung_fail(RUNG_INVALID, "%lld ranks; there is one at least, and MPI counts them in an int",
-                         (long long)cluster->ranks);
-    if (cluster->m < 0 || cluster->n < 0 || cluster->k < 0)
-        return rung_fail(RUNG_INVALID, "m, n and k are %lld, %lld and %lld; sizes are not negative", (long long)cluster->m,
-                         (long long)cluster->n, (long long)cluster->k);
-    if (!fits(cluster->m, cluster->k) || !fits(cluster->k, cluster->n) || !fits(cluster->m, cluster->n))
-        return rung_fail(RUNG_TOO_LARGE, "matrices of %lld x %lld x %lld have more bytes than 64 bits count",
-                         (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
-    if (rung_product_sum(cluster->product) == RUNG_TYPE_COUNT)
-        return rung_fail(RUNG_INVALID, "%d is no product; rung_product_of has them", (int)cluster->product);
-    if (!(cluster->idle >= 0.0 && cluster->idle < 1.0))
-        return rung_fail(RUNG_INVALID, "the share of ranks that may be idle is %g; it is 0 to below 1", cluster->idle);
-    if (!(cluster->flops >= 0.0 && cluster->bandwidth >= 0.0))
-        return rung_fail(RUNG_INVALID, "%g FLOP/s and %g bytes a second are no speeds; 0 stands for not known",
-                         cluster->flops, cluster->bandwidth);
-    if (cluster->memory < 0)
-        return rung_fail(RUNG_INVALID, "a rank has %lld bytes of memory; 0 stands for enough", (long long)cluster->memory);
-    return RUNG_OK;
-}
-
-static bool is_grid(const rung_cluster *cluster, const rung_grid *grid)
-{
-    int64_t ranks;
-    return grid->pm > 0 && grid->pn > 0 && grid->pk > 0 && grid->sm > 0 && grid->sn > 0 &&
-           rungi_multiply(grid->pm, grid->pn, &ranks) && rungi_multiply(ranks, grid->pk, &ranks) &&
-           ranks <= cluster->ranks && fits(grid->sm, grid->sn);
-}
-
-rung_status rungi_grid_check(const rung_cluster *cluster, const rung_grid *grid)
-{
-    rung_status status = check(cluster);
-    if (status == RUNG_OK && !is_grid(cluster, grid))
-        status = rung_fail(RUNG_INVALID, "a grid of %lld x %lld x %lld is none for %lld ranks", (long long)grid->pm,
-                           (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
-    return status;
-}
-
 /* ---- The bound -------------------------------------------------------------------------------- */
 
 /* A rank that does its part of the multiplications touches x of A, y of B and z of C with x y z >= (mnk / P)^2
@@ -99,7 +51,7 @@ static double bound_of(const rung_cluster *cluster)
 /* ---- Counting --------------------------------------------------------------------------------- */
 
 typedef struct counts {
-    int64_t received, messages, memory;
+    int64_t received, messages;
     double  flops;
 } counts;
 
@@ -108,7 +60,6 @@ static void count_gather(int64_t elements, int64_t ranks, int64_t index, int64_t
 {
     int64_t own = rungi_part_size(elements, ranks, index);
     counts->received += (elements - own) * size;
-    counts->memory += own * size + (ranks > 1 ? elements * size : 0);
     counts->messages += ranks - 1;
 }
 
@@ -117,26 +68,20 @@ static void count_sums(int64_t elements, int64_t ranks, int64_t index, int64_t s
 {
     int64_t own = rungi_part_size(elements, ranks, index);
     counts->received += own * (ranks - 1) * size;
-    counts->memory += own * size;
     counts->messages += ranks - 1;
 }
 
 static counts count_rank(const rung_cluster *cluster, const rung_grid *grid, rungi_place at)
 {
-    int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster), most = 0;
+    int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster);
     counts counts = {0};
     for (int64_t s = 0; s < grid->sm; s++)
         count_gather(rungi_elements(rungi_chunk_a(cluster, grid, at, s)), grid->pn, at.j, in, &counts);
     for (int64_t t = 0; t < grid->sn; t++)
         count_gather(rungi_elements(rungi_chunk_b(cluster, grid, at, t)), grid->pm, at.i, in, &counts);
     for (int64_t s = 0; s < grid->sm; s++)
-        for (int64_t t = 0; t < grid->sn; t++) {
-            int64_t block = rungi_elements(rungi_chunk_c(cluster, grid, at, s, t));
-            count_sums(block, grid->pk, at.l, sum, &counts);
-            most = block > most ? block : most;
-        }
-    if (grid->pk > 1)
-        counts.memory += RUNGI_SUMS_UNDER_WAY * rungi_sums_elements(grid, most) * sum;
+        for (int64_t t = 0; t < grid->sn; t++)
+            count_sums(rungi_elements(rungi_chunk_c(cluster, grid, at, s, t)), grid->pk, at.l, sum, &counts);
     counts.flops = 2.0 * (double)rungi_part_size(cluster->m, grid->pm, at.i) *
                    (double)rungi_part_size(cluster->n, grid->pn, at.j) *
                    (double)rungi_part_size(cluster->k, grid->pk, at.l);
@@ -153,9 +98,9 @@ rung_status rung_grid_count(const rung_cluster *cluster, const rung_grid *grid, 
         counts counts = count_rank(cluster, grid, rungi_place_of(grid, rank));
         cost->received = rungi_larger(counts.received, cost->received);
         cost->messages = rungi_larger(counts.messages, cost->messages);
-        cost->memory = rungi_larger(counts.memory, cost->memory);
         cost->flops = fmax(counts.flops, cost->flops);
     }
+    cost->memory = rungi_grid_memory(cluster, grid);
     cost->bound = bound_of(cluster);
     return RUNG_OK;
 }
@@ -194,8 +139,6 @@ static counts estimate(const rung_cluster *cluster, const rung_grid *grid)
     count_gather(m * k, grid->pn, grid->pn - 1, in, &counts);
     count_gather(k * n, grid->pm, grid->pm - 1, in, &counts);
     count_sums(m * n, grid->pk, grid->pk - 1, sum, &counts);
-    if (grid->pk > 1)
-        counts.memory += RUNGI_SUMS_UNDER_WAY * rungi_sums_elements(grid, m * n / (grid->sm * grid->sn) + m + n) * sum;
     return counts;
 }
 
@@ -244,11 +187,14 @@ static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
     if ((pm > 1 && pm > cluster->m) || (pn > 1 && pn > cluster->n) || (pk > 1 && pk > cluster->k))
         return;
     choose_steps(cluster, &grid);
+    int64_t memory = rungi_grid_memory(cluster, &grid);
+    if (cluster->memory > 0 && memory > cluster->memory) {
+        if (search->least_memory == 0 || memory < search->least_memory)
+            search->least_memory = memory;
+        return;
+    }
     counts counts = estimate(cluster, &grid);
-    if (cluster->memory == 0 || counts.memory <= cluster->memory)
-        keep(search, (candidate){.grid = grid, .score = score_of(cluster, &grid, &counts)});
-    else if (search->least_memory == 0 || counts.memory < search->least_memory)
-        search->least_memory = counts.memory;
+    keep(search, (candidate){.grid = grid, .score = score_of(cluster, &grid, &counts)});
 }
 
 /* Grids that send as much differ in when: of the best few, the one whose schedule is done first. */
@@ -293,7 +239,7 @@ static void try_ranks(search *search, int64_t ranks)
 
 rung_status rung_grid_choose(const rung_cluster *cluster, rung_grid *grid)
 {
-    rung_status status = check(cluster);
+    rung_status status = rungi_cluster_check(cluster);
     *grid = (rung_grid){0};
     if (status != RUNG_OK)
         return status;
@@ -301,8 +247,9 @@ rung_status rung_grid_choose(const rung_cluster *cluster, rung_grid *grid)
     int64_t least = cluster->ranks - (int64_t)(cluster->idle * (double)cluster->ranks);
     for (int64_t ranks = cluster->ranks; ranks >= least; ranks--)
         try_ranks(&search, ranks);
-    /* A problem with fewer elements than ranks: as many as there is work for. */
-    for (int64_t ranks = least - 1; ranks > 0 && search.count == 0; ranks--)
+    /* A problem with fewer elements than ranks: as many as there is work for. Memory is no reason to try fewer, which
+     * need more of it. */
+    for (int64_t ranks = least - 1; ranks > 0 && search.count == 0 && search.least_memory == 0; ranks--)
         try_ranks(&search, ranks);
     if (search.count == 0)
         return rung_fail(RUNG_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes a rank, and there are %lld; take "

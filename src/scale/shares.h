@@ -102,7 +102,6 @@ static inline int64_t rungi_elements(rungi_rectangle of)
 enum { RUNGI_GATHERS_UNDER_WAY = 2, RUNGI_SUMS_UNDER_WAY = 2 };
 
 /* What the sums of a block of so many elements need: this rank's summand, and those of the others to its own piece. */
-
 static inline int64_t rungi_sums_elements(const rung_grid *grid, int64_t block)
 {
     return block + (grid->pk - 1) * (block / grid->pk + 1);
@@ -130,8 +129,12 @@ static inline rungi_arrival rungi_arrival_at(const rung_grid *grid, int64_t numb
     }
 }
 
-/* Whether it is a cluster, and a grid for it. */
+/* Whether it is a cluster, and a grid for it. (grid_check.c) */
+rung_status rungi_cluster_check(const rung_cluster *cluster);
 rung_status rungi_grid_check(const rung_cluster *cluster, const rung_grid *grid);
+
+/* Bytes, as in rung_grid_cost, of what was checked. */
+int64_t rungi_grid_memory(const rung_cluster *cluster, const rung_grid *grid);
 
 /* rung_grid_predict of what was checked. */
 rung_prediction rungi_predict(const rung_cluster *cluster, const rung_grid *grid, const rung_rank_speed *speed);

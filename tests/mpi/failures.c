@@ -77,6 +77,7 @@ static void spoil_source(call *call)   { call->b.cyclic.row_source = ranks; }
 static void spoil_kind(call *call)     { call->c.kind = (rung_mpi_kind)7; }
 static void spoil_message(call *call)  { call->options.message_bytes = -1; }
 static void spoil_grid(call *call)     { call->grid.pk = 100; }
+static void spoil_limit(call *call)    { call->options.memory = 1000; } /* of which the grid needs more */
 static void spoil_same(call *call)     { call->alpha = 2.0; } /* right by itself, and not what the others say */
 static void spoil_block(call *call)    { call->a.cyclic.col_block = 4; }
 static void spoil_steps(call *call)    { call->grid.sm = 3; }
@@ -91,7 +92,7 @@ static const struct {
     {"a source", spoil_source, RUNG_INVALID},           {"a kind", spoil_kind, RUNG_INVALID},
     {"a message's length", spoil_message, RUNG_INVALID}, {"a grid", spoil_grid, RUNG_INVALID},
     {"another alpha", spoil_same, RUNG_INVALID},        {"other blocks", spoil_block, RUNG_INVALID},
-    {"other steps", spoil_steps, RUNG_INVALID},
+    {"other steps", spoil_steps, RUNG_INVALID},         {"a grid's memory", spoil_limit, RUNG_NO_MEMORY},
 };
 
 /* Where a difference to rank 0 is all that is wrong, rank 0's own is found on the first of the others. */

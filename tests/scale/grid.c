@@ -184,6 +184,70 @@ static void memory_that_is_given_is_kept_to(void **state)
     assert_true(cluster.memory < cost.memory); /* some grid with less was found */
 }
 
+/* What the schedule of that rank takes, chunk by chunk. */
+static int64_t memory_of(const rung_cluster *cluster, const rung_grid *grid, rungi_place at)
+{
+    int64_t in = 0, sums = 0, most = 0;
+    for (int64_t s = 0; s < grid->sm; s++) {
+        int64_t chunk = rungi_elements(rungi_chunk_a(cluster, grid, at, s));
+        in += rungi_part_size(chunk, grid->pn, at.j) + (grid->pn > 1 ? chunk : 0);
+    }
+    for (int64_t t = 0; t < grid->sn; t++) {
+        int64_t chunk = rungi_elements(rungi_chunk_b(cluster, grid, at, t));
+        in += rungi_part_size(chunk, grid->pm, at.i) + (grid->pm > 1 ? chunk : 0);
+    }
+    for (int64_t i = 0; i < grid->sm * grid->sn; i++) {
+        int64_t block = rungi_elements(rungi_chunk_c(cluster, grid, at, i / grid->sn, i % grid->sn));
+        sums += rungi_part_size(block, grid->pk, at.l);
+        most = block > most ? block : most;
+    }
+    if (grid->pk > 1)
+        sums += RUNGI_SUMS_UNDER_WAY * rungi_sums_elements(grid, most);
+    return in * rungi_in_bytes(cluster) + sums * rungi_sum_bytes(cluster);
+}
+
+/* No rank needs more than is told, and some rank less by an element a chunk at most. */
+static void memory_that_is_told_is_enough(void **state)
+{
+    uint64_t seed = 11;
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        rung_cluster cluster = cluster_of(64, unit_random(&seed, 90), unit_random(&seed, 90), unit_random(&seed, 90));
+        rung_grid grid = {1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4),
+                          1 + unit_random(&seed, 5), 1 + unit_random(&seed, 5)};
+        int64_t told = cost_of(&cluster, &grid).memory, most = 0;
+        for (int64_t rank = 0; rank < rungi_grid_ranks(&grid); rank++) {
+            int64_t memory = memory_of(&cluster, &grid, rungi_place_of(&grid, rank));
+            most = memory > most ? memory : most;
+        }
+        if (most > told || told > most + 8 * (grid.sm + grid.sn + grid.sm * grid.sn))
+            fail_msg("%lld x %lld x %lld on %lld x %lld x %lld in %lld, %lld: %lld bytes, and %lld are told",
+                     (long long)cluster.m, (long long)cluster.n, (long long)cluster.k, (long long)grid.pm,
+                     (long long)grid.pn, (long long)grid.pk, (long long)grid.sm, (long long)grid.sn, (long long)most,
+                     (long long)told);
+    }
+}
+
+/* A limit is kept to by the byte, whatever it is. */
+static void no_limit_is_passed(void **state)
+{
+    uint64_t seed = 5;
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        rung_cluster cluster = cluster_of(1 + unit_random(&seed, 60), 1 + unit_random(&seed, 3000),
+                                          1 + unit_random(&seed, 3000), 1 + unit_random(&seed, 3000));
+        rung_grid grid = chosen(&cluster);
+        for (cluster.memory = cost_of(&cluster, &grid).memory; rung_grid_choose(&cluster, &grid) == RUNG_OK;) {
+            int64_t memory = cost_of(&cluster, &grid).memory;
+            if (memory > cluster.memory)
+                fail_msg("%lld bytes are there, and the grid needs %lld", (long long)cluster.memory, (long long)memory);
+            cluster.memory = memory - 1; /* the next that needs less, or none */
+        }
+        cluster.memory++;
+        assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_OK); /* of a byte more there was one */
+    }
+}
+
 /* ---- Shares ------------------------------------------------------------------------------------- */
 
 /* Every element of an extent is in one part, and parts differ by one at most. */
@@ -253,6 +317,8 @@ int main(void)
         cmocka_unit_test(shapes_come_close_to_the_bound),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(memory_that_is_given_is_kept_to),
+        cmocka_unit_test(memory_that_is_told_is_enough),
+        cmocka_unit_test(no_limit_is_passed),
         cmocka_unit_test(parts_are_equal),
         cmocka_unit_test(all_blocks_are_multiplied),
         cmocka_unit_test(time_adds_up),

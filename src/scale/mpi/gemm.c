@@ -82,11 +82,18 @@ static bool has_product(const call *call)
 
 static rung_status choose_grid(call *call)
 {
-    rung_grid_cost cost;
     if (!call->options.grid)
         return rung_grid_choose(&call->cluster, &call->grid);
     call->grid = *call->options.grid;
-    return rung_grid_count(&call->cluster, &call->grid, &cost);
+    rung_status status = rungi_grid_check(&call->cluster, &call->grid);
+    if (status != RUNG_OK)
+        return status;
+    int64_t memory = rungi_grid_memory(&call->cluster, &call->grid);
+    if (call->options.memory > 0 && memory > call->options.memory)
+        return rung_fail(RUNG_NO_MEMORY, "a grid of %lld x %lld x %lld needs %lld bytes a rank, and there are %lld; take more "
+                         "ranks, or leave the grid to rung_grid_choose", (long long)call->grid.pm, (long long)call->grid.pn,
+                         (long long)call->grid.pk, (long long)memory, (long long)call->options.memory);
+    return RUNG_OK;
 }
 
 /* Shares are there, of as many elements as the grid has for this rank. */
