@@ -308,6 +308,41 @@ static void time_adds_up(void **state)
     assert_true(alone.waiting == 0.0 && alone.moving == 0.0);
 }
 
+/* Speeds that are none are refused, and with any others there is an end. */
+static void any_speeds_come_to_an_end(void **state)
+{
+    static const rung_rank_speed wrong[] = {{1e12, 0, 0, 0}, {1e12, NAN, 0, 0}, {1e12, 1e-300, 0, 0}, {1e12, -1, 0, 0},
+                                            {1e12, 1e9, INFINITY, 0}, {1e12, 1e9, NAN, 0}, {1e12, 1e9, -1, 0},
+                                            {0, 1e9, 0, 0}, {1e-300, 1e9, 0, 0}, {NAN, 1e9, 0, 0}, {1e12, 1e9, 0, 1e-300},
+                                            {1e12, 1e9, 0, NAN}};
+    static const double ends[] = {1, 1e9, 1e300, INFINITY};
+    static const double latencies[] = {0, 1e-300, 1e-6, 9e8};
+    rung_cluster cluster = cluster_of(64, 1 << 20, 1 << 20, 1 << 20);
+    rung_grid grid = chosen(&cluster), many = {4, 4, 4, 100, 100}, too_many = {4, 4, 4, 2000, 1};
+    rung_prediction predicted;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(rung_grid_predict(&cluster, &grid, &wrong[i], &predicted), RUNG_INVALID);
+    for (int i = 0; i < 4 * 4 * 4 * 4; i++) {
+        rung_rank_speed speed = {ends[i % 4], ends[i / 4 % 4], latencies[i / 16 % 4], ends[i / 64]};
+        assert_int_equal(rung_grid_predict(&cluster, &grid, &speed, &predicted), RUNG_OK);
+        assert_true(isfinite(predicted.seconds) && predicted.seconds >= 0.0);
+        assert_int_equal(rung_grid_predict(&cluster, &many, &speed, &predicted), RUNG_OK);
+        assert_true(isfinite(predicted.seconds));
+    }
+    assert_int_equal(rung_grid_predict(&cluster, &too_many, &(rung_rank_speed){1, 1, 0, 0}, &predicted), RUNG_INVALID);
+    /* rung_grid_choose predicts too, of the speeds it is given. */
+    for (int i = 0; i < 4 * 4; i++) {
+        cluster.flops = ends[i % 4];
+        cluster.bandwidth = ends[i / 4];
+        assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_OK);
+    }
+    cluster.flops = 1e-300;
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_INVALID);
+    cluster.flops = NAN;
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +357,7 @@ int main(void)
         cmocka_unit_test(parts_are_equal),
         cmocka_unit_test(all_blocks_are_multiplied),
         cmocka_unit_test(time_adds_up),
+        cmocka_unit_test(any_speeds_come_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
