@@ -102,7 +102,7 @@ typedef struct rung_mpi_piece {
 RUNG_API rung_status rung_mpi_share(const rung_cluster *cluster, const rung_grid *grid, int64_t rank,
                                     rung_mpi_operand operand, int64_t index, rung_mpi_piece *piece);
 
-/* Elements of all of them, 0 for a rank with nothing to do. */
+/* Elements of all of them, 0 for a rank with nothing to do and where the grid is none. */
 RUNG_API int64_t rung_mpi_share_elements(const rung_cluster *cluster, const rung_grid *grid, int64_t rank,
                                          rung_mpi_operand operand);
 

@@ -166,8 +166,7 @@ static rung_mpi_piece piece_at(const rungi_deal *deal, rungi_seat seat, int64_t 
 rung_status rung_mpi_share(const rung_cluster *cluster, const rung_grid *grid, int64_t rank, rung_mpi_operand operand,
                            int64_t index, rung_mpi_piece *piece)
 {
-    rung_grid_cost cost;
-    rung_status status = rung_grid_count(cluster, grid, &cost);
+    rung_status status = rungi_grid_check(cluster, grid);
     *piece = (rung_mpi_piece){0};
     if (status != RUNG_OK)
         return status;
@@ -184,6 +183,8 @@ rung_status rung_mpi_share(const rung_cluster *cluster, const rung_grid *grid, i
 int64_t rung_mpi_share_elements(const rung_cluster *cluster, const rung_grid *grid, int64_t rank,
                                 rung_mpi_operand operand)
 {
+    if (rungi_grid_check(cluster, grid) != RUNG_OK)
+        return 0;
     rungi_deal deal = rungi_deal_of(cluster, grid, operand);
     rungi_seat seat;
     int64_t elements = 0;

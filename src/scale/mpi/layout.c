@@ -12,6 +12,9 @@
 rung_mpi_matrix rung_mpi_scalapack(rung_type type, const int descriptor[9], int64_t process_rows, int64_t process_cols,
                                    int by_columns, const void *data)
 {
+    static const int none[9]; /* blocks of no elements: the call will refuse it */
+    if (!descriptor)
+        descriptor = none;
     return (rung_mpi_matrix){
         .type = type, .rows = descriptor[2], .cols = descriptor[3], .kind = RUNG_MPI_CYCLIC, .data = (void *)data,
         .cyclic = {.row_block = descriptor[4], .col_block = descriptor[5], .row_source = descriptor[6],
@@ -21,7 +24,8 @@ rung_mpi_matrix rung_mpi_scalapack(rung_type type, const int descriptor[9], int6
 
 rung_mpi_matrix rung_mpi_blocks_of(rung_type type, int64_t rows, int64_t cols, const rung_mpi_blocks *blocks)
 {
-    return (rung_mpi_matrix){.type = type, .rows = rows, .cols = cols, .kind = RUNG_MPI_BLOCKS, .blocks = *blocks};
+    return (rung_mpi_matrix){.type = type, .rows = rows, .cols = cols, .kind = RUNG_MPI_BLOCKS,
+                             .blocks = blocks ? *blocks : (rung_mpi_blocks){0}};
 }
 
 rung_mpi_matrix rung_mpi_shares(rung_type type, int64_t rows, int64_t cols, const void *data)
@@ -169,6 +173,9 @@ static rung_status open_views(const char *name, int64_t ranks, rungi_layout *lay
     if (!rungi_multiply(blocks->row_parts, blocks->col_parts, &count) || count > INT64_MAX / 16)
         return rung_fail(RUNG_TOO_LARGE, "%s is cut into %lld x %lld blocks", name, (long long)blocks->row_parts,
                          (long long)blocks->col_parts);
+    if (blocks->view_count > 0 && !blocks->views)
+        return rung_fail(RUNG_INVALID, "%s has %lld views, and no list of them: views is NULL", name,
+                         (long long)blocks->view_count);
     layout->views = malloc((size_t)(count + 1) * sizeof *layout->views);
     if (!layout->views || (count > 0 && !blocks->owners))
         return rung_fail(layout->views ? RUNG_INVALID : RUNG_NO_MEMORY, "%s: no owners of its blocks, or no memory to "
