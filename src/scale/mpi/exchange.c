@@ -38,8 +38,8 @@ static void walk_blocks(stroll *stroll)
 {
     const rungi_layout *layout = stroll->route->layout;
     stroll->owner = stroll->route->team->rank;
-    for (stroll->i = 0; stroll->i < layout->rows.blocks; stroll->i++)
-        for (stroll->j = 0; stroll->j < layout->cols.blocks; stroll->j++)
+    for (stroll->i = layout->rows.own; stroll->i < layout->rows.blocks; stroll->i += layout->rows.step)
+        for (stroll->j = layout->cols.own; stroll->j < layout->cols.blocks; stroll->j += layout->cols.step)
             if (rungi_layout_owner(layout, stroll->i, stroll->j) == stroll->owner)
                 rungi_deal_visit(&stroll->route->deal, rungi_layout_block(layout, stroll->i, stroll->j), -1, visit,
                                  stroll);

@@ -234,8 +234,8 @@ static void scale_blocks(const call *call)
 {
     const rungi_layout *layout = &call->layouts[2];
     rung_type sum = rung_product_sum(call->cluster.product);
-    for (int64_t i = 0; i < layout->rows.blocks; i++)
-        for (int64_t j = 0; j < layout->cols.blocks; j++)
+    for (int64_t i = layout->rows.own; i < layout->rows.blocks; i += layout->rows.step)
+        for (int64_t j = layout->cols.own; j < layout->cols.blocks; j += layout->cols.step)
             if (rungi_layout_owner(layout, i, j) == call->team->rank) {
                 rung_matrix view = rungi_layout_view(layout, i, j);
                 rungi_finish(sum, view.type, view.rows, view.cols, 0.0, (rungi_strided){0}, call->beta,

@@ -207,8 +207,10 @@ static rung_status open_blocks(const char *name, int64_t ranks, rungi_layout *la
         status = check_splits(name, "columns", matrix->cols, blocks->col_parts, blocks->col_splits);
     if (status != RUNG_OK)
         return status;
-    layout->rows = (rungi_axis){.extent = matrix->rows, .blocks = blocks->row_parts, .splits = blocks->row_splits};
-    layout->cols = (rungi_axis){.extent = matrix->cols, .blocks = blocks->col_parts, .splits = blocks->col_splits};
+    layout->rows = (rungi_axis){.extent = matrix->rows, .blocks = blocks->row_parts, .splits = blocks->row_splits,
+                                .step = 1};
+    layout->cols = (rungi_axis){.extent = matrix->cols, .blocks = blocks->col_parts, .splits = blocks->col_splits,
+                                .step = 1};
     return open_views(name, ranks, layout);
 }
 
@@ -221,13 +223,24 @@ static int64_t lines_of(const rungi_axis *axis, int64_t process)
     return 0;
 }
 
+/* The first block of a process, or where the blocks end if it is none of this matrix's. */
+static void find_own(rungi_axis *axis, int64_t process)
+{
+    axis->step = axis->processes;
+    axis->own = process >= axis->processes || axis->blocks == 0
+                    ? axis->blocks
+                    : (process - process_of(axis, 0) + axis->processes) % axis->processes;
+}
+
 /* This rank's memory: as long as its leading dimension says, and there. */
-static rung_status check_memory(const char *name, const rungi_layout *layout)
+static rung_status check_memory(const char *name, rungi_layout *layout)
 {
     const rung_mpi_cyclic *cyclic = &layout->matrix->cyclic;
     int64_t row = cyclic->by_columns ? layout->rank % cyclic->process_rows : layout->rank / cyclic->process_cols;
     int64_t col = cyclic->by_columns ? layout->rank / cyclic->process_rows : layout->rank % cyclic->process_cols;
     int64_t rows, cols, elements, bytes;
+    find_own(&layout->rows, row);
+    find_own(&layout->cols, col);
     if (row >= cyclic->process_rows || col >= cyclic->process_cols)
         return RUNG_OK;
     rows = lines_of(&layout->rows, row);

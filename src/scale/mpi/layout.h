@@ -17,6 +17,7 @@ typedef struct rungi_axis {
     const int64_t *splits;               /* NULL: it is cyclic, and these count */
     int64_t        block, first;         /* `first` is where it begins in what is dealt out */
     int64_t        processes, source;
+    int64_t        own, step;            /* this rank's blocks are among `own`, `own` + `step` ... */
 } rungi_axis;
 
 typedef struct rungi_layout {
