@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layout.c - where elements of block-cyclic matrices lie, against dealing them out line by line: every rank of every
- * rectangle of processes, small sizes, all sources, parts of a matrix, transposed or not. And what is refused. */
+ * rectangle of processes, small sizes, all sources, parts of a matrix, transposed or not. And what is refused, and what takes
+ * memory when. */
 #include "unit.h"
 
+#include "scale/mpi/exchange.h"
 #include "scale/mpi/layout.h"
 
 enum { EXTENT = 11, OUTSIDE = 1 };
@@ -224,6 +226,56 @@ static void shares_of_no_grid_are_empty(void **state)
         assert_int_equal(rung_mpi_share(&cluster, &right, i, RUNG_MPI_C, i, &piece), RUNG_OK);
 }
 
+/* ---- Memory --------------------------------------------------------------------------------------- */
+
+static bool has_memory = true;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    return has_memory ? __real_malloc(size) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return has_memory ? __real_calloc(count, size) : NULL;
+}
+
+/* What is opened goes there and back in what it has: a rank that fails alone on its way would leave the others waiting. */
+static void a_route_takes_its_memory_beforehand(void **state)
+{
+    enum { SIDE = 5 };
+    rungi_team team = {.ranks = 1, .silence = 1};
+    rung_cluster cluster = {.ranks = 1, .m = SIDE, .n = SIDE, .k = SIDE, .product = RUNG_F64_TO_F64};
+    rung_grid grid = {1, 1, 1, 2, 1};
+    rung_mpi_matrix matrix = cyclic_of(SIDE, SIDE, (rung_mpi_cyclic){.row_block = 2, .col_block = 3, .process_rows = 1,
+                                                                    .process_cols = 1});
+    rungi_layout layout;
+    double share[SIDE * SIDE] = {0};
+    (void)state;
+    for (int64_t i = 0; i < EXTENT * EXTENT; i++)
+        memory[i] = (double)i;
+    assert_int_equal(rungi_layout_open(&matrix, "C", 0, 1, &layout), RUNG_OK);
+    rungi_route route = {.team = &team, .layout = &layout, .size = sizeof(double), .message_bytes = 1 << 20};
+    assert_int_equal(rungi_route_open(&route, &cluster, &grid, RUNG_MPI_C), RUNG_OK);
+    has_memory = false;
+    rung_status there = rungi_route_gather(&route, NULL, NULL, (char *)share);
+    rung_status back = rungi_route_return(&route, NULL, NULL, (const char *)share, (rungi_scaling){RUNG_F64, 2.0, 0.0});
+    has_memory = true;
+    assert_int_equal(there, RUNG_OK);
+    assert_int_equal(back, RUNG_OK);
+    for (int64_t i = 0; i < SIDE * SIDE; i++) {
+        int64_t place = i / SIDE + i % SIDE * EXTENT;
+        assert_true(share[i] == (double)place && memory[place] == 2.0 * (double)place);
+    }
+    rungi_route_close(&route);
+    rungi_layout_close(&layout);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +284,7 @@ int main(void)
         cmocka_unit_test(lines_are_found_between_any_splits),
         cmocka_unit_test(blocks_without_views_are_refused),
         cmocka_unit_test(shares_of_no_grid_are_empty),
+        cmocka_unit_test(a_route_takes_its_memory_beforehand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,10 +19,10 @@ typedef struct stroll {
     int64_t      i, j;    /* the block of the layout */
     int64_t      owner;   /* of that block */
     void (*act)(struct stroll *stroll, const rungi_patch *patch, int64_t other);
-    int64_t     *counts;  /* elements to or from each rank so far */
-    int64_t     *starts;  /* where each rank's message begins in `memory`, in bytes */
-    char        *memory;  /* what is packed */
-    char        *share;
+    int64_t       *counts; /* elements to or from each rank so far */
+    const int64_t *starts; /* where each rank's message begins in `memory`, in bytes */
+    char          *memory; /* what is packed */
+    char          *share;
     rungi_scaling scaling;
 } stroll;
 
@@ -75,12 +75,13 @@ static void count_patch(stroll *stroll, const rungi_patch *patch, int64_t other)
         stroll->counts[other] += rungi_elements(patch->at);
 }
 
-static int64_t total_bytes(const rungi_route *route, const int64_t *counts)
+/* Messages one behind the other. */
+static void find_messages(const rungi_route *route, rungi_messages *messages)
 {
-    int64_t total = 0;
-    for (int i = 0; i < route->team->ranks; i++)
-        total += counts[i] * route->size;
-    return total;
+    for (int i = 0; i < route->team->ranks; i++) {
+        messages->starts[i] = messages->bytes;
+        messages->bytes += messages->elements[i] * route->size;
+    }
 }
 
 /* Where the pieces of this rank's share begin. */
@@ -90,32 +91,6 @@ static void find_starts(rungi_route *route, const rung_cluster *cluster, const r
     for (int64_t i = 0; i < route->deal.row_chunks * route->deal.col_chunks; i++)
         route->chunk_starts[i] =
             rung_mpi_share(cluster, grid, route->team->rank, route->deal.operand, i, &piece) == RUNG_OK ? piece.offset : 0;
-}
-
-rung_status rungi_route_open(rungi_team *team, const rungi_layout *layout, const rung_cluster *cluster,
-                             const rung_grid *grid, rung_mpi_operand operand, int64_t size, rungi_route *route)
-{
-    size_t ranks = (size_t)team->ranks;
-    *route = (rungi_route){.team = team, .layout = layout, .deal = rungi_deal_of(cluster, grid, operand), .size = size};
-    route->of_blocks = calloc(ranks, sizeof *route->of_blocks);
-    route->of_share = calloc(ranks, sizeof *route->of_share);
-    route->chunk_starts = calloc((size_t)(route->deal.row_chunks * route->deal.col_chunks), sizeof *route->chunk_starts);
-    if (!route->of_blocks || !route->of_share || !route->chunk_starts)
-        return rung_fail(RUNG_NO_MEMORY, "no memory to count what goes to %d ranks", team->ranks);
-    walk_blocks(&(stroll){.route = route, .act = count_patch, .counts = route->of_blocks});
-    walk_share(&(stroll){.route = route, .act = count_patch, .counts = route->of_share});
-    route->blocks_bytes = total_bytes(route, route->of_blocks);
-    route->share_bytes = total_bytes(route, route->of_share);
-    find_starts(route, cluster, grid);
-    return RUNG_OK;
-}
-
-void rungi_route_close(rungi_route *route)
-{
-    free(route->of_blocks);
-    free(route->of_share);
-    free(route->chunk_starts);
-    *route = (rungi_route){0};
 }
 
 /* ---- Packing and unpacking -------------------------------------------------------------------- */
@@ -175,38 +150,28 @@ static void finish_block(stroll *stroll, const rungi_patch *patch, int64_t other
 
 /* ---- Sending ---------------------------------------------------------------------------------- */
 
-/* Messages of some rounds. */
-typedef struct flight {
-    rungi_route *route;
-    MPI_Request *requests;
-    int         *ranks;
-    int64_t      count, capacity;
-} flight;
-
 static int64_t messages_of(const rungi_route *route, int64_t elements)
 {
     return rungi_divide_up(elements * route->size, route->message_bytes);
 }
 
-static int post(flight *flight, bool is_in, int rank, char *place, int64_t bytes)
+static int post(rungi_route *route, bool is_in, int rank, char *place, int64_t bytes, int64_t *count)
 {
-    const rungi_route *route = flight->route;
     int code = MPI_SUCCESS;
     for (int64_t done = 0; code == MPI_SUCCESS && done < bytes; done += route->message_bytes) {
-        int count = (int)rungi_smaller(bytes - done, route->message_bytes);
-        MPI_Request *request = &flight->requests[flight->count];
-        flight->ranks[flight->count++] = rank;
-        code = is_in ? MPI_Irecv(place + done, count, MPI_BYTE, rank, TAG_EXCHANGE, route->team->comm, request)
-                     : MPI_Isend(place + done, count, MPI_BYTE, rank, TAG_EXCHANGE, route->team->comm, request);
+        int length = (int)rungi_smaller(bytes - done, route->message_bytes);
+        MPI_Request *request = &route->requests[*count];
+        route->peers[(*count)++] = rank;
+        code = is_in ? MPI_Irecv(place + done, length, MPI_BYTE, rank, TAG_EXCHANGE, route->team->comm, request)
+                     : MPI_Isend(place + done, length, MPI_BYTE, rank, TAG_EXCHANGE, route->team->comm, request);
     }
     return code;
 }
 
-/* One side of an exchange: how much for each rank, where it begins, and the memory. */
+/* One side of an exchange, and its memory. */
 typedef struct side {
-    const int64_t *counts;
-    int64_t       *starts;
-    char          *memory;
+    const rungi_messages *messages;
+    char                 *memory;
 } side;
 
 /* In round r each rank sends to the one r behind it and receives from the one r before it. */
@@ -215,116 +180,127 @@ static int peer_of(const rungi_team *team, bool is_in, int round)
     return (team->rank + (is_in ? team->ranks - round : round)) % team->ranks;
 }
 
-static rung_status fly(flight *flight, const side *sides, int first, int end)
+/* Some rounds: sides[0] goes out, sides[1] comes in. */
+static rung_status fly(rungi_route *route, const side *sides, int first, int end)
 {
-    rungi_route *route = flight->route;
     int code = MPI_SUCCESS;
-    flight->count = 0;
+    int64_t count = 0;
     for (int is_in = 1; is_in >= 0; is_in--)
         for (int round = first; code == MPI_SUCCESS && round < end; round++) {
+            const rungi_messages *messages = sides[is_in].messages;
             int peer = peer_of(route->team, is_in != 0, round);
-            int64_t bytes = sides[is_in].counts[peer] * route->size;
-            code = post(flight, is_in != 0, peer, sides[is_in].memory + sides[is_in].starts[peer], bytes);
+            int64_t bytes = messages->elements[peer] * route->size;
+            code = post(route, is_in != 0, peer, sides[is_in].memory + messages->starts[peer], bytes, &count);
             route->received += is_in ? bytes : 0;
         }
     if (code != MPI_SUCCESS)
         return rungi_team_break(route->team, rungi_mpi_failed(code));
-    return rungi_team_wait(route->team, flight->count, flight->requests, flight->ranks);
+    return rungi_team_wait(route->team, count, route->requests, route->peers);
 }
 
-/* As many messages as some rounds have at most. */
-static int64_t most_messages(const rungi_route *route, const side *sides)
+static rung_status send_all(rungi_route *route, const side *sides)
+{
+    rung_status status = RUNG_OK;
+    for (int first = 1; status == RUNG_OK && first < route->team->ranks; first += ROUNDS_UNDER_WAY)
+        status = fly(route, sides, first, (int)rungi_smaller(first + ROUNDS_UNDER_WAY, route->team->ranks));
+    return status;
+}
+
+/* As many messages as some rounds have at most, whichever way they go. */
+static int64_t most_messages(const rungi_route *route)
 {
     int64_t most = 0;
     for (int first = 1; first < route->team->ranks; first += ROUNDS_UNDER_WAY) {
         int64_t count = 0;
         for (int round = first; round < first + ROUNDS_UNDER_WAY && round < route->team->ranks; round++)
-            count += messages_of(route, sides[1].counts[peer_of(route->team, true, round)]) +
-                     messages_of(route, sides[0].counts[peer_of(route->team, false, round)]);
-        most = count > most ? count : most;
+            for (int is_in = 0; is_in < 2; is_in++) {
+                int peer = peer_of(route->team, is_in != 0, round);
+                count += messages_of(route, route->of_blocks.elements[peer]) +
+                         messages_of(route, route->of_share.elements[peer]);
+            }
+        most = rungi_larger(count, most);
     }
     return most;
 }
 
-/* sides[0] goes out, sides[1] comes in. */
-static rung_status send_all(rungi_route *route, const side *sides)
+/* ---- Opening ---------------------------------------------------------------------------------- */
+
+static rung_status open_lists(rungi_route *route)
 {
-    int64_t most = most_messages(route, sides);
-    flight flight = {.route = route, .requests = malloc((size_t)(most + 1) * sizeof *flight.requests),
-                     .ranks = malloc((size_t)(most + 1) * sizeof *flight.ranks)};
-    rung_status status = flight.requests && flight.ranks ? RUNG_OK
-                         : rungi_team_break(route->team, rung_fail(RUNG_NO_MEMORY, "no memory for a list of messages"));
-    for (int first = 1; status == RUNG_OK && first < route->team->ranks; first += ROUNDS_UNDER_WAY)
-        status = fly(&flight, sides, first, (int)rungi_smaller(first + ROUNDS_UNDER_WAY, route->team->ranks));
-    if (!route->team->is_broken) {
-        free(flight.requests);
-        free(flight.ranks);
-    }
-    return status;
+    size_t ranks = (size_t)route->team->ranks;
+    int64_t *lists = calloc(5 * ranks, sizeof *lists);
+    route->of_blocks.elements = lists; /* the first of them all */
+    route->chunk_starts = calloc((size_t)(route->deal.row_chunks * route->deal.col_chunks), sizeof *route->chunk_starts);
+    if (!lists || !route->chunk_starts)
+        return rung_fail(RUNG_NO_MEMORY, "no memory to count what goes to %d ranks", route->team->ranks);
+    route->of_share.elements = lists + ranks;
+    route->of_blocks.starts = lists + 2 * ranks;
+    route->of_share.starts = lists + 3 * ranks;
+    route->packed = lists + 4 * ranks;
+    return RUNG_OK;
+}
+
+rung_status rungi_route_open(rungi_route *route, const rung_cluster *cluster, const rung_grid *grid,
+                             rung_mpi_operand operand)
+{
+    route->deal = rungi_deal_of(cluster, grid, operand);
+    rung_status status = open_lists(route);
+    if (status != RUNG_OK)
+        return status;
+    walk_blocks(&(stroll){.route = route, .act = count_patch, .counts = route->of_blocks.elements});
+    walk_share(&(stroll){.route = route, .act = count_patch, .counts = route->of_share.elements});
+    find_messages(route, &route->of_blocks);
+    find_messages(route, &route->of_share);
+    find_starts(route, cluster, grid);
+    size_t most = (size_t)most_messages(route) + 1;
+    route->requests = malloc(most * sizeof *route->requests);
+    route->peers = malloc(most * sizeof *route->peers);
+    return route->requests && route->peers ? RUNG_OK : rung_fail(RUNG_NO_MEMORY, "no memory for a list of messages");
+}
+
+void rungi_route_close(rungi_route *route)
+{
+    free(route->of_blocks.elements);
+    free(route->chunk_starts);
+    free(route->requests);
+    free(route->peers);
+    *route = (rungi_route){0};
 }
 
 /* ---- There and back --------------------------------------------------------------------------- */
 
-/* Memory for what two walks need: counters, and where the messages begin. */
-typedef struct ledger {
-    int64_t *memory;
-    int64_t *counts[2], *starts[2];
-} ledger;
-
-static void begin_messages(const rungi_route *route, const int64_t *counts, int64_t *starts)
+/* A walk that packs or unpacks messages of these. */
+static stroll stroll_of(rungi_route *route, const rungi_messages *messages, char *memory, char *share)
 {
-    int64_t at = 0;
-    for (int i = 0; i < route->team->ranks; i++) {
-        starts[i] = at;
-        at += counts[i] * route->size;
-    }
-}
-
-static rung_status open_ledger(const rungi_route *route, const int64_t *out, const int64_t *in, ledger *ledger)
-{
-    int64_t ranks = route->team->ranks;
-    ledger->memory = calloc((size_t)(4 * ranks), sizeof *ledger->memory);
-    if (!ledger->memory)
-        return rungi_team_break(route->team, rung_fail(RUNG_NO_MEMORY, "no memory for lists of %lld ranks", (long long)ranks));
-    for (int i = 0; i < 2; i++) {
-        ledger->counts[i] = ledger->memory + i * ranks;
-        ledger->starts[i] = ledger->memory + (2 + i) * ranks;
-    }
-    begin_messages(route, out, ledger->starts[0]);
-    begin_messages(route, in, ledger->starts[1]);
-    return RUNG_OK;
+    memset(route->packed, 0, (size_t)route->team->ranks * sizeof *route->packed);
+    return (stroll){.route = route, .counts = route->packed, .starts = messages->starts, .memory = memory, .share = share};
 }
 
 rung_status rungi_route_gather(rungi_route *route, char *out, char *in, char *share)
 {
-    ledger ledger;
-    rung_status status = open_ledger(route, route->of_blocks, route->of_share, &ledger);
+    stroll packing = stroll_of(route, &route->of_blocks, out, share);
+    packing.act = pack_block;
+    walk_blocks(&packing);
+    rung_status status = send_all(route, (const side[]){{&route->of_blocks, out}, {&route->of_share, in}});
     if (status != RUNG_OK)
         return status;
-    side sides[2] = {{route->of_blocks, ledger.starts[0], out}, {route->of_share, ledger.starts[1], in}};
-    walk_blocks(&(stroll){.route = route, .act = pack_block, .counts = ledger.counts[0], .starts = ledger.starts[0],
-                          .memory = out, .share = share});
-    status = send_all(route, sides);
-    if (status == RUNG_OK)
-        walk_share(&(stroll){.route = route, .act = unpack_share, .counts = ledger.counts[1], .starts = ledger.starts[1],
-                             .memory = in, .share = share});
-    free(ledger.memory);
-    return status;
+    stroll unpacking = stroll_of(route, &route->of_share, in, share);
+    unpacking.act = unpack_share;
+    walk_share(&unpacking);
+    return RUNG_OK;
 }
 
 rung_status rungi_route_return(rungi_route *route, char *out, char *in, const char *share, rungi_scaling scaling)
 {
-    ledger ledger;
-    rung_status status = open_ledger(route, route->of_share, route->of_blocks, &ledger);
+    stroll packing = stroll_of(route, &route->of_share, out, (char *)share);
+    packing.act = pack_share;
+    walk_share(&packing);
+    rung_status status = send_all(route, (const side[]){{&route->of_share, out}, {&route->of_blocks, in}});
     if (status != RUNG_OK)
         return status;
-    side sides[2] = {{route->of_share, ledger.starts[0], out}, {route->of_blocks, ledger.starts[1], in}};
-    walk_share(&(stroll){.route = route, .act = pack_share, .counts = ledger.counts[0], .starts = ledger.starts[0],
-                         .memory = out, .share = (char *)share});
-    status = send_all(route, sides);
-    if (status == RUNG_OK)
-        walk_blocks(&(stroll){.route = route, .act = finish_block, .counts = ledger.counts[1],
-                              .starts = ledger.starts[1], .memory = in, .share = (char *)share, .scaling = scaling});
-    free(ledger.memory);
-    return status;
+    stroll unpacking = stroll_of(route, &route->of_blocks, in, (char *)share);
+    unpacking.act = finish_block;
+    unpacking.scaling = scaling;
+    walk_blocks(&unpacking);
+    return RUNG_OK;
 }

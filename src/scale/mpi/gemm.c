@@ -171,10 +171,9 @@ static rung_status open_share(call *call, int operand)
     }
     if (matrix->kind == RUNG_MPI_SHARES)
         return RUNG_OK;
-    rung_status status = rungi_route_open(call->team, &call->layouts[operand], &call->cluster, &call->grid,
-                                          (rung_mpi_operand)operand, size, &call->routes[operand]);
-    call->routes[operand].message_bytes = call->options.message_bytes;
-    return status;
+    call->routes[operand] = (rungi_route){.team = call->team, .layout = &call->layouts[operand], .size = size,
+                                          .message_bytes = call->options.message_bytes};
+    return rungi_route_open(&call->routes[operand], &call->cluster, &call->grid, (rung_mpi_operand)operand);
 }
 
 /* One memory for what leaves and one for what comes: the operands go one after the other. */
@@ -183,8 +182,8 @@ static rung_status open_messages(call *call)
     int64_t out = 0, in = 0;
     for (int i = 0; i < OPERANDS; i++) {
         const rungi_route *route = &call->routes[i];
-        int64_t leaves = i == RUNG_MPI_C ? route->share_bytes : route->blocks_bytes;
-        int64_t comes = i == RUNG_MPI_C ? route->blocks_bytes : route->share_bytes;
+        int64_t leaves = i == RUNG_MPI_C ? route->of_share.bytes : route->of_blocks.bytes;
+        int64_t comes = i == RUNG_MPI_C ? route->of_blocks.bytes : route->of_share.bytes;
         out = leaves > out ? leaves : out;
         in = comes > in ? comes : in;
     }
