@@ -90,6 +90,7 @@ int lab_cluster_launch(const lab_options *options)
         return LAB_NOTHING;
     }
     int count = 2 + lab_options_given(options, is_own, list + 2, ARGUMENTS - 3);
+    signal(SIGCHLD, SIG_DFL); /* who ignores it, as some launchers' children do, is not told how a child ended */
     pid_t parent = getpid(), child = fork();
     if (child == 0)
         become(program, list, parent);

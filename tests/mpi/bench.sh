@@ -22,6 +22,10 @@ grep -q '^i8 40 x 70 x 30 on 3 ranks' "$work/said" || fail "there is no table be
 "$RUNG" bench --cluster --sizes 64 --dtype f32 --budget 0.01 > "$work/said" || fail "one rank without a launcher fails"
 grep -q 'on 1 ranks: a grid of 1 x 1 x 1' "$work/said" || { cat "$work/said"; fail "one rank is other"; }
 
+# Started by one that ignores what becomes of its children.
+env --ignore-signal=CHLD "$RUNG" bench --cluster --sizes 64 --dtype f32 --budget 0.01 > "$work/said" 2>&1 ||
+    { cat "$work/said"; fail "where SIGCHLD is ignored the outcome is lost"; }
+
 # refused WORDS OPTIONS
 refused() {
     local words=$1
