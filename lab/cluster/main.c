@@ -125,6 +125,18 @@ static void close_house(cluster_house *house)
     rung_context_destroy(house->context);
 }
 
+/* All ranks have it, or none: those with it would wait for those without. */
+static void open_scalapack(const cluster_problem *problem, cluster_house *house)
+{
+    int own = house->has_scalapack && scalapack_load(&house->scalapack), all = 0;
+    MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (own && !all)
+        snprintf(house->why_not, sizeof house->why_not, "ScaLAPACK is not on every rank's machine");
+    house->has_scalapack = all != 0;
+    if (all)
+        scalapack_begin(problem, &house->scalapack);
+}
+
 /* As square as it gets. */
 static void choose_processes(cluster_problem *problem, int ranks)
 {
@@ -231,7 +243,7 @@ static int bench(session *session)
         fprintf(stderr, "rung: rank %d: %s\n", house->rank, rung_error_text());
         return LAB_NOTHING;
     }
-    house->has_scalapack = house->has_scalapack && scalapack_open(&session->contest.problem, &house->scalapack);
+    open_scalapack(&session->contest.problem, house);
     session->before = lab_conditions_read(rung_device_describe(house->device));
     if (house->rank == 0 && !house->has_scalapack)
         fprintf(stderr, "rung: nothing to compare with: %s\n", house->why_not);

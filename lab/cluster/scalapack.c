@@ -58,7 +58,7 @@ bool scalapack_find_blas(char *path, size_t capacity, char *why, size_t why_capa
     return child > 0 && waitpid(child, &outcome, 0) == child && outcome == 0 && used > 0;
 }
 
-bool scalapack_open(const cluster_problem *problem, scalapack *scalapack)
+bool scalapack_load(scalapack *scalapack)
 {
     memset(scalapack, 0, sizeof *scalapack);
     scalapack->library = open_library();
@@ -74,9 +74,14 @@ bool scalapack_open(const cluster_problem *problem, scalapack *scalapack)
         scalapack->library = NULL;
         return false;
     }
+    scalapack->context = -1;
+    return true;
+}
+
+void scalapack_begin(const cluster_problem *problem, scalapack *scalapack)
+{
     scalapack->get(-1, 0, &scalapack->context);
     scalapack->grid_init(&scalapack->context, "Row", (int)problem->process_rows, (int)problem->process_cols);
-    return true;
 }
 
 void scalapack_close(scalapack *scalapack)

@@ -25,8 +25,9 @@ typedef struct scalapack {
                    const float *, float *, const int *, const int *, const int *);
 } scalapack;
 
-/* After MPI_Init; by all ranks. */
-bool scalapack_open(const cluster_problem *problem, scalapack *scalapack);
+/* After MPI_Init. Each rank loads it by itself; that it begins is for all ranks together. */
+bool scalapack_load(scalapack *scalapack);
+void scalapack_begin(const cluster_problem *problem, scalapack *scalapack);
 void scalapack_close(scalapack *scalapack);
 
 /* C = A B of block-cyclic matrices, F64 or F32. */

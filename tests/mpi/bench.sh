@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # rung bench --cluster: rows that are verified, bytes that are the bound on a cube of 8 ranks, sentences for what is not
-# understood, and one rank without a launcher.
+# understood, one rank without a launcher, and ranks that do not have the same.
 source "$(dirname "$0")/common.sh"
 [ -x "$RUNG_BUILD/rung-cluster" ] || exit 77
 launch own 8 "$RUNG" bench --cluster --sizes 192 --dtype f64 --budget 0.01 --block 32 --json > "$work/eight.json" ||
@@ -25,6 +25,15 @@ grep -q 'on 1 ranks: a grid of 1 x 1 x 1' "$work/said" || { cat "$work/said"; fa
 # Started by one that ignores what becomes of its children.
 env --ignore-signal=CHLD "$RUNG" bench --cluster --sizes 64 --dtype f32 --budget 0.01 > "$work/said" 2>&1 ||
     { cat "$work/said"; fail "where SIGCHLD is ignored the outcome is lost"; }
+
+# One rank of two has no ScaLAPACK: neither calls it, and neither waits for the other.
+cat > "$work/some" << END
+case \${OMPI_COMM_WORLD_RANK:-\$PMI_RANK} in 1) export RUNG_SCALAPACK=$work/none.so ;; esac
+exec "$RUNG" bench --cluster --sizes 96 --dtype f64 --budget 0.01 --block 32 --json
+END
+limit=60 launch own 2 bash "$work/some" > "$work/some.json" || fail "a rank has no ScaLAPACK, and the job fails"
+jq -e '(.results | length) >= 2 and all(.results[]; .verified and .call == "rung_mpi_gemm")' "$work/some.json" > /dev/null ||
+    { cat "$work/some.json"; fail "a rank has no ScaLAPACK, and rows are other"; }
 
 # refused WORDS OPTIONS
 refused() {

@@ -20,16 +20,16 @@ case ${RUNG_SANITIZE:-} in
 *thread*) exit 77 ;; # MPI's own threads and shared memory are no sanitizer's business
 esac
 
-# launch MPI N PROGRAM ...: as many ranks as asked for, whatever the processors.
+# launch MPI N PROGRAM ...: as many ranks as asked for, whatever the processors, for $limit seconds at most.
 launch() {
     local mpi=$1 ranks=$2
     shift 2
     if [ "$mpi" = mpich ] && [ "${has_mpich:-no}" = yes ]; then
-        mpirun.mpich -n "$ranks" "$@"
+        timeout "${limit:-600}" mpirun.mpich -n "$ranks" "$@"
     elif "$RUNG_MPIEXEC" --version 2>&1 | grep -q 'Open'; then
-        "$RUNG_MPIEXEC" -n "$ranks" --oversubscribe "$@"
+        timeout "${limit:-600}" "$RUNG_MPIEXEC" -n "$ranks" --oversubscribe "$@"
     else
-        "$RUNG_MPIEXEC" -n "$ranks" "$@"
+        timeout "${limit:-600}" "$RUNG_MPIEXEC" -n "$ranks" "$@"
     fi
 }
 
