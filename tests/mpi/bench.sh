@@ -35,6 +35,20 @@ limit=60 launch own 2 bash "$work/some" > "$work/some.json" || fail "a rank has 
 jq -e '(.results | length) >= 2 and all(.results[]; .verified and .call == "rung_mpi_gemm")' "$work/some.json" > /dev/null ||
     { cat "$work/some.json"; fail "a rank has no ScaLAPACK, and rows are other"; }
 
+# broken NUMBER: that message of rank 2 cannot be sent, where results are verified or later. All ranks hear of it, none is waited
+# for, and the job ends.
+broken() {
+    RUNG_SCALAPACK=$work/none.so RUNG_TEST_FAULT=2:$1 LD_PRELOAD=$programs/libmpi_faults.so limit=40 launch own 4 \
+        "$RUNG" bench --cluster --sizes 96 --dtype f64 --budget 100 --block 32 > "$work/said" 2>&1
+    local code=$?
+    { [ $code -ne 0 ] && [ $code -ne 124 ]; } || { cat "$work/said"; fail "message $1 of rank 2 fails: code $code"; }
+    grep -q 'rung: rank [0-3]: .*MPI failed' "$work/said" || { cat "$work/said"; fail "message $1 of rank 2 fails: not a word"; }
+}
+if [ -z "${RUNG_SANITIZE:-}" ]; then # which is to be loaded before everything else
+    broken 4
+    broken 200
+fi
+
 # refused WORDS OPTIONS
 refused() {
     local words=$1

@@ -3,6 +3,8 @@
  *
  *     mpirun -n 4 failures refuse          wrong arguments, on each rank in turn, and a right call behind each
  *     mpirun -n 4 failures multiply        a rank that cannot multiply
+ *     mpirun -n 4 failures send            a message that cannot be sent, each in turn
+ *     mpirun -n 4 failures first           a rank that does not make the first call; ends the job
  *     mpirun -n 4 failures slow            ranks that take longer than the silence, but answer: nothing goes wrong
  *     mpirun -n 4 failures absent RANK     a rank that does not call; ends the job
  *     mpirun -n 4 failures stop RANK       a rank that stops in the middle (SIGSTOP); ends the job */
@@ -14,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "rung/mpi.h"
 
 enum { SIZE = 24 };
@@ -55,10 +58,15 @@ static call right_call(void)
     return call;
 }
 
-static rung_status make(call *call)
+static rung_status make_on(MPI_Comm comm, call *call)
 {
     call->options.grid = &call->grid;
-    return rung_mpi_gemm(MPI_COMM_WORLD, call->alpha, &call->a, &call->b, 0.0, &call->c, &call->options);
+    return rung_mpi_gemm(comm, call->alpha, &call->a, &call->b, 0.0, &call->c, &call->options);
+}
+
+static rung_status make(call *call)
+{
+    return make_on(MPI_COMM_WORLD, call);
 }
 
 static void make_right(const char *behind)
@@ -156,6 +164,44 @@ static void fail_multiply(void)
     }
 }
 
+/* ---- Messages that cannot be sent ----------------------------------------------------------------- */
+
+/* On a communicator of its own, that message of the culprit's fails: no rank takes its result for right. */
+static void fail_send(int number)
+{
+    MPI_Comm comm;
+    call call = right_call();
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    fault_sends = 0;
+    fault_at = rank == culprit ? number : 0;
+    rung_status status = make_on(comm, &call);
+    check(status == RUNG_DEVICE_LOST, "a message could not be sent, and the call did not fail");
+    check(strstr(rung_error_text(), "MPI failed") != NULL, "the sentence is another");
+    check(rank != culprit || fault_sends >= number, "it was not sent at all");
+    fault_at = 0;
+    check(make_on(comm, &call) == RUNG_DEVICE_LOST, "the communicator is broken, and a call goes through");
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* All that a right call sends, but for the first rank's last words: who has heard them that all is well may go. */
+static void fail_sends(void)
+{
+    MPI_Comm comm;
+    call call = right_call();
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    fault_sends = 0;
+    check(make_on(comm, &call) == RUNG_OK, "the first call fails");
+    int sent = fault_sends, messages;
+    for (culprit = 0; culprit < ranks; culprit++) {
+        messages = sent - (rank == 0 ? ranks - 2 : 0);
+        MPI_Bcast(&messages, 1, MPI_INT, culprit, MPI_COMM_WORLD);
+        check(messages >= 3, "a rank agrees three times, and sent less");
+        for (int number = 1; number <= messages; number++)
+            fail_send(number);
+    }
+    check(make_on(comm, &call) == RUNG_OK, "a communicator on which all went well is broken");
+}
+
 /* Only the first rank multiplies, for longer than the silence; the others wait for their parts of C. */
 static void be_slow(void)
 {
@@ -185,6 +231,24 @@ static void end_without(call *call)
     MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
+/* The first call of all, which nobody can be asked in; the second fails at once. */
+static void come_first(void)
+{
+    call call = right_call();
+    call.options.silence = 2;
+    if (rank == culprit)
+        sleep(60);
+    check(make(&call) == RUNG_DEVICE_LOST, "a rank never called, and the call did not fail");
+    call.options.silence = 60;
+    time_t start = time(NULL);
+    check(make(&call) == RUNG_DEVICE_LOST, "the communicator is broken, and a call goes through");
+    check(time(NULL) - start < 2, "a second call on a broken communicator waited again");
+    printf("rank %d: %s\n", rank, rung_error_text());
+    fflush(stdout);
+    sleep(1);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
 static void do_without(int stops)
 {
     make_right("the first call fails");
@@ -208,8 +272,12 @@ int main(int argc, char **argv)
         refuse();
     else if (strcmp(what, "multiply") == 0)
         fail_multiply();
+    else if (strcmp(what, "send") == 0)
+        fail_sends();
     else if (strcmp(what, "slow") == 0)
         be_slow();
+    else if (strcmp(what, "first") == 0)
+        come_first();
     else
         do_without(strcmp(what, "stop") == 0);
     if (rank == 0)
