@@ -43,6 +43,17 @@ wrong 'title = x\nnetwork = -1\n' ':2: not a number'
 wrong 'speed = 1\n' ':1: no such field'
 wrong 'network\n' 'field = value'
 wrong 'network = 1e9\nf64 = 1e12\nmemory = 1000\n' 'take more ranks'
+
+# However large the cluster is said to be, there is an end to it: a row for each power of two that can be asked for.
+printf 'network = 1e9\nf64 = 1e12\nranks = 1e18\n' > "$work/machine.txt"
+timeout 60 "$RUNG" plan --ranks 100000 --m 30000 --dtype f64 --machine "$work/machine.txt" --json > "$work/out" ||
+    fail "a large cluster has no end"
+jq -e '[.sweep[].ranks] | length == 19 and .[-1] == 131072 and . == (. | sort) and any(. == 100000)' "$work/out" > /dev/null ||
+    { jq -c '[.sweep[].ranks]' "$work/out"; fail "other numbers of ranks are told"; }
+printf 'network = 1e9\nf64 = 1e12\nmemory = 1000\nranks = 1e18\n' > "$work/machine.txt"
+timeout 60 "$RUNG" plan --ranks 131072 --m 30000 --dtype f64 --machine "$work/machine.txt" > "$work/out" 2>&1
+[ $? -eq 2 ] && grep -q 'take more ranks' "$work/out" || fail "memory that is never enough is looked for without an end"
+
 "$RUNG" plan --ranks 8 --m 1000 --machine "$work/none.txt" > "$work/out" 2>&1 && fail "a machine that is not there is taken"
 "$RUNG" plan --ranks 0 --m 1000 --machine machines/simulated.txt > "$work/out" 2>&1 && fail "no ranks are taken"
 exit 0
