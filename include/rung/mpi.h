@@ -12,13 +12,15 @@
  * Ranks     are put into a box (rung_grid, rung/scale.h) that has least to send. What does not lie as that box wants
  *           it is sent there first, and C back behind it; matrices that are kept as shares stay where they are.
  * Threads   One thread of a process calls at a time, and MPI was initialised. The communicator is duplicated at its
- *           first call, which is kept with it and freed with it.
+ *           first call, which is kept with it and freed with it. Freeing waits for all ranks, for `silence` at most.
  * Failures  All ranks return a failure if one does, each with a sentence that names the rank it happened on. What is
  *           wrong with arguments, and memory that is not there, is found before anything is sent: the next call is
  *           free to do better. Once data is under way, whoever fails tells the others, and one that no longer answers
  *           counts as lost after rung_mpi_options.silence seconds: RUNG_DEVICE_LOST. C is then undefined, messages
  *           may still be under way and keep their memory, and every later call on that communicator fails: the job
- *           should end. The library never ends it, since MPI_Abort is the caller's to call.
+ *           should end. The library never ends it, since MPI_Abort is the caller's to call. Messages are sent from where
+ *           shares of A and B lie: behind such a failure their memory must stay until the process ends. That of C, and of
+ *           A and B in any other layout, may go.
  * Bits      The same ranks, grid and layouts give the same bits each time. */
 #ifndef RUNG_MPI_H
 #define RUNG_MPI_H
@@ -137,7 +139,8 @@ typedef struct rung_mpi_options {
 /* C = alpha * A * B + beta * C, by all ranks of the communicator. As in rung_gemm, alpha = 0 reads neither A nor B and
  * beta = 0 does not read C; any sizes, and any product (RUNG_PRODUCT_LIST). C is scaled and rounded where it
  * lies. A rank works in about rung_grid_cost.memory bytes, and in what leaves and comes where a layout is none of shares.
- * Its memory is kept with the communicator for the next call. */
+ * Its memory is kept with the communicator for the next call, and freed with it: less than twice what one call works in,
+ * since what is kept and does not fit is freed before more is taken. */
 RUNG_API rung_status rung_mpi_gemm(MPI_Comm comm, double alpha, const rung_mpi_matrix *a, const rung_mpi_matrix *b,
                                    double beta, const rung_mpi_matrix *c, const rung_mpi_options *options);
 
