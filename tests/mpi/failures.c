@@ -202,15 +202,24 @@ static void fail_sends(void)
     check(make_on(comm, &call) == RUNG_OK, "a communicator on which all went well is broken");
 }
 
-/* Only the first rank multiplies, for longer than the silence; the others wait for their parts of C. */
+/* Only the first rank multiplies, for longer than the silence; the others wait for their parts of C. They have asked by then,
+ * and the communicator is freed with questions under way. */
 static void be_slow(void)
 {
+    MPI_Comm comm;
     call call = right_call();
-    make_right("the first call fails");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     call.grid = (rung_grid){1, 1, 1, 4, 1};
     call.options.multiply = sleep_first;
     call.options.silence = 1.5;
-    check(make(&call) == RUNG_OK, "a rank that was slow counts as lost");
+    check(make_on(comm, &call) == RUNG_OK, "a rank that was slow counts as lost");
+    call.options.multiply = NULL;
+    call.options.silence = 60;
+    check(make_on(comm, &call) == RUNG_OK, "a call behind a slow one fails");
+    time_t start = time(NULL);
+    MPI_Comm_free(&comm);
+    check(time(NULL) - start < 30, "a communicator is freed as if a rank were gone");
+    make_right("a call behind a communicator that was freed fails");
 }
 
 /* What the others see of a rank that is gone, and how long that takes. */
