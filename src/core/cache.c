@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "core/checked.h"
+#include "core/files.h"
 #include "core/sha256.h"
 
 enum {
@@ -303,26 +304,11 @@ void *rungi_cache_read(rung_context *context, const char *folder, const char *co
 
 /* ---- Writing ------------------------------------------------------------------------ */
 
-static bool write_all(int file, const void *data, size_t bytes)
-{
-    const char *from = data;
-    while (bytes > 0) {
-        ssize_t written = write(file, from, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        from += written;
-        bytes -= (size_t)written;
-    }
-    return true;
-}
-
 /* Closing is the last that can fail: some file systems write only then. */
 static bool write_file(const place *place, int file, const void *code, size_t bytes)
 {
     header header = header_of(place, code, bytes);
-    bool written = write_all(file, &header, sizeof header) && write_all(file, code, bytes);
+    bool written = rungi_write_all(file, &header, sizeof header) && rungi_write_all(file, code, bytes);
     int number = errno;
     bool closed = close(file) == 0;
     if (!written)

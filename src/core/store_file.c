@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/files.h"
+
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
 static bool fits(int length, size_t capacity)
@@ -244,37 +246,6 @@ static rung_status open_lock(const char *path, int *lock)
 
 /* ---- Writing --------------------------------------------------------------------------------------- */
 
-static bool write_all(int file, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = write(file, text, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written == 0)
-            errno = EIO;
-        if (written <= 0)
-            return false;
-        text += written;
-        bytes -= (size_t)written;
-    }
-    return true;
-}
-
-/* So that a crash leaves the old name or the new one, and not neither. */
-static void sync_folder(const char *path)
-{
-    char folder[RUNGI_STORE_PATH];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    int opened = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (opened < 0)
-        return;
-    fsync(opened);
-    close(opened);
-}
-
 /* A process that writes past its limit on file sizes is sent a signal that ends it. */
 static bool passes_limit(size_t bytes)
 {
@@ -316,7 +287,7 @@ static bool fill_file(int file, const struct stat *old, const char *text, size_t
 {
     if (old)
         give_rights(file, old, old->st_mode & EVERYBODY);
-    bool written = write_all(file, text, bytes) && sync_file(file);
+    bool written = rungi_write_all(file, text, bytes) && sync_file(file);
     int number = errno;
     bool closed = close(file) == 0 || errno == EINTR; /* then it is closed all the same */
     if (!written)
@@ -337,7 +308,7 @@ static bool replace_file(const char *path, const char *text, size_t bytes)
     if (file < 0)
         return false;
     if (fill_file(file, is_old ? &old : NULL, text, bytes) && rename(aside, path) == 0) {
-        sync_folder(path);
+        rungi_sync_folder(path);
         return true;
     }
     int number = errno;
