@@ -63,7 +63,7 @@ RUNG_API rung_status rung_stored_read(const rung_stored *stored, int64_t row, in
  * C goes to `c`, memory or an open file that is written in place, or, with `path`, becomes that file:
  * dense rows behind an .npy header, or bare. Of `c` only the type counts then (c.view.type). Such a file is
  * complete or not there: it is written beside itself, as PATH.part, synced and renamed. A file of that name
- * stays what it was until then, and may be A, B or C0.
+ * stays what it was until then, and may be A, B or C0; PATH.part and PATH.journal may not.
  *
  * PATH.journal tells which blocks of C are done. If a call ends early, by a failure, a kill or a power
  * cut, the same call goes on behind those, to the same bits where the same kind of device computes the rest;
@@ -102,8 +102,9 @@ typedef struct rung_large_cut {
 /* The cut of a problem for one device. The least bytes that are moved, then the deepest panels. */
 RUNG_API rung_status rung_large_cut_of(const rung_large_problem *problem, int64_t memory, rung_large_cut *cut);
 
-/* A device with what it may take of its memory: 0 is half of what is free on the CPU, half of all
- * elsewhere. On the CPU the kernels' own scratch, some MiB a thread, comes on top, and wherever elements must be
+/* A device with what it may take of its memory: 0 is half of what is free on the CPU, to a container too, and half of all
+ * elsewhere. A processor that is an OpenCL device takes of the same memory as the CPU: beside others it is best given
+ * an amount. On the CPU the kernels' own scratch, some MiB a thread, comes on top, and wherever elements must be
  * brought into another order or type, or to another device, two pieces of 4 MiB of this process's memory. */
 typedef struct rung_large_device {
     rung_device *device;

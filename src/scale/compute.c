@@ -43,6 +43,10 @@ void rungi_worker_fail(rungi_worker *worker, rung_status status)
     worker->is_over = true;
     pthread_cond_broadcast(&worker->changed);
     pthread_mutex_unlock(&worker->mutex);
+    pthread_mutex_lock(&worker->job->mutex);
+    if (worker->job->first_failed < 0)
+        worker->job->first_failed = worker->who;
+    pthread_mutex_unlock(&worker->job->mutex);
     if (status == RUNG_IO || status == RUNG_STOPPED) /* no other device would do better */
         rungi_job_fail(worker->job, status);
     rungi_share_leave(&worker->job->share, worker->who);

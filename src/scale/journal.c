@@ -104,10 +104,9 @@ const char *rungi_journal_parse(const char *text, int64_t bytes, const char *hea
     while (at < bytes) {
         const char *line = text + at, *newline = memchr(line, '\n', (size_t)(bytes - at));
         int64_t length = newline ? good_length(line, newline - line) : -1;
-        bool is_last = !newline || newline + 1 == text + bytes;
-        if (length < 0 && is_last)
-            break; /* torn */
-        if (length < 0 || !take_line(line, length, journal, each, user))
+        if (length < 0)
+            break; /* torn by a power cut, which may leave any of what was not synced: what stands behind counts for nothing */
+        if (!take_line(line, length, journal, each, user))
             return "it is damaged";
         at = newline + 1 - text;
     }

@@ -5,8 +5,9 @@
  *     cut 512 512 128 1048576               rows and columns of a block, depth of a panel, memory,
  *     block 17                              and one for each block that is on the disk,
  *
- * each with a check sum behind it, " #1234abcd". The last may be torn, by a kill or a power cut, and counts for nothing
- * then; any other that is wrong makes the text another's. */
+ * each with a check sum behind it, " #1234abcd". A line whose sum is not its own ends it: a kill may tear the last, and
+ * a power cut any of those that were not synced yet, and what it does not tell of is done again. One that is whole and says what
+ * cannot be makes the text another's. */
 #ifndef RUNGI_SCALE_JOURNAL_H
 #define RUNGI_SCALE_JOURNAL_H
 

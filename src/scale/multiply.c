@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multiply.c - rung_large_multiply: the problem is checked and cut, devices work on it, and what they did is told. */
 #include "core/checked.h"
+#include "scale/free.h"
 #include "scale/stored.h"
 #include "scale/worker.h"
 
@@ -36,19 +37,9 @@ static rung_status check_shapes(const rung_large_problem *problem)
     return RUNG_OK;
 }
 
-/* Whether two matrices in memory meet; those of a file cannot be told apart by its descriptor. */
-static bool meet(const rung_matrix *x, const rung_matrix *y)
-{
-    int64_t x_first, x_end, y_first, y_end;
-    if (!x->data || !y->data || !rungi_stored_span(x, &x_first, &x_end) || !rungi_stored_span(y, &y_first, &y_end))
-        return false;
-    const char *x_data = x->data, *y_data = y->data;
-    return x_data + x_first < y_data + y_end && y_data + y_first < x_data + x_end;
-}
-
 static bool is_same(const rung_matrix *x, const rung_matrix *y)
 {
-    return x->data == y->data && x->offset == y->offset && x->row_stride == y->row_stride &&
+    return x->data && x->data == y->data && x->offset == y->offset && x->row_stride == y->row_stride &&
            x->col_stride == y->col_stride;
 }
 
@@ -60,10 +51,10 @@ static rung_status check_overlap(const rung_large_problem *problem)
     rung_status status = rungi_stored_check(&problem->c, "C", true);
     if (status != RUNG_OK)
         return status;
-    if (meet(c, &problem->a.view) || meet(c, &problem->b.view))
-        return rung_fail(RUNG_OVERLAP, "C's memory meets that of A or B, which are read while it is written");
-    if (problem->beta != 0 && meet(c, c0) && !is_same(c, c0))
-        return rung_fail(RUNG_OVERLAP, "C0 is C itself, or its memory does not meet C's");
+    if (rungi_stored_meet(&problem->c, &problem->a) || rungi_stored_meet(&problem->c, &problem->b))
+        return rung_fail(RUNG_OVERLAP, "C meets A or B in memory or in a file, and they are read while it is written");
+    if (problem->beta != 0 && rungi_stored_meet(&problem->c, &problem->c0) && !is_same(c, c0))
+        return rung_fail(RUNG_OVERLAP, "C0 is C itself, and that in memory, or it does not meet C");
     return RUNG_OK;
 }
 
@@ -85,26 +76,13 @@ static rung_status check_problem(const rung_large_problem *problem)
 
 /* ---- The cut ------------------------------------------------------------------------------------------------ */
 
-/* Half of what the system says is free; a quarter of a GiB where it does not say. */
-static int64_t free_memory(void)
-{
-    char line[128];
-    long long kib = 1 << 19;
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return (int64_t)kib * 512;
-}
-
 static int64_t memory_of(const rung_large_device *device)
 {
     const rung_device_info *info = rung_device_describe(device->device);
     if (device->memory != 0)
         return device->memory;
-    return strcmp(info->backend, "cpu") == 0 || info->memory_bytes == 0 ? free_memory() : info->memory_bytes / 2;
+    return strcmp(info->backend, "cpu") == 0 || info->memory_bytes == 0 ? rungi_free_memory("") / 2
+                                                                      : info->memory_bytes / 2;
 }
 
 /* Room for all: the least of each. Several devices want several blocks each, or the last would be waited for. */
@@ -131,7 +109,7 @@ rung_status rung_large_cut_of(const rung_large_problem *problem, int64_t memory,
     if (status != RUNG_OK)
         return status;
     rungi_whole whole = rungi_whole_of(problem);
-    rungi_room room = {.memory = memory ? memory : free_memory(), .blocks = 1};
+    rungi_room room = {.memory = memory ? memory : rungi_free_memory("") / 2, .blocks = 1};
     return rungi_cut_make(&whole, &room, cut);
 }
 
@@ -168,7 +146,7 @@ bool rungi_job_step(rungi_job *job, double blocks)
         double done = ((double)job->before + job->computed) / count;
         rung_large_progress progress = {.done = done > 1 ? 1 : done, .before = (double)job->before / count,
                                         .of = job->share.count};
-        progress.blocks = (int64_t)((double)job->before + job->computed + 1e-6);
+        progress.blocks = rungi_smaller((int64_t)((double)job->before + job->computed + 1e-6), progress.of);
         stops = options->progress(options->user, &progress);
     }
     pthread_mutex_unlock(&job->mutex);
@@ -190,16 +168,15 @@ static void run_workers(rungi_job *job, rungi_worker *workers, const rung_large_
 }
 
 /* The first failure of a device is the call's, where none was left to go on. */
-static rung_status outcome(rungi_job *job, const rungi_worker *workers, int count)
+static rung_status outcome(rungi_job *job, const rungi_worker *workers)
 {
     if (job->status != RUNG_OK)
         return rung_fail(job->status, "%s", job->error);
     if (rungi_share_is_complete(&job->share))
         return RUNG_OK;
-    for (int i = 0; i < count; i++)
-        if (workers[i].status != RUNG_OK)
-            return rung_fail(workers[i].status, "%s", workers[i].error);
-    return rung_fail(RUNG_DEVICE_LOST, "no device was left to go on");
+    const rungi_worker *first = &workers[job->first_failed < 0 ? 0 : job->first_failed];
+    return first->status != RUNG_OK ? rung_fail(first->status, "%s", first->error)
+                                    : rung_fail(RUNG_DEVICE_LOST, "no device was left to go on");
 }
 
 static void fill_report(const rungi_job *job, const rungi_worker *workers, const rung_large_device *devices, int count,
@@ -251,7 +228,7 @@ static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **s
 static rung_status multiply_on(const rung_large_problem *problem, const rung_large_options *options,
                                const rung_large_device *devices, int count, rung_large_report *report)
 {
-    rungi_job job = {.problem = problem, .options = options, .whole = rungi_whole_of(problem)};
+    rungi_job job = {.problem = problem, .options = options, .whole = rungi_whole_of(problem), .first_failed = -1};
     rungi_worker workers[RUNG_LARGE_DEVICES_MAX];
     unsigned char *states;
     rungi_room room;
@@ -269,7 +246,7 @@ static rung_status multiply_on(const rung_large_problem *problem, const rung_lar
     }
     if (status == RUNG_OK) {
         run_workers(&job, workers, devices, count);
-        status = outcome(&job, workers, count);
+        status = outcome(&job, workers);
     }
     if (status == RUNG_OK && job.output)
         status = rungi_output_finish(job.output, options->accept, options->user);

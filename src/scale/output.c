@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/checked.h"
+#include "core/files.h"
 #include "scale/cut.h"
 #include "scale/journal.h"
 #include "scale/npy.h"
@@ -93,36 +94,6 @@ static bool is_in_file(const rung_stored *stored)
     return !stored->view.data && stored->file >= 0;
 }
 
-static bool write_all(int file, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = write(file, text, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written == 0)
-            errno = EIO;
-        if (written <= 0)
-            return false;
-        text += written;
-        bytes -= (size_t)written;
-    }
-    return true;
-}
-
-static void sync_folder(const char *path)
-{
-    char folder[NAME];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    int opened = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (opened < 0)
-        return;
-    fsync(opened);
-    close(opened);
-}
-
 static bool is_still_there(int file, const char *path)
 {
     struct stat ours, theirs;
@@ -151,16 +122,21 @@ static rung_status open_journal(rungi_output *output)
     }
 }
 
-/* A process that writes past its limit on file sizes is sent a signal that ends it; so the room is asked for first,
- * which also finds a full disk before hours are spent. */
-static rung_status make_room(rungi_output *output)
+/* A process that writes past its limit on file sizes is sent a signal that ends it. */
+static rung_status check_limit(const rungi_output *output)
 {
     struct rlimit limit;
-    int file = output->stored.file;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         (uint64_t)output->bytes > (uint64_t)limit.rlim_cur)
         return rung_fail(RUNG_IO, "%s would have %lld bytes, and this process may write files of %llu; see ulimit -f",
                          output->path, (long long)output->bytes, (unsigned long long)limit.rlim_cur);
+    return RUNG_OK;
+}
+
+/* The room is asked for first: a full disk is found before hours are spent. */
+static rung_status make_room(rungi_output *output)
+{
+    int file = output->stored.file;
     if (output->bytes > 0 && fallocate(file, 0, 0, (off_t)output->bytes) == 0)
         return RUNG_OK;
     if (output->bytes > 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
@@ -190,6 +166,21 @@ static rung_status write_header(rungi_output *output)
                : rung_fail(RUNG_IO, "%s cannot be written: %s", output->part, strerror(errno));
 }
 
+/* What is written beside the result would else be thrown away with one of the matrices in it. */
+static rung_status check_names(const rungi_output *output)
+{
+    const rung_large_problem *problem = output->problem;
+    const rung_stored *operands[] = {&problem->a, &problem->b, &problem->c0};
+    int count = problem->beta != 0 ? 3 : 2;
+    for (int i = 0; i < count; i++)
+        if (is_in_file(operands[i]) && (is_still_there(operands[i]->file, output->part) ||
+                                        is_still_there(operands[i]->file, output->journal_path)))
+            return rung_fail(RUNG_OVERLAP, "%s is written beside %s and is also one of the matrices; name another file "
+                             "for the result", is_still_there(operands[i]->file, output->part) ? output->part :
+                             output->journal_path, output->path);
+    return RUNG_OK;
+}
+
 /* ---- Beginning, or going on ------------------------------------------------------------------------------- */
 
 static rung_status begin_anew(rungi_output *output, const rung_large_cut *cut)
@@ -198,7 +189,9 @@ static rung_status begin_anew(rungi_output *output, const rung_large_cut *cut)
     if (ftruncate(output->journal, 0) != 0 || fsync(output->journal) != 0 || lseek(output->journal, 0, SEEK_SET) != 0)
         return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
     output->is_begun = true;
-    rung_status status = open_part(output, O_CREAT | O_TRUNC);
+    rung_status status = check_limit(output);
+    if (status == RUNG_OK)
+        status = open_part(output, O_CREAT | O_TRUNC);
     if (status == RUNG_OK)
         status = make_room(output);
     if (status == RUNG_OK)
@@ -207,9 +200,10 @@ static rung_status begin_anew(rungi_output *output, const rung_large_cut *cut)
         return status;
     int length = rungi_journal_line(line, "cut %lld %lld %lld %lld", (long long)cut->rows, (long long)cut->cols,
                                     (long long)cut->depth, (long long)cut->memory);
-    if (!write_all(output->journal, output->head, strlen(output->head)) ||
-        !write_all(output->journal, line, (size_t)length))
+    if (!rungi_write_all(output->journal, output->head, strlen(output->head)) ||
+        !rungi_write_all(output->journal, line, (size_t)length) || fsync(output->journal) != 0)
         return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+    rungi_sync_folder(output->path);
     return RUNG_OK;
 }
 
@@ -257,18 +251,27 @@ static rung_status read_journal(rungi_output *output, char **text, int64_t *byte
     return RUNG_OK;
 }
 
+/* Whether it tells of a file that is gone, as one does whose result got its name just before the process ended. Of which problem
+ * it was does not matter then. */
+static bool is_left_behind(const rungi_output *output, const char *text, int64_t bytes)
+{
+    struct stat part;
+    int64_t first = strchr(output->head, '\n') + 1 - output->head;
+    return bytes >= first && memcmp(text, output->head, (size_t)first) == 0 && lstat(output->part, &part) != 0;
+}
+
 /* Goes on with what the journal tells; *is_fresh where that is nothing. */
 static rung_status go_on(rungi_output *output, rung_large_cut *cut, unsigned char **states, bool *is_fresh)
 {
     reading reading = {.whole = &output->whole};
-    rungi_journal journal;
+    rungi_journal journal = {.end = 0};
     struct stat part;
     char *text;
     int64_t bytes = 0;
     *is_fresh = true;
     rung_status status = read_journal(output, &text, &bytes);
     const char *wrong = NULL;
-    if (status == RUNG_OK)
+    if (status == RUNG_OK && !is_left_behind(output, text, bytes))
         wrong = rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading);
     free(text);
     if (wrong)
@@ -282,6 +285,8 @@ static rung_status go_on(rungi_output *output, rung_large_cut *cut, unsigned cha
     if (goes_on && status == RUNG_OK && (ftruncate(output->journal, (off_t)journal.end) != 0 ||
                                          lseek(output->journal, 0, SEEK_END) != (off_t)journal.end))
         status = rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+    if (goes_on && status == RUNG_OK)
+        status = check_limit(output);
     if (goes_on && status == RUNG_OK)
         status = open_part(output, 0);
     if (!goes_on || status != RUNG_OK) {
@@ -306,7 +311,7 @@ static rung_status commit_blocks(rungi_output *output, const int64_t *blocks, in
         return rung_fail(RUNG_IO, "%s cannot be brought to the disk: %s", output->part, strerror(errno));
     for (int64_t i = 0; i < count; i++) {
         int length = rungi_journal_line(line, "block %lld", (long long)blocks[i]);
-        if (!write_all(output->journal, line, (size_t)length))
+        if (!rungi_write_all(output->journal, line, (size_t)length))
             return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
     }
     if (fdatasync(output->journal) != 0)
@@ -410,7 +415,9 @@ static rung_status prepare(rungi_output *output, const rung_large_problem *probl
 static rung_status open_files(rungi_output *output, bool restart, rung_large_cut *cut, unsigned char **states)
 {
     bool is_fresh = true;
-    rung_status status = open_journal(output);
+    rung_status status = check_names(output);
+    if (status == RUNG_OK)
+        status = open_journal(output);
     if (status == RUNG_OK && !restart)
         status = go_on(output, cut, states, &is_fresh);
     if (status == RUNG_OK && is_fresh)
@@ -479,7 +486,7 @@ rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void
     if (fsync(output->stored.file) != 0 || rename(output->part, output->path) != 0)
         return rung_fail(RUNG_IO, "%s is complete and cannot be renamed to %s: %s", output->part, output->path,
                          strerror(errno));
-    sync_folder(output->path);
+    rungi_sync_folder(output->path);
     unlink(output->journal_path);
     output->is_finished = true;
     return RUNG_OK;

@@ -166,6 +166,26 @@ bool rungi_stored_span(const rung_matrix *view, int64_t *first, int64_t *end)
            rungi_multiply(last, size, end) && rungi_multiply(view->offset, size, first);
 }
 
+static bool is_same_file(int x, int y)
+{
+    struct stat x_status, y_status;
+    return x == y || (fstat(x, &x_status) == 0 && fstat(y, &y_status) == 0 && x_status.st_ino == y_status.st_ino &&
+                      x_status.st_dev == y_status.st_dev);
+}
+
+bool rungi_stored_meet(const rung_stored *x, const rung_stored *y)
+{
+    int64_t x_first, x_end, y_first, y_end;
+    if (!x->view.data != !y->view.data || !rungi_stored_span(&x->view, &x_first, &x_end) ||
+        !rungi_stored_span(&y->view, &y_first, &y_end) || x_first == x_end || y_first == y_end)
+        return false;
+    if (!x->view.data) /* spans are of files that have those bytes: starts do not overflow them */
+        return is_same_file(x->file, y->file) && x->start + x_first < y->start + y_end &&
+               y->start + y_first < x->start + x_end;
+    const char *x_data = x->view.data, *y_data = y->view.data;
+    return x_data + x_first < y_data + y_end && y_data + y_first < x_data + x_end;
+}
+
 /* One of the two strides is 1, and the other steps over what that spans. */
 static bool is_plain(const rung_matrix *view)
 {

@@ -21,4 +21,7 @@ rung_status rungi_stored_put(const rung_stored *stored, rung_matrix block, const
 /* The bytes from the first element to behind the last; none of an empty one. */
 bool rungi_stored_span(const rung_matrix *view, int64_t *first, int64_t *end);
 
+/* Whether two stand in the same bytes somewhere, of memory or of a file, by whatever names that was opened. */
+bool rungi_stored_meet(const rung_stored *x, const rung_stored *y);
+
 #endif /* RUNGI_SCALE_STORED_H */

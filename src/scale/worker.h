@@ -35,6 +35,7 @@ typedef struct rungi_job {
     double          computed;  /* blocks, parts of one too */
     rung_status     status;    /* what ends it for all, and its sentence */
     char            error[512];
+    int             first_failed; /* of the devices, in time; -1: none has */
 } rungi_job;
 
 /* Ends it for all; the sentence is this thread's. */

@@ -86,7 +86,7 @@ rung_status __wrap_rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_
     int device = device_of_queue(queue);
     struct timespec rest = {.tv_nsec = rest_ns[device]};
     nanosleep(&rest, NULL);
-    return fails(device, RUNS) ? rung_fail(RUNG_DEVICE_LOST, "planted in a run")
+    return fails(device, RUNS) ? rung_fail(RUNG_DEVICE_LOST, "planted in a run of %s", names[device])
                                : __real_rung_plan_run(plan, queue, problem, options);
 }
 
@@ -239,12 +239,54 @@ static void all_that_fail_fail_the_call(void **state)
     problem.path = result;
     unlink(result);
     assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_DEVICE_LOST);
-    assert_string_equal(rung_error_text(), "planted in a run");
+    assert_non_null(strstr(rung_error_text(), "planted in a run of"));
+    be_well();
+    for (int i = 0; i < count; i++) { /* the last in the list is the first to fail */
+        fail_at[i][RUNS] = 1;
+        rest_ns[i] = i == count - 1 ? 0 : 300000000;
+    }
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_DEVICE_LOST);
+    assert_string_equal(rung_error_text(), "planted in a run of cpu");
     assert_false(is_there("c.npy"));
     be_well();
     must(rung_large_multiply(NULL, &problem, &options, NULL));
     free(a.data);
     free(c.data);
+}
+
+/* C0 = C in memory: a block of which a part is out cannot be done again, and the call says so instead of adding to it twice. One
+ * that fails before goes to the others. */
+static void a_block_is_never_added_to_twice(void **state)
+{
+    rung_large_device devices[RUNG_LARGE_DEVICES_MAX];
+    rung_matrix a = new_matrix(RUNG_F32, 160, 96, false), b = new_matrix(RUNG_F32, 96, 160, false);
+    rung_matrix c = new_matrix(RUNG_F32, 160, 160, false), c0 = new_matrix(RUNG_F32, 160, 160, false);
+    rung_large_problem problem = rung_large_problem_of(rung_stored_of(a), rung_stored_of(b));
+    rung_large_options options = {.devices = devices, .device_count = count};
+    int completed = 0;
+    (void)state;
+    fill(&a, 1, 4);
+    fill(&b, 2, 4);
+    problem.c = problem.c0 = rung_stored_of(c);
+    problem.beta = 2;
+    all_devices(devices, 12000);
+    for (int call = 0; call < CALLS; call++)
+        for (int at = 1; at < 12; at += 3) {
+            be_well();
+            fill(&c, 3, 4);
+            fill(&c0, 3, 4);
+            fail_at[0][call] = at;
+            rung_status status = rung_large_multiply(NULL, &problem, &options, NULL);
+            assert_true(status == RUNG_OK || (status == RUNG_DEVICE_LOST && call == READS));
+            completed += status == RUNG_OK;
+            if (status == RUNG_OK)
+                check_product(&a, &b, &c, &c0, 1, 2);
+        }
+    assert_true(completed > 0);
+    free(a.data);
+    free(b.data);
+    free(c.data);
+    free(c0.data);
 }
 
 static int run_all(void)
@@ -256,6 +298,7 @@ static int run_all(void)
         cmocka_unit_test(a_slow_one_holds_nobody_up),
         cmocka_unit_test(one_that_fails_hands_its_blocks_on),
         cmocka_unit_test(all_that_fail_fail_the_call),
+        cmocka_unit_test(a_block_is_never_added_to_twice),
     };
     for (int i = 0; i < count; i++)
         if (rung_device_open(NULL, names[i], &opened[i]) != RUNG_OK) {

@@ -3,8 +3,11 @@
  * moving just the bytes that the cut says; stopped, failed and gone on with. */
 #include "scale_unit.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <time.h>
 
+#include "scale/journal.h"
 #include "scale/share.h"
 
 /* A block is out of the memory a moment before it is told of: the next may be finished in between, and must wait. */
@@ -100,6 +103,38 @@ static void small_and_empty(void **state)
             setting.in_files = setting.out_file = files;
             multiply_and_check(&setting, NULL, 0);
         }
+}
+
+/* Of one strip and one panel each: many are held at a time, by the one thread that fetches, the one that computes and the one that
+ * brings out. */
+static void blocks_of_one_strip(void **state)
+{
+    (void)state;
+    for (int files = 0; files < 2; files++) {
+        setting setting = plain;
+        setting.m = setting.n = 90;
+        setting.k = 1;
+        setting.memory = 700;
+        setting.beta = files ? 2 : 0;
+        setting.in_files = setting.out_file = files;
+        rung_large_report report = multiply_and_check(&setting, NULL, 0);
+        assert_true(report.cut.panels == 1 && report.cut.row_blocks * report.cut.col_blocks > 50);
+    }
+}
+
+/* With no rows and more columns than anything has bytes for. */
+static void huge_empty_ones_are_refused(void **state)
+{
+    float nothing = 0;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        int64_t m = i == 0 ? 0 : INT64_MAX / 2, n = i == 1 ? 0 : INT64_MAX / 2, k = i == 2 ? 0 : INT64_MAX / 2;
+        rung_large_problem problem = rung_large_problem_of(rung_stored_of(rung_matrix_of(RUNG_F32, m, k, &nothing)),
+                                                           rung_stored_of(rung_matrix_of(RUNG_F32, k, n, &nothing)));
+        rung_large_options options = {.memory = 20000};
+        problem.c = rung_stored_of(rung_matrix_of(RUNG_F32, m, n, &nothing));
+        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_TOO_LARGE);
+    }
 }
 
 static void alpha_of_0_reads_nothing(void **state)
@@ -268,7 +303,13 @@ static void what_does_not_fit_is_refused(void **state)
     must(rung_large_multiply(NULL, &problem, &options, &report));
     assert_true(report.blocks_before > 0);
     stop_half_way(&problem);
-    append_text("c.npy.journal", "block 3 #00000000\nblock 4 #00000000\n"); /* this is not */
+    append_text("c.npy.journal", "block 3 #00000000\nblock 4 #00000000\n"); /* and so does all behind it */
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_true(report.blocks_before > 0);
+    stop_half_way(&problem);
+    char line[RUNGI_JOURNAL_LINE];
+    rungi_journal_line(line, "block %d", 1 << 20); /* whole, and of another cut */
+    append_text("c.npy.journal", line);
     assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
     assert_non_null(strstr(rung_error_text(), "damaged"));
     forget_problem(&problem, &a, &b);
@@ -288,6 +329,135 @@ static void only_what_is_accepted_gets_its_name(void **state)
     caller.accepts = RUNG_OK;
     must(rung_large_multiply(NULL, &problem, &options, NULL));
     assert_true(is_there("c.npy"));
+
+    static const rung_status unable[] = {RUNG_NO_MEMORY, RUNG_IO, RUNG_STOPPED};
+    for (size_t i = 0; i < sizeof unable / sizeof *unable; i++) { /* it could not be judged, and is not computed again */
+        rung_large_report report;
+        caller.accepts = unable[i];
+        unlink(path_of("c.npy"));
+        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), unable[i]);
+        assert_true(!is_there("c.npy") && is_there("c.npy.part") && is_there("c.npy.journal"));
+        caller.accepts = RUNG_OK;
+        must(rung_large_multiply(NULL, &problem, &options, &report));
+        assert_int_equal(report.blocks_before, report.cut.row_blocks * report.cut.col_blocks);
+        assert_true(report.read == 0 && is_there("c.npy"));
+    }
+    forget_problem(&problem, &a, &b);
+}
+
+/* A process may end between the name and the journal's end; and a journal whose file is gone says nothing, of whatever problem. */
+static void a_journal_alone_says_nothing(void **state)
+{
+    rung_matrix a, b;
+    rung_large_report report;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    for (int i = 0; i < 2; i++) {
+        stop_half_way(&problem);
+        assert_int_equal(unlink(path_of("c.npy.part")), 0);
+        problem.alpha += i;
+        must(rung_large_multiply(NULL, &problem, &options, &report));
+        assert_int_equal(report.blocks_before, 0);
+        assert_false(is_there("c.npy.journal"));
+    }
+    append_text("c.npy.journal", "my diary\n"); /* this is somebody's, and stays */
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_true(is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* How much is free is another amount each time: blocks that were begun by it are gone on with. */
+static void memory_by_default_goes_on(void **state)
+{
+    rung_matrix a, b;
+    rung_large_report report;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    stop_half_way(&problem);
+    must(rung_large_multiply(NULL, &problem, NULL, &report));
+    assert_true(report.blocks_before > 0 && report.cut.memory == 20000);
+    forget_problem(&problem, &a, &b);
+}
+
+/* The journal tells of files by what a reboot leaves as it is. */
+static void a_journal_has_no_device_numbers(void **state)
+{
+    rung_matrix a, b;
+    char line[512], number[32];
+    struct stat status;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    stop_half_way(&problem);
+    assert_int_equal(fstat(problem.a.file, &status), 0);
+    snprintf(number, sizeof number, "file %llu,", (unsigned long long)status.st_ino);
+    FILE *file = fopen(path_of("c.npy.journal"), "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) && strncmp(line, "a ", 2) != 0) {
+    }
+    fclose(file);
+    assert_non_null(strstr(line, number));
+    snprintf(number, sizeof number, " %llu", (unsigned long long)status.st_dev);
+    char *behind = strstr(line, number);
+    assert_true(!behind || (behind[strlen(number)] != ' ' && behind[strlen(number)] != ','));
+    forget_problem(&problem, &a, &b);
+}
+
+/* Files of whom the result, or what stands beside it meanwhile, is one. */
+static void no_matrix_is_written_over(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    for (int i = 0; i < 2; i++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s", path_of(i ? "c.npy.part" : "c.npy.journal"));
+        assert_int_equal(link(path_of("a.npy"), name), 0);
+        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_OVERLAP);
+        assert_non_null(strstr(rung_error_text(), name));
+        assert_int_equal(unlink(name), 0);
+    }
+    rung_matrix as_it_was = load("a.npy", RUNG_F32);
+    assert_memory_equal(as_it_was.data, a.data, 150 * 170 * sizeof(float));
+    free(as_it_was.data);
+
+    int file = open(path_of("a.npy"), O_RDWR); /* C in A's file, by another descriptor, and behind its elements */
+    assert_true(file >= 0);
+    rung_stored c = {.view = rung_matrix_of(RUNG_F32, 150, 130, NULL), .file = file, .start = 128};
+    problem.path = NULL;
+    problem.c = c;
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_OVERLAP);
+    assert_int_equal(ftruncate(file, 128 + 150 * 170 * 4 + 150 * 130 * 4), 0);
+    problem.c.start = 128 + 150 * 170 * 4 - 4;
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_OVERLAP);
+    problem.c.start += 4;
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
+    close(file);
+    forget_problem(&problem, &a, &b);
+}
+
+/* Past the limit a process is sent SIGXFSZ; so it is refused before, at the beginning and where it is gone on with. */
+static void limits_on_files_are_seen(void **state)
+{
+    rung_matrix a, b;
+    struct rlimit usual, small;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    small = usual;
+    small.rlim_cur = 60000;
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            stop_half_way(&problem);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        rung_status status = rung_large_multiply(NULL, &problem, &options, NULL);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+        assert_int_equal(status, RUNG_IO);
+        assert_non_null(strstr(rung_error_text(), "ulimit"));
+    }
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
     forget_problem(&problem, &a, &b);
 }
 
@@ -397,11 +567,18 @@ static int run_all(void)
         cmocka_unit_test(every_place_and_order),
         cmocka_unit_test(every_product),
         cmocka_unit_test(small_and_empty),
+        cmocka_unit_test(blocks_of_one_strip),
+        cmocka_unit_test(huge_empty_ones_are_refused),
         cmocka_unit_test(alpha_of_0_reads_nothing),
         cmocka_unit_test(the_system_counts_the_same),
         cmocka_unit_test(a_stopped_one_is_gone_on_with),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(only_what_is_accepted_gets_its_name),
+        cmocka_unit_test(a_journal_alone_says_nothing),
+        cmocka_unit_test(memory_by_default_goes_on),
+        cmocka_unit_test(a_journal_has_no_device_numbers),
+        cmocka_unit_test(no_matrix_is_written_over),
+        cmocka_unit_test(limits_on_files_are_seen),
         cmocka_unit_test(one_at_a_time),
         cmocka_unit_test(a_file_that_changes_meanwhile),
         cmocka_unit_test(a_file_that_is_cut_meanwhile),
