@@ -231,9 +231,10 @@ static void shares_of_no_grid_are_empty(void **state)
 static bool has_memory = true;
 
 void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
+/* Seen from outside, since the linker renames what a sanitizer's library calls too. */
+__attribute__((visibility("default"))) void *__wrap_malloc(size_t size);
+__attribute__((visibility("default"))) void *__wrap_calloc(size_t count, size_t size);
 
 void *__wrap_malloc(size_t size)
 {
