@@ -69,6 +69,8 @@ static int watch(pid_t child)
     if (WIFEXITED(outcome))
         return WEXITSTATUS(outcome);
     tell_death(child, WTERMSIG(outcome));
+    if (WTERMSIG(outcome) != SIGKILL) /* MPICH's network layer aborts when a peer is gone, and whoever ends first ends all: */
+        sleep(1);                     /* that peer is still to be told of */
     return LAB_WRONG;
 }
 

@@ -254,6 +254,7 @@ static int bench(session *session)
         return LAB_USAGE;
     if (!run_all(session)) {
         fprintf(stderr, "rung: rank %d: %s\n", house->rank, rung_error_text());
+        sleep(1); /* if a rank has died, the process that watches it tells so, unless all are ended before */
         MPI_Abort(MPI_COMM_WORLD, LAB_WRONG); /* a rank may be lost, and would be waited for at the end */
     }
     if (!end_json(session))
