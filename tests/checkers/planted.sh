@@ -6,6 +6,7 @@
 set -u
 here=$(dirname "$0")
 . "$here/oclgrind.sh"
+RUNG_BUILD=${RUNG_BUILD:-$(dirname "$RUNG")}
 read -r name kernel params script < <(grep "^$1 " "$here/planted.txt")
 [ "$name" = "$1" ] || { echo "planted.txt has no $1"; exit 1; }
 
@@ -29,9 +30,14 @@ fi
 cmp -s "$work/healthy.cu" "$work/planted.cu" && { echo "the script changes nothing"; exit 1; }
 diff "$work/healthy.cu" "$work/planted.cu"
 
-verify_checked --kernels "$work/healthy.cu" "${what[@]}"
-if [ $code -ne 0 ] || [ -s "$log" ]; then
-    echo "the healthy kernel was taken for a broken one"; cat "$json"; head -n 20 "$log"; exit 1
+# Many bugs share a healthy kernel and what it is verified by: with one build that is looked at once.
+known=$RUNG_BUILD/healthy/$(cat "$RUNG" "$RUNG_BUILD/librung.so" "$work/healthy.cu" <(echo "${what[@]}" "${uninitialized:-1}") | sha256sum | cut -c -32)
+if [ ! -e "$known" ]; then
+    verify_checked --kernels "$work/healthy.cu" "${what[@]}"
+    if [ $code -ne 0 ] || [ -s "$log" ]; then
+        echo "the healthy kernel was taken for a broken one"; cat "$json"; head -n 20 "$log"; exit 1
+    fi
+    mkdir -p "$RUNG_BUILD/healthy" && touch "$known"
 fi
 verify_checked --kernels "$work/planted.cu" "${what[@]}"
 jq -e '.failures | all(.ran)' "$json" > /dev/null ||
