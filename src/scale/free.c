@@ -28,12 +28,12 @@ static int64_t read_number(const char *path, const char *word)
 
 /* The two versions of control groups. A machine may have both, and the limit in either. */
 typedef struct version {
-    const char *mark, *mount, *limit, *used, *of_files; /* mark: before the group's path in /proc/self/cgroup */
+    const char *mark, *mount, *limit, *used, *of_files, *shared; /* mark: before the group's path in /proc/self/cgroup */
 } version;
 
 static const version versions[] = {
-    {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "file "},
-    {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache "},
+    {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "file ", "shmem "},
+    {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache ", "total_shmem "},
 };
 
 static int64_t number_in(const char *folder, const char *name, const char *word)
@@ -43,13 +43,15 @@ static int64_t number_in(const char *folder, const char *name, const char *word)
     return length < (int)sizeof path ? read_number(path, word) : -1;
 }
 
-/* What one group may still take. What it has in memory of files is given up where room is needed. */
+/* What one group may still take. What it has in memory of files is given up where room is needed, but for those that are nowhere else. */
 static int64_t left_in_group(const version *version, const char *folder)
 {
     int64_t limit = number_in(folder, version->limit, "");
     if (limit < 0)
         return INT64_MAX; /* "max", or no such file */
-    int64_t used = number_in(folder, version->used, "") - rungi_larger(number_in(folder, "memory.stat", version->of_files), 0);
+    int64_t of_files = rungi_larger(number_in(folder, "memory.stat", version->of_files), 0);
+    int64_t shared = rungi_larger(number_in(folder, "memory.stat", version->shared), 0);
+    int64_t used = number_in(folder, version->used, "") - rungi_larger(of_files - shared, 0);
     return rungi_larger(limit - rungi_larger(used, 0), 0);
 }
 

@@ -14,6 +14,7 @@ enum {
     STEPS = 8,        /* pieces in which an operand comes in: more hide more, and cost messages */
     STEP_LINES = 512, /* rows or columns of a piece that a kernel still multiplies well */
     CANDIDATES = 16,  /* that are looked at more closely where speeds are known */
+    FEWER_MOST = 64,  /* ranks that are left out where memory is short */
 };
 
 /* Two grids whose bytes differ by less are as good: then more ranks win. */
@@ -247,9 +248,10 @@ rung_status rung_grid_choose(const rung_cluster *cluster, rung_grid *grid)
     int64_t least = cluster->ranks - (int64_t)(cluster->idle * (double)cluster->ranks);
     for (int64_t ranks = cluster->ranks; ranks >= least; ranks--)
         try_ranks(&search, ranks);
-    /* A problem with fewer elements than ranks: as many as there is work for. Memory is no reason to try fewer, which
-     * need more of it. */
-    for (int64_t ranks = least - 1; ranks > 0 && search.count == 0 && search.least_memory == 0; ranks--)
+    /* A problem with fewer elements than ranks: as many as there is work for. Where memory is short, some fewer, since 12 that make
+     * a box need less than 13 in a row; far fewer need more. */
+    int64_t fewest = search.least_memory > 0 ? cluster->ranks - rungi_smaller(cluster->ranks / 4 + 1, FEWER_MOST) : 1;
+    for (int64_t ranks = least - 1; ranks >= rungi_larger(fewest, 1) && search.count == 0; ranks--)
         try_ranks(&search, ranks);
     if (search.count == 0)
         return rung_fail(RUNG_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes a rank, and there are %lld; take "

@@ -75,7 +75,8 @@ static bool take_line(const char *line, int64_t length, rungi_journal *journal,
     return true;
 }
 
-/* Of which line of the head a text is another's. */
+/* Of which line of the head a text is another's; NULL where that line is torn, behind a first one that is right: then nothing was
+ * done yet. */
 static const char *other_line(const char *text, int64_t bytes, const char *head)
 {
     int64_t same = 0;
@@ -84,7 +85,9 @@ static const char *other_line(const char *text, int64_t bytes, const char *head)
     int64_t begin = same;
     while (begin > 0 && head[begin - 1] != '\n')
         begin--;
-    const char *line = head + begin;
+    const char *line = head + begin, *newline = memchr(text + begin, '\n', (size_t)(bytes - begin));
+    if (begin > 0 && (!newline || good_length(text + begin, newline - text - begin) < 0))
+        return NULL;
     return strncmp(line, "rung-multiply", 13) == 0 ? "it is of another version, or no journal at all"
            : strncmp(line, "problem", 7) == 0     ? "it is of another problem"
            : strncmp(line, "a ", 2) == 0          ? "A has changed since then"

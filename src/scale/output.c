@@ -111,6 +111,8 @@ static rung_status open_journal(rungi_output *output)
             return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
         if (fcntl(output->journal, F_OFD_SETLK, &lock) != 0) {
             bool is_taken = errno == EAGAIN || errno == EACCES;
+            close(output->journal);
+            output->journal = -1; /* it is not this call's */
             return is_taken ? rung_fail(RUNG_IO, "%s is being written by another call; wait for that, or name another "
                                         "file", output->path)
                             : rung_fail(RUNG_IO, "%s cannot be locked on this file system; name a file on another",
@@ -166,18 +168,26 @@ static rung_status write_header(rungi_output *output)
                : rung_fail(RUNG_IO, "%s cannot be written: %s", output->part, strerror(errno));
 }
 
-/* What is written beside the result would else be thrown away with one of the matrices in it. */
-static rung_status check_names(const rungi_output *output)
+/* Whether one of the matrices is the file of that name. */
+static bool is_operand(const rungi_output *output, const char *path)
 {
     const rung_large_problem *problem = output->problem;
     const rung_stored *operands[] = {&problem->a, &problem->b, &problem->c0};
     int count = problem->beta != 0 ? 3 : 2;
+    bool is_one = false;
     for (int i = 0; i < count; i++)
-        if (is_in_file(operands[i]) && (is_still_there(operands[i]->file, output->part) ||
-                                        is_still_there(operands[i]->file, output->journal_path)))
+        is_one |= is_in_file(operands[i]) && is_still_there(operands[i]->file, path);
+    return is_one;
+}
+
+/* What is written beside the result would else be thrown away with one of the matrices in it. */
+static rung_status check_names(const rungi_output *output)
+{
+    const char *beside[] = {output->part, output->journal_path};
+    for (int i = 0; i < 2; i++)
+        if (is_operand(output, beside[i]))
             return rung_fail(RUNG_OVERLAP, "%s is written beside %s and is also one of the matrices; name another file "
-                             "for the result", is_still_there(operands[i]->file, output->part) ? output->part :
-                             output->journal_path, output->path);
+                             "for the result", beside[i], output->path);
     return RUNG_OK;
 }
 
@@ -188,10 +198,10 @@ static rung_status begin_anew(rungi_output *output, const rung_large_cut *cut)
     char line[RUNGI_JOURNAL_LINE];
     if (ftruncate(output->journal, 0) != 0 || fsync(output->journal) != 0 || lseek(output->journal, 0, SEEK_SET) != 0)
         return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
-    output->is_begun = true;
     rung_status status = check_limit(output);
     if (status == RUNG_OK)
         status = open_part(output, O_CREAT | O_TRUNC);
+    output->is_begun = status == RUNG_OK;
     if (status == RUNG_OK)
         status = make_room(output);
     if (status == RUNG_OK)
@@ -252,10 +262,12 @@ static rung_status read_journal(rungi_output *output, char **text, int64_t *byte
 }
 
 /* Whether it tells of a file that is gone, as one does whose result got its name just before the process ended. Of which problem
- * it was does not matter then. */
+ * it was does not matter then, unless that result is now one of the matrices: the same call would be done twice. */
 static bool is_left_behind(const rungi_output *output, const char *text, int64_t bytes)
 {
     struct stat part;
+    if (is_operand(output, output->path))
+        return false;
     int64_t first = strchr(output->head, '\n') + 1 - output->head;
     return bytes >= first && memcmp(text, output->head, (size_t)first) == 0 && lstat(output->part, &part) != 0;
 }
@@ -458,11 +470,38 @@ const rung_stored *rungi_output_stored(const rungi_output *output)
     return &output->stored;
 }
 
+/* Somebody may have taken the files for leftovers, and begun anew by their names: those are not this call's. */
+static void unlink_own(int file, const char *path)
+{
+    if (file >= 0 && is_still_there(file, path))
+        unlink(path);
+}
+
 static void throw_away(rungi_output *output)
 {
-    unlink(output->part);
-    unlink(output->journal_path);
+    unlink_own(output->stored.file, output->part);
+    unlink_own(output->journal, output->journal_path);
     output->is_begun = false;
+}
+
+/* The name comes last. */
+static rung_status give_name(rungi_output *output)
+{
+    if (!is_still_there(output->stored.file, output->part) || !is_still_there(output->journal, output->journal_path)) {
+        output->is_begun = false;
+        return rung_fail(RUNG_IO, "%s or %s was removed or replaced while it was written; what was computed is lost", output->part,
+                         output->journal_path);
+    }
+    if (fsync(output->stored.file) != 0 || rename(output->part, output->path) != 0) {
+        output->is_begun = false; /* and what is complete stays */
+        return rung_fail(RUNG_IO, "%s is complete and cannot be renamed to %s: %s", output->part, output->path,
+                         strerror(errno));
+    }
+    rungi_sync_folder(output->path);
+    unlink_own(output->journal, output->journal_path);
+    rungi_sync_folder(output->path);
+    output->is_finished = true;
+    return RUNG_OK;
 }
 
 rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void *user, const rung_stored *c),
@@ -483,13 +522,7 @@ rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void
         throw_away(output);
         return status;
     }
-    if (fsync(output->stored.file) != 0 || rename(output->part, output->path) != 0)
-        return rung_fail(RUNG_IO, "%s is complete and cannot be renamed to %s: %s", output->part, output->path,
-                         strerror(errno));
-    rungi_sync_folder(output->path);
-    unlink(output->journal_path);
-    output->is_finished = true;
-    return RUNG_OK;
+    return give_name(output);
 }
 
 void rungi_output_close(rungi_output *output)
@@ -505,6 +538,8 @@ void rungi_output_close(rungi_output *output)
     }
     if (output->is_begun && !output->is_finished && (output->committed == 0 || !output->can_resume))
         throw_away(output);
+    if (output->journal >= 0 && lseek(output->journal, 0, SEEK_END) == 0)
+        unlink_own(output->journal, output->journal_path); /* made for what could not be begun */
     if (output->stored.file >= 0)
         close(output->stored.file);
     if (output->journal >= 0)

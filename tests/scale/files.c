@@ -197,6 +197,22 @@ static void torn_and_damaged_journals(void **state)
     }
 }
 
+/* A power cut may leave a head of the right length with nothing in it: nothing was done. */
+static void torn_heads(void **state)
+{
+    char head[TEXT], text[TEXT];
+    rungi_journal journal;
+    seen seen = {0};
+    (void)state;
+    make_journal(head, text);
+    size_t bytes = strlen(text), first = (size_t)(strchr(text, '\n') + 1 - text);
+    memset(text + first, 0, bytes - first);
+    assert_null(rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen));
+    assert_true(seen.count == 0 && journal.end == 0);
+    memset(text, 0, bytes); /* this may be anybody's */
+    assert_non_null(rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen));
+}
+
 static void others_journals(void **state)
 {
     char head[TEXT], text[TEXT], other[TEXT] = "";
@@ -226,6 +242,7 @@ int main(void)
         cmocka_unit_test(headers_are_read),      cmocka_unit_test(other_headers_are_refused),
         cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(journals_are_read),
         cmocka_unit_test(torn_and_damaged_journals), cmocka_unit_test(others_journals),
+        cmocka_unit_test(torn_heads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,8 @@ static void of_the_second_version(void **state)
     assert_int_equal(mib(), 700);
     run("printf 'anon 5\\nfile_mapped 7\\nfile %d\\n' $((100 << 20)) > sys/fs/cgroup/a/memory.stat");
     assert_int_equal(mib(), 800);
+    run("echo shmem $((40 << 20)) >> sys/fs/cgroup/a/memory.stat"); /* files that are nowhere else stay */
+    assert_int_equal(mib(), 760);
     run("echo $((200 << 20)) > sys/fs/cgroup/memory.max");
     assert_int_equal(mib(), 200);
     run("echo $((900 << 20)) > sys/fs/cgroup/memory.current");

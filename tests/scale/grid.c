@@ -182,6 +182,11 @@ static void memory_that_is_given_is_kept_to(void **state)
         assert_true(less.received >= cost.received);
     }
     assert_true(cluster.memory < cost.memory); /* some grid with less was found */
+
+    cluster = cluster_of(13, 1024, 1024, 1024); /* in a row they need more than twelve in a box */
+    cluster.memory = 8000000;
+    grid = chosen(&cluster);
+    assert_int_equal(grid.pm * grid.pn * grid.pk, 12);
 }
 
 /* What the schedule of that rank takes, chunk by chunk. */

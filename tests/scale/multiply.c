@@ -367,6 +367,74 @@ static void a_journal_alone_says_nothing(void **state)
     forget_problem(&problem, &a, &b);
 }
 
+/* What is added to is the result of before: the same call again would add once more. */
+static void a_result_in_place_is_not_done_twice(void **state)
+{
+    rung_matrix a, b, c0 = new_matrix(RUNG_F32, 150, 130, false);
+    char path[256];
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    save("c.npy", &c0);
+    problem.beta = 1;
+    problem.c0 = open_npy("c.npy", RUNG_F32);
+    stop_half_way(&problem);
+    snprintf(path, sizeof path, "%s", path_of("c.npy"));
+    assert_int_equal(rename(path_of("c.npy.part"), path), 0); /* as a process does that is killed in between */
+    rung_stored_close(&problem.c0);
+    problem.c0 = open_npy("c.npy", RUNG_F32);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "C0 has changed"));
+    rung_stored_close(&problem.c0);
+    free(c0.data);
+    forget_problem(&problem, &a, &b);
+}
+
+/* Somebody takes the files for leftovers and begins again: what is finished then must not get the name by the other's file. */
+static int replace_part(void *user, const rung_large_progress *progress)
+{
+    int *done = user;
+    if (progress->done > 0.5 && !*done) {
+        char part[256];
+        *done = 1;
+        snprintf(part, sizeof part, "%s", path_of("c.npy.part"));
+        assert_int_equal(unlink(part), 0);
+        append_text("c.npy.part", "another's");
+    }
+    return 0;
+}
+
+static void files_of_another_stay(void **state)
+{
+    rung_matrix a, b;
+    int done = 0;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000, .progress = replace_part, .user = &done};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_non_null(strstr(rung_error_text(), "replaced"));
+    assert_true(!is_there("c.npy") && is_there("c.npy.part"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* What took hours stays where the name cannot be given, also where nothing can be gone on with. */
+static void what_cannot_be_named_stays(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_stored file = problem.a;
+    rung_large_options options = {.memory = 20000};
+    problem.a = rung_stored_of(a);
+    assert_int_equal(mkdir(path_of("c.npy"), 0700), 0);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_non_null(strstr(rung_error_text(), "complete"));
+    assert_int_equal(rmdir(path_of("c.npy")), 0);
+    assert_true(is_there("c.npy.part"));
+    problem.a = file;
+    forget_problem(&problem, &a, &b);
+}
+
 /* How much is free is another amount each time: blocks that were begun by it are gone on with. */
 static void memory_by_default_goes_on(void **state)
 {
@@ -575,6 +643,9 @@ static int run_all(void)
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(only_what_is_accepted_gets_its_name),
         cmocka_unit_test(a_journal_alone_says_nothing),
+        cmocka_unit_test(a_result_in_place_is_not_done_twice),
+        cmocka_unit_test(files_of_another_stay),
+        cmocka_unit_test(what_cannot_be_named_stays),
         cmocka_unit_test(memory_by_default_goes_on),
         cmocka_unit_test(a_journal_has_no_device_numbers),
         cmocka_unit_test(no_matrix_is_written_over),

@@ -148,8 +148,7 @@ void rungi_deal_visit(const rungi_deal *deal, rungi_rectangle of, int64_t only, 
 
 /* ---- What users ask --------------------------------------------------------------------------- */
 
-/* Chunk `index` of a seat, and its piece of it. */
-static rung_mpi_piece piece_at(const rungi_deal *deal, rungi_seat seat, int64_t index)
+rung_mpi_piece rungi_deal_piece(const rungi_deal *deal, rungi_seat seat, int64_t index)
 {
     rungi_rectangle part = rungi_deal_part(deal, seat);
     int64_t s = index / deal->col_chunks, t = index % deal->col_chunks;
@@ -174,9 +173,9 @@ rung_status rung_mpi_share(const rung_cluster *cluster, const rung_grid *grid, i
     rungi_seat seat;
     if (rank < 0 || !rungi_deal_seat(&deal, rank, &seat) || index < 0 || index >= deal.row_chunks * deal.col_chunks)
         return rung_fail(RUNG_NOT_FOUND, "rank %lld has no piece %lld of that", (long long)rank, (long long)index);
-    *piece = piece_at(&deal, seat, index);
+    *piece = rungi_deal_piece(&deal, seat, index);
     for (int64_t i = 0; i < index; i++)
-        piece->offset += piece_at(&deal, seat, i).count;
+        piece->offset += rungi_deal_piece(&deal, seat, i).count;
     return RUNG_OK;
 }
 
@@ -191,6 +190,6 @@ int64_t rung_mpi_share_elements(const rung_cluster *cluster, const rung_grid *gr
     if (rank < 0 || !rungi_deal_seat(&deal, rank, &seat))
         return 0;
     for (int64_t i = 0; i < deal.row_chunks * deal.col_chunks; i++)
-        elements += piece_at(&deal, seat, i).count;
+        elements += rungi_deal_piece(&deal, seat, i).count;
     return elements;
 }

@@ -28,6 +28,9 @@ int        rungi_deal_seat(const rungi_deal *deal, int64_t rank, rungi_seat *sea
 /* All that the hands of one part have together. */
 rungi_rectangle rungi_deal_part(const rungi_deal *deal, rungi_seat seat);
 
+/* A seat's piece of chunk `index` of its part; `offset` is not set. */
+rung_mpi_piece rungi_deal_piece(const rungi_deal *deal, rungi_seat seat, int64_t index);
+
 /* Some rows of some columns that lie in one rank's share, each `stride` elements behind the one before. */
 typedef struct rungi_patch {
     rungi_rectangle at;   /* in the whole matrix */

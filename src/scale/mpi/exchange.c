@@ -85,12 +85,14 @@ static void find_messages(const rungi_route *route, rungi_messages *messages)
 }
 
 /* Where the pieces of this rank's share begin. */
-static void find_starts(rungi_route *route, const rung_cluster *cluster, const rung_grid *grid)
+static void find_starts(rungi_route *route)
 {
-    rung_mpi_piece piece = {0};
-    for (int64_t i = 0; i < route->deal.row_chunks * route->deal.col_chunks; i++)
-        route->chunk_starts[i] =
-            rung_mpi_share(cluster, grid, route->team->rank, route->deal.operand, i, &piece) == RUNG_OK ? piece.offset : 0;
+    rungi_seat seat;
+    int64_t start = 0, has_seat = rungi_deal_seat(&route->deal, route->team->rank, &seat);
+    for (int64_t i = 0; i < route->deal.row_chunks * route->deal.col_chunks; i++) {
+        route->chunk_starts[i] = start;
+        start += has_seat ? rungi_deal_piece(&route->deal, seat, i).count : 0;
+    }
 }
 
 /* ---- Packing and unpacking -------------------------------------------------------------------- */
@@ -251,7 +253,7 @@ rung_status rungi_route_open(rungi_route *route, const rung_cluster *cluster, co
     walk_share(&(stroll){.route = route, .act = count_patch, .counts = route->of_share.elements});
     find_messages(route, &route->of_blocks);
     find_messages(route, &route->of_share);
-    find_starts(route, cluster, grid);
+    find_starts(route);
     size_t most = (size_t)most_messages(route) + 1;
     route->requests = malloc(most * sizeof *route->requests);
     route->peers = malloc(most * sizeof *route->peers);
