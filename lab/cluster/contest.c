@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "oracle.h"
@@ -183,16 +184,22 @@ static void add_all(cluster_contest *contest, bool wants_cyclic, bool wants_grid
     }
 }
 
+void cluster_give_up(const cluster_house *house)
+{
+    fprintf(stderr, "rung: rank %d: %s\n", house->rank, rung_error_text());
+    sleep(1); /* if a rank has died, the process that watches it tells so, unless all are ended before */
+    MPI_Abort(MPI_COMM_WORLD, LAB_WRONG);
+    abort(); /* MPI_Abort does not come back, and is not said to */
+}
+
 static void verify(cluster_contest *contest, cluster_contender *contender)
 {
     const cluster_matrix *c = &(contender->is_cyclic ? contest->cyclic : contest->shares)[2];
     cluster_matrix_fill(&contest->problem, c);
     rung_status status = multiply(contest, contender);
     int good = status == RUNG_OK;
-    if (status == RUNG_DEVICE_LOST) { /* nobody can agree with a rank that is lost */
-        fprintf(stderr, "rung: rank %d: %s\n", contest->house->rank, rung_error_text());
-        MPI_Abort(MPI_COMM_WORLD, LAB_WRONG);
-    }
+    if (status == RUNG_DEVICE_LOST) /* nobody can agree with a rank that is lost */
+        cluster_give_up(contest->house);
     if (!good)
         snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);

@@ -60,6 +60,9 @@ typedef struct cluster_contest {
 bool cluster_contest_run(cluster_contest *contest, bool wants_cyclic, bool wants_grid, int64_t block);
 void cluster_contest_free(cluster_contest *contest);
 
+/* Says what this rank's last failure was, and ends the job: a rank may be lost, and would be waited for at the end. */
+_Noreturn void cluster_give_up(const cluster_house *house);
+
 /* show.c: on the first rank. */
 void cluster_contest_print(const cluster_contest *contest, FILE *out);
 void cluster_contest_write(const cluster_contest *contest, lab_json *json);

@@ -252,11 +252,8 @@ static int bench(session *session)
                rung_device_describe(house->device)->title, *house->blas ? house->blas : "none");
     if (!begin_json(session))
         return LAB_USAGE;
-    if (!run_all(session)) {
-        fprintf(stderr, "rung: rank %d: %s\n", house->rank, rung_error_text());
-        sleep(1); /* if a rank has died, the process that watches it tells so, unless all are ended before */
-        MPI_Abort(MPI_COMM_WORLD, LAB_WRONG); /* a rank may be lost, and would be waited for at the end */
-    }
+    if (!run_all(session))
+        cluster_give_up(house);
     if (!end_json(session))
         return LAB_USAGE;
     return session->any_wrong ? LAB_WRONG : session->any_right ? LAB_GOOD : LAB_NOTHING;
