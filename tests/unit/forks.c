@@ -4,9 +4,12 @@
  * parent must go on as if nothing had been. A child that hangs is killed by its alarm.
  *
  *   test_forks [FORKS]      50 unless it is told, 20 with a sanitizer */
+#define _GNU_SOURCE /* pthread_setname_np */
 #include "threaded.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,7 +18,8 @@
 #include <unistd.h>
 
 /* The sanitizers do not fork as well as the library. In a child of the address sanitizer's, memory
- * cannot be had if another thread was just getting some: threads then only run what is made. In one of
+ * cannot be had if another thread was just getting some: threads then only run what is made, and a fork
+ * waits until they all have begun, since the sanitizer gets memory for a thread that begins. In one of
  * the thread sanitizer's no threads can be made: the child then works alone. */
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1
@@ -108,6 +112,45 @@ static bool life_is_right(void)
     return right;
 }
 
+/* ---- Forking ---------------------------------------------------------------------------------- */
+
+/* A thread that has begun has a name of its own: the library's take one, and so do the test's. */
+static void take_a_name(void)
+{
+    pthread_setname_np(pthread_self(), "busy");
+}
+
+static bool has_begun(const char *task)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%.16s/comm", task);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return true; /* it has ended */
+    bool read = fgets(name, sizeof name, file) != NULL;
+    fclose(file);
+    return !read || strcmp(name, "busy\n") == 0 || strcmp(name, "rung\n") == 0;
+}
+
+static bool all_have_begun(void)
+{
+    bool all = true;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));)
+        all = all && (task->d_name[0] == '.' || atoi(task->d_name) == getpid() || has_begun(task->d_name));
+    if (tasks)
+        closedir(tasks);
+    return all;
+}
+
+static pid_t fork_now(void)
+{
+    while (HAS_ASAN && !all_have_begun())
+        sched_yield();
+    fflush(stdout);
+    return fork();
+}
+
 /* ---- The parent's threads --------------------------------------------------------------- */
 
 static atomic_bool is_over;
@@ -121,6 +164,7 @@ static void note(bool right)
 static void *call_often(void *user)
 {
     (void)user;
+    take_a_name();
     while (!atomic_load(&is_over))
         note(gemm_is_right(NULL));
     return NULL;
@@ -129,6 +173,7 @@ static void *call_often(void *user)
 /* On a queue that is made before: gets no memory. */
 static void *run_often(void *user)
 {
+    take_a_name();
     while (!atomic_load(&is_over))
         note(run_on(user, plan));
     return NULL;
@@ -140,6 +185,7 @@ static void *lock_often(void *user)
     int index = rungi_backend_index("cpu");
     void *state;
     (void)user;
+    take_a_name();
     while (!atomic_load(&is_over))
         atomic_fetch_add(&wrong, rungi_context_load(context, index, &state) != RUNG_OK);
     return NULL;
@@ -148,6 +194,7 @@ static void *lock_often(void *user)
 static void *live_often(void *user)
 {
     (void)user;
+    take_a_name();
     while (!atomic_load(&is_over))
         note(life_is_right());
     return NULL;
@@ -190,7 +237,7 @@ static int child_steps(int number)
         return 5;
     if (number % 5 == 0) { /* a child may have children */
         int status;
-        pid_t grandchild = fork();
+        pid_t grandchild = fork_now();
         if (grandchild == 0)
             _exit(run_is_right(device, plan) && gemm_is_right(NULL) && life_is_right() ? 0 : 1);
         if (waitpid(grandchild, &status, 0) != grandchild || status != 0)
@@ -262,8 +309,7 @@ static void fork_at_any_moment(void **state)
     for (int i = 0; i < forks_wanted; i++) {
         int status = -1;
         rest(&seed);
-        fflush(stdout);
-        pid_t child = fork();
+        pid_t child = fork_now();
         assert_true(child >= 0);
         if (child == 0)
             be_child(i);
