@@ -21,7 +21,8 @@ bench "$slowed" "$RUNG"; check "slower: exit code" 3 $?
 check "slower: verdicts" "2 slower, 0 faster, of 2" "$(grep ' slower, ' said.txt)"
 check "the same pairing" true "$(jq -n '[inputs.pairing] | length == 2 and .[0] == .[1] and (.[0] | length) > 5' old.json new.json)"
 check "the same rounds" true "$(jq -n '[inputs.results[] | .series_of] | unique | (max % min) == 0' old.json new.json)"
-check "enough rounds" true "$(jq '[.results[].series_ns | length >= 30] | all' new.json)"
+# As many as are wanted, or as half of the budget holds where the machine is slow just then.
+check "enough rounds" true "$(jq '[.results[].series_ns | length >= 30 or add > 1e9] | all' new.json)"
 "$RUNG" compare old.json new.json --json > compared.json; check "compare: exit code" 3 $?
 check "compare: verdicts" '[true,["slower","slower"],true]' \
     "$(jq -c '[.interleaved, [.rows[].verdict], ([.rows[].shift > 1] | all)]' compared.json)"
