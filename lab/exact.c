@@ -8,7 +8,7 @@
 #include "oracle.h"
 #include "random.h"
 
-/* STEPS of the oracle take about a second; of a batch so many ITEMS are looked at. */
+/* STEPS of the oracle take a part of a second; of a batch so many ITEMS are looked at. */
 enum { ROUNDS = 2, ROWS = 3, STEPS = 1 << 24, ITEMS = 1 << 16 };
 
 void lab_exact_fill(const rung_matrix *matrix, int64_t batch, uint64_t seed, uint64_t stream)

@@ -30,21 +30,20 @@ static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
 
 double lab_element(const rung_matrix *matrix, int64_t row, int64_t col)
 {
+    const char *at = element_at(matrix, row, col);
     union {
         float    f32;
         double   f64;
         uint16_t bits;
-        int8_t   i8;
         int32_t  i32;
     } value;
-    memcpy(&value, element_at(matrix, row, col), (size_t)rung_type_size(matrix->type));
     switch (matrix->type) {
-    case RUNG_F32: return value.f32;
-    case RUNG_F64: return value.f64;
-    case RUNG_F16: return rung_f16_to_f32(value.bits);
-    case RUNG_BF16: return rung_bf16_to_f32(value.bits);
-    case RUNG_I8: return value.i8;
-    case RUNG_I32: return value.i32;
+    case RUNG_F32: memcpy(&value, at, 4); return value.f32;
+    case RUNG_F64: memcpy(&value, at, 8); return value.f64;
+    case RUNG_F16: memcpy(&value, at, 2); return rung_f16_to_f32(value.bits);
+    case RUNG_BF16: memcpy(&value, at, 2); return rung_bf16_to_f32(value.bits);
+    case RUNG_I8: return (int8_t)*at;
+    case RUNG_I32: memcpy(&value, at, 4); return value.i32;
     case RUNG_TYPE_COUNT: break;
     }
     return 0;
@@ -172,30 +171,65 @@ typedef struct reference {
 
 /* Sums of an element: of the products, of their sizes, and of the sizes of the factors. */
 typedef struct sums {
-    pair   value;
-    double products, factors;
-    double denormal; /* of the sizes of products of which a factor is no normal number of F32 */
-    double largest; /* of the factors */
+    pair     value;
+    double   products, factors;
+    double   denormal; /* of the sizes of products of which a factor is no normal number of F32 */
+    double   largest;  /* of the factors */
+    uint32_t whole;    /* whole numbers' sum, and then none of the above */
 } sums;
 
-static sums sum_up(const rung_problem *problem, const rung_matrix *a, const rung_matrix *b, int64_t row,
-                   int64_t col)
+/* Elements are summed a tile of C and so many of k at a time: each is read and converted for many. */
+enum { TILE = 16, STEPS = 64 };
+
+static void add_products(rung_type type, sums *to, const double *x, const double *y, int count)
 {
-    bool in_two = sum_type(problem) == RUNG_F64;
-    sums sums = {{0, 0}, 0, 0, 0, 0};
-    for (int64_t i = 0; i < a->cols; i++) {
-        double x = lab_element(a, row, i), y = lab_element(b, i, col);
-        if (in_two)
-            sums.value = pair_add_product(sums.value, x, y);
+    sums sums = *to; /* in registers */
+    for (int i = 0; i < count; i++) {
+        double size = fabs(x[i]), other = fabs(y[i]), product = x[i] * y[i];
+        double smaller = size < other ? size : other, larger = size > other ? size : other;
+        if (type == RUNG_F64)
+            sums.value = pair_add_product(sums.value, x[i], y[i]);
         else
-            sums.value.high += x * y;
-        sums.products += fabs(x * y);
-        sums.factors += fabs(x) + fabs(y);
-        if (fmin(fabs(x), fabs(y)) < 0x1p-126)
-            sums.denormal += fabs(x * y);
-        sums.largest = fmax(sums.largest, fmax(fabs(x), fabs(y)));
+            sums.value.high += product;
+        sums.products += fabs(product);
+        sums.factors += size + other;
+        sums.denormal += smaller < 0x1p-126 ? fabs(product) : 0;
+        sums.largest = larger > sums.largest ? larger : sums.largest;
     }
-    return sums;
+    *to = sums;
+}
+
+/* Exact modulo 2^32. */
+static void add_whole_products(sums *sums, const double *x, const double *y, int count)
+{
+    for (int i = 0; i < count; i++)
+        sums->whole += (uint32_t)(int32_t)x[i] * (uint32_t)(int32_t)y[i];
+}
+
+/* Of `rows` x `cols` elements from (row0, col0) on; where alpha is 0 nothing of A and B counts. */
+static void sum_tile(const rung_problem *problem, const rung_matrix *views, int64_t row0, int64_t col0, int rows,
+                     int cols, sums tile[TILE][TILE])
+{
+    rung_type type = sum_type(problem);
+    double x[TILE][STEPS], y[TILE][STEPS];
+    memset(tile, 0, sizeof(sums[TILE][TILE]));
+    if (problem->alpha == 0)
+        return;
+    for (int64_t k0 = 0; k0 < problem->a.cols; k0 += STEPS) {
+        int count = (int)(problem->a.cols - k0 < STEPS ? problem->a.cols - k0 : STEPS);
+        for (int i = 0; i < count; i++) {
+            for (int row = 0; row < rows; row++)
+                x[row][i] = lab_element(&views[0], row0 + row, k0 + i);
+            for (int col = 0; col < cols; col++)
+                y[col][i] = lab_element(&views[1], k0 + i, col0 + col);
+        }
+        for (int row = 0; row < rows; row++)
+            for (int col = 0; col < cols; col++)
+                if (lab_is_whole(type))
+                    add_whole_products(&tile[row][col], x[row], y[col], count);
+                else
+                    add_products(type, &tile[row][col], x[row], y[col], count);
+    }
 }
 
 static double gamma_of(double steps, double unit)
@@ -231,8 +265,8 @@ static double scalar_of(rung_type sum, double scalar)
 }
 
 /* alpha A B + beta C0 + bias. */
-static reference refer_sum(const rung_problem *problem, const rung_matrix *views, rounding sum_rounding,
-                           int64_t row, int64_t col, lab_rigour rigour)
+static reference refer_sum(const rung_problem *problem, const rung_matrix *views, const sums *sums,
+                           rounding sum_rounding, int64_t row, int64_t col, lab_rigour rigour)
 {
     rung_type type = sum_type(problem);
     double alpha = scalar_of(type, problem->alpha), beta = scalar_of(type, problem->beta);
@@ -243,11 +277,10 @@ static reference refer_sum(const rung_problem *problem, const rung_matrix *views
         steps *= 3;
     reference result = {{0, 0}, 0, false};
     if (alpha != 0) {
-        sums sums = sum_up(problem, &views[0], &views[1], row, col);
-        result.value = pair_scaled(sums.value, alpha);
-        lost = fabs(alpha) * (left_out(problem, &sums, &steps) + flushed(problem, &sums));
-        size = fabs(alpha) * sums.products * (rounds ? 1.02 : 1); /* parts and rounded factors are larger */
-        result.may_overflow = rounds && sums.largest > 0x1.fep127;
+        result.value = pair_scaled(sums->value, alpha);
+        lost = fabs(alpha) * (left_out(problem, sums, &steps) + flushed(problem, sums));
+        size = fabs(alpha) * sums->products * (rounds ? 1.02 : 1); /* parts and rounded factors are larger */
+        result.may_overflow = rounds && sums->largest > 0x1.fep127;
     }
     if (beta != 0) {
         double old = lab_element(&views[2], row, col);
@@ -281,12 +314,12 @@ static void activate(rung_activation activation, rounding sum_rounding, referenc
 }
 
 /* views: A, B, C0, bias, residual of one item. */
-static reference refer(const rung_problem *problem, const rung_matrix *views, int64_t row, int64_t col,
-                       lab_rigour rigour)
+static reference refer(const rung_problem *problem, const rung_matrix *views, const sums *sums, int64_t row,
+                       int64_t col, lab_rigour rigour)
 {
     rounding sum = rounding_of(sum_type(problem));
     rounding out = rounding_of(problem->c.type);
-    reference result = refer_sum(problem, views, sum, row, col, rigour);
+    reference result = refer_sum(problem, views, sums, sum, row, col, rigour);
     activate(problem->epilogue.activation, sum, &result);
     if (problem->epilogue.residual.rows > 0) {
         double residual = lab_element(&views[4], row, col);
@@ -301,14 +334,11 @@ static reference refer(const rung_problem *problem, const rung_matrix *views, in
 /* ---- Judging --------------------------------------------------------------------------------------------- */
 
 /* Whole numbers are exact modulo 2^32. */
-static uint32_t refer_whole(const rung_problem *problem, const rung_matrix *views, int64_t row, int64_t col)
+static uint32_t refer_whole(const rung_problem *problem, const rung_matrix *views, const sums *sums, int64_t row,
+                            int64_t col)
 {
     uint32_t alpha = (uint32_t)(int64_t)problem->alpha, beta = (uint32_t)(int64_t)problem->beta;
-    uint32_t sum = 0;
-    for (int64_t i = 0; alpha != 0 && i < problem->a.cols; i++)
-        sum += (uint32_t)(int32_t)lab_element(&views[0], row, i) *
-               (uint32_t)(int32_t)lab_element(&views[1], i, col);
-    sum *= alpha;
+    uint32_t sum = alpha * sums->whole;
     if (beta != 0)
         sum += beta * (uint32_t)(int32_t)lab_element(&views[2], row, col);
     if (problem->epilogue.bias.rows > 0)
@@ -340,19 +370,39 @@ static bool is_right(const rung_problem *problem, double got, reference expected
     return fabs((got - value) - expected.value.low) <= expected.bound;
 }
 
-static lab_verdict judge_element(const rung_problem *problem, const rung_matrix *views,
+static lab_verdict judge_element(const rung_problem *problem, const rung_matrix *views, const sums *sums,
                                  const rung_matrix *c, int64_t row, int64_t col, lab_rigour rigour)
 {
     double got = lab_element(c, row, col);
     if (lab_is_whole(problem->c.type)) {
-        double expected = (int32_t)refer_whole(problem, views, row, col);
+        double expected = (int32_t)refer_whole(problem, views, sums, row, col);
         return (lab_verdict){got == expected, 0, row, col, got, expected, 0};
     }
-    reference expected = refer(problem, views, row, col, rigour);
+    reference expected = refer(problem, views, sums, row, col, rigour);
     if (rigour == LAB_EXACT)
         expected.bound = 0;
     return (lab_verdict){is_right(problem, got, expected), 0, row, col, got, expected.value.high,
                          expected.bound};
+}
+
+/* TILE rows, or as many as there are; the first wrong element is that of the lowest row. */
+static lab_verdict judge_rows(const rung_problem *problem, const rung_matrix *views, const rung_matrix *c,
+                              int64_t row0, lab_rigour rigour)
+{
+    sums tile[TILE][TILE];
+    int rows = (int)(c->rows - row0 < TILE ? c->rows - row0 : TILE);
+    lab_verdict first = {.right = true};
+    for (int64_t col0 = 0; col0 < c->cols; col0 += TILE) {
+        int cols = (int)(c->cols - col0 < TILE ? c->cols - col0 : TILE);
+        sum_tile(problem, views, row0, col0, rows, cols, tile);
+        for (int row = 0; row < rows; row++)
+            for (int col = 0; col < cols; col++) {
+                lab_verdict verdict = judge_element(problem, views, &tile[row][col], c, row0 + row, col0 + col, rigour);
+                if (!verdict.right && (first.right || verdict.row < first.row))
+                    first = verdict;
+            }
+    }
+    return first;
 }
 
 lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0, lab_rigour rigour)
@@ -362,13 +412,12 @@ lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0,
         rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item),
                                lab_item(c0, item), lab_item(&problem->epilogue.bias, item),
                                lab_item(&problem->epilogue.residual, item)};
-        for (int64_t row = 0; row < c.rows; row++)
-            for (int64_t col = 0; col < c.cols; col++) {
-                lab_verdict verdict = judge_element(problem, views, &c, row, col, rigour);
-                verdict.item = item;
-                if (!verdict.right)
-                    return verdict;
-            }
+        for (int64_t row = 0; row < c.rows; row += TILE) {
+            lab_verdict verdict = judge_rows(problem, views, &c, row, rigour);
+            verdict.item = item;
+            if (!verdict.right)
+                return verdict;
+        }
     }
     return (lab_verdict){.right = true};
 }

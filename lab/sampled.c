@@ -6,7 +6,7 @@
 
 #include "random.h"
 
-/* STEPS of the oracle take about a second. Memory stays small, since little of it may be left: so much for the drawn
+/* STEPS of the oracle take a part of a second. Memory stays small, since little of it may be left: so much for the drawn
  * columns of B, and for the drawn rows of A at a time. */
 enum { STEPS = 1 << 24, COLUMNS = 16, BYTES = 8 << 20, ROWS_ACROSS = 64 };
 

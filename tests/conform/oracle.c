@@ -13,7 +13,8 @@
 #include "oracle.h"
 #include "random.h"
 
-enum { M = 7, N = 5, K = 300 };
+/* Some tiles of the oracle each way, and a part of one. */
+enum { M = 37, N = 41, K = 300 };
 
 typedef struct fixture {
     float        a[M * K], b[K * N], c[M * N], c0[M * N];
@@ -72,25 +73,41 @@ static void test_any_order_is_right(void **state)
 static void test_one_wrong_element_is_seen(void **state)
 {
     (void)state;
-    for (int wrong = 0; wrong < 7; wrong++) {
+    static const int places[][2] = {{3, 2}, {15, 16}, {16, 15}, {36, 40}};
+    for (int run = 0; run < 7 * 4; run++) {
         fixture fixture;
         set_up(&fixture, 1, 1);
         multiply(&fixture, false);
-        float *element = &fixture.c[3 * N + 2];
-        switch (wrong) {
+        int row = places[run % 4][0], col = places[run % 4][1];
+        float *element = &fixture.c[row * N + col], old = fixture.c0[row * N + col];
+        switch (run / 4) {
         case 0: *element = 0; break;                                          /* never stored */
         case 1: *element = NAN; break;
         case 2: *element = INFINITY; break;
-        case 3: *element -= fixture.a[3 * K + K - 1] * fixture.b[(K - 1) * N + 2]; break; /* k tail lost */
-        case 4: *element -= fixture.c0[3 * N + 2]; break;                     /* beta forgotten */
-        case 5: *element += fixture.c0[3 * N + 2]; break;                     /* beta twice */
+        case 3: *element -= fixture.a[row * K + K - 1] * fixture.b[(K - 1) * N + col]; break; /* k tail lost */
+        case 4: *element -= old; break;                                       /* beta forgotten */
+        case 5: *element += old; break;                                       /* beta twice */
         case 6: *element = -*element; break;
         }
         lab_verdict verdict = lab_oracle_judge(&fixture.problem, &fixture.before, LAB_BOUNDED);
         assert_false(verdict.right);
-        assert_int_equal(verdict.row, 3);
-        assert_int_equal(verdict.col, 2);
+        assert_int_equal(verdict.row, row);
+        assert_int_equal(verdict.col, col);
     }
+}
+
+/* The first is that of the lowest row, and in it of the lowest column, wherever the others stand. */
+static void test_the_first_wrong_element_is_named(void **state)
+{
+    (void)state;
+    fixture fixture;
+    set_up(&fixture, 1, 0);
+    multiply(&fixture, false);
+    fixture.c[20 * N + 3] = fixture.c[18 * N + 40] = fixture.c[18 * N + 33] = NAN;
+    lab_verdict verdict = lab_oracle_judge(&fixture.problem, &fixture.before, LAB_BOUNDED);
+    assert_false(verdict.right);
+    assert_int_equal(verdict.row, 18);
+    assert_int_equal(verdict.col, 33);
 }
 
 /* An error far under any absolute tolerance, in small numbers. */
@@ -194,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order_is_right),
         cmocka_unit_test(test_one_wrong_element_is_seen),
+        cmocka_unit_test(test_the_first_wrong_element_is_named),
         cmocka_unit_test(test_small_numbers_get_a_small_bound),
         cmocka_unit_test(test_lesser_precision_is_seen),
         cmocka_unit_test(test_exact_means_every_bit),
