@@ -13,7 +13,7 @@ read -r name kernel params script < <(grep "^$1 " "$here/planted.txt")
 IFS=: read -r kernel header <<< "$kernel"
 IFS=/ read -r params suite dtype <<< "$params"
 IFS=@ read -r suite every <<< "$suite"
-what=(--params "$params" --suite "${suite:-edges}" --every "${every:-1}" --dtype "${dtype:-f32}")
+what=(--params "$params" --suite "${suite:-edges}" --every "${every:-6}" --dtype "${dtype:-f32}")
 # See clean.sh: places are taken for unwritten.
 [ "${suite:-}" = scattered ] && uninitialized=0
 
