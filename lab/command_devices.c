@@ -3,19 +3,16 @@
 #include "json.h"
 #include "options.h"
 #include "rung/rung.h"
+#include "table.h"
 
 #include <string.h>
 
-/* 17179869184 B as 16 GiB. */
+/* 17179869184 B as 16 GiB, 1410000 kHz as 1.41 GHz. */
 static void write_fact(int64_t value, const char *unit, char *text, size_t capacity)
 {
-    static const char *const sizes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int step = 0;
     double scaled = (double)value;
     if (unit[0] == 'B' && unit[1] == '\0') {
-        for (; scaled >= 1024 && step < 4; step++)
-            scaled /= 1024;
-        snprintf(text, capacity, "%.4g %s", scaled, sizes[step]);
+        lab_write_bytes(scaled, text, capacity);
     } else if (value >= 1000000 && *unit) {
         snprintf(text, capacity, "%.4g G%s", scaled * (unit[0] == 'k' ? 1e-6 : 1e-9),
                  unit[0] == 'k' ? unit + 1 : unit);

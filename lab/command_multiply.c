@@ -10,6 +10,7 @@
 #include "progress.h"
 #include "rung/scale.h"
 #include "sampled.h"
+#include "table.h"
 #include "target.h"
 
 /* What the command line asks for, and what is open for it. */
@@ -222,15 +223,6 @@ static rung_status check(void *user, const rung_stored *c)
 
 /* ---- What there is to tell --------------------------------------------------------------------------------- */
 
-static void write_bytes(double bytes, char text[32])
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    for (; bytes >= 1024 && unit < 4; unit++)
-        bytes /= 1024;
-    snprintf(text, 32, "%.4g %s", bytes, units[unit]);
-}
-
 /* The computing itself, without the check behind it. */
 static double seconds_of(const task *task, const rung_large_report *report)
 {
@@ -264,8 +256,8 @@ static void print_report(const task *task, const rung_large_report *report)
     char moved[32], memory[32];
     double seconds = seconds_of(task, report);
     rung_product product = rung_product_of(problem->a.view.type, problem->c.view.type);
-    write_bytes((double)(cut->read + cut->written), moved);
-    write_bytes((double)cut->memory, memory);
+    lab_write_bytes((double)(cut->read + cut->written), moved, sizeof moved);
+    lab_write_bytes((double)cut->memory, memory, sizeof memory);
     printf("%s: %lld x %lld x %lld %s in %.3g s, %.4g GFLOPS\n", problem->path, (long long)problem->a.view.rows,
            (long long)problem->b.view.cols, (long long)problem->a.view.cols, rung_product_name(product), seconds,
            report->flops / seconds * 1e-9);

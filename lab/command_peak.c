@@ -15,19 +15,11 @@
 
 enum { THREADS_MAX = 256 };
 
-static void write_bytes(int64_t bytes, char *text, size_t capacity)
-{
-    if (bytes >= 1 << 20)
-        snprintf(text, capacity, "%.1f MiB", (double)bytes / (1 << 20));
-    else
-        snprintf(text, capacity, "%.1f KiB", (double)bytes / (1 << 10));
-}
-
 static void add_row(lab_table *table, const lab_ceiling *ceiling)
 {
     char bytes[32], threads[32], value[32], spread[32];
     double number = ceiling->gflops > 0 ? ceiling->gflops : ceiling->gb_s;
-    write_bytes(ceiling->bytes, bytes, sizeof bytes);
+    lab_write_bytes((double)ceiling->bytes, bytes, sizeof bytes);
     snprintf(threads, sizeof threads, "%lld", (long long)ceiling->threads);
     snprintf(value, sizeof value, "%.1f %s", number, ceiling->gflops > 0 ? "GFLOPS" : "GB/s");
     snprintf(spread, sizeof spread, "%.1f%%", ceiling->spread);

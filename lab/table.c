@@ -64,3 +64,12 @@ void lab_table_print(const lab_table *table, const char *align, FILE *out)
         fputc('\n', out);
     }
 }
+
+void lab_write_bytes(double bytes, char *text, size_t capacity)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 4; unit++)
+        bytes /= 1024;
+    snprintf(text, capacity, "%.4g %s", bytes, units[unit]);
+}

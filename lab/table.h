@@ -20,6 +20,9 @@ typedef struct lab_table {
 void lab_table_add(lab_table *table, int columns, const char *const *cells);
 void lab_table_print(const lab_table *table, const char *align, FILE *out);
 
+/* 17179869184 as 16 GiB. */
+void lab_write_bytes(double bytes, char *text, size_t capacity);
+
 /* The colour of the row that was added last. */
 void lab_table_colour(lab_table *table, lab_colour colour);
 

@@ -68,14 +68,20 @@ static rung_status fetch_across(const feeding *feeding, int64_t panel, int64_t p
     return fetch(feeding->worker, &job->problem->b, across, part, parts, feeding->worker->across[place].memory);
 }
 
+/* With the mutex: whether the block is gone on with. */
+static bool is_wanted_still(const feeding *feeding)
+{
+    return !feeding->worker->is_over && feeding->worker->dropped < feeding->serial;
+}
+
 /* Both: false if the block is not gone on with. */
 static bool wait_for_room(const feeding *feeding, const rungi_strip *strip)
 {
     rungi_worker *worker = feeding->worker;
     pthread_mutex_lock(&worker->mutex);
-    while (strip->is_ready && !worker->is_over && worker->dropped < feeding->serial)
+    while (strip->is_ready && is_wanted_still(feeding))
         pthread_cond_wait(&worker->changed, &worker->mutex);
-    bool is_wanted = !worker->is_over && worker->dropped < feeding->serial;
+    bool is_wanted = is_wanted_still(feeding);
     pthread_mutex_unlock(&worker->mutex);
     return is_wanted;
 }
@@ -84,9 +90,9 @@ static bool wait_for_place(const feeding *feeding, const rungi_across *across)
 {
     rungi_worker *worker = feeding->worker;
     pthread_mutex_lock(&worker->mutex);
-    while (across->users > 0 && !across->is_packed && !worker->is_over && worker->dropped < feeding->serial)
+    while (across->users > 0 && !across->is_packed && is_wanted_still(feeding))
         pthread_cond_wait(&worker->changed, &worker->mutex);
-    bool is_wanted = !worker->is_over && worker->dropped < feeding->serial;
+    bool is_wanted = is_wanted_still(feeding);
     pthread_mutex_unlock(&worker->mutex);
     return is_wanted;
 }
