@@ -104,19 +104,20 @@ static bool judge_by_bound(const rung_problem *item, uint64_t seed, char *why, s
     const rung_matrix *c = &item->c;
     int64_t rows = STEPS / (c->cols * (item->a.cols + 1) + 1) + ROWS;
     bool all = rows >= c->rows;
-    for (int64_t i = 0; i < (all ? c->rows : rows); i++) {
-        int64_t row = all ? i : (int64_t)(lab_random(seed, 902, (uint64_t)i) % (uint64_t)c->rows);
+    int64_t height = all ? c->rows : 1; /* all at once, or drawn ones */
+    for (int64_t i = 0; i < (all ? 1 : rows); i++) {
+        int64_t row = all ? 0 : (int64_t)(lab_random(seed, 902, (uint64_t)i) % (uint64_t)c->rows);
         rung_problem part = *item;
-        part.a = rung_matrix_block(item->a, row, 0, 1, item->a.cols);
-        part.c = rung_matrix_block(*c, row, 0, 1, c->cols);
+        part.a = rung_matrix_block(item->a, row, 0, height, item->a.cols);
+        part.c = rung_matrix_block(*c, row, 0, height, c->cols);
         if (item->epilogue.bias.rows > 0)
-            part.epilogue.bias = rung_matrix_block(item->epilogue.bias, row, 0, 1, c->cols);
+            part.epilogue.bias = rung_matrix_block(item->epilogue.bias, row, 0, height, c->cols);
         if (item->epilogue.residual.rows > 0)
-            part.epilogue.residual = rung_matrix_block(item->epilogue.residual, row, 0, 1, c->cols);
+            part.epilogue.residual = rung_matrix_block(item->epilogue.residual, row, 0, height, c->cols);
         lab_verdict verdict = lab_oracle_judge(&part, &part.c, LAB_BOUNDED);
         if (!verdict.right) {
             snprintf(why, capacity, "element (%lld, %lld) is %.9g, expected %.9g within %.3g",
-                     (long long)row, (long long)verdict.col, verdict.got, verdict.expected, verdict.bound);
+                     (long long)(row + verdict.row), (long long)verdict.col, verdict.got, verdict.expected, verdict.bound);
             return false;
         }
     }
