@@ -63,7 +63,8 @@ RUNG_API rung_status rung_stored_read(const rung_stored *stored, int64_t row, in
  * C goes to `c`, memory or an open file that is written in place, or, with `path`, becomes that file:
  * dense rows behind an .npy header, or bare. Of `c` only the type counts then (c.view.type). Such a file is
  * complete or not there: it is written beside itself, as PATH.part, synced and renamed. A file of that name
- * stays what it was until then, and may be A, B or C0; PATH.part and PATH.journal may not.
+ * stays what it was until then. It may be C0, to which beta adds, but neither A nor B under any name
+ * (RUNG_OVERLAP). PATH.part and PATH.journal may be none of the three.
  *
  * PATH.journal tells which blocks of C are done. If a call ends early, by a failure, a kill or a power
  * cut, the same call goes on behind those, to the same bits where the same kind of device computes the rest;

@@ -46,6 +46,24 @@ struct rungi_output {
     char            error[512];
 };
 
+/* ---- Inputs ---------------------------------------------------------------------------------------------- */
+
+typedef enum input { INPUT_A, INPUT_B, INPUT_C0, NO_INPUT } input;
+
+static const char *const input_names[] = {"A", "B", "C0"};
+
+/* Returns how many inputs `problem` reads: C0 is not read when beta is 0. */
+static int input_count(const rung_large_problem *problem)
+{
+    return problem->beta != 0 ? NO_INPUT : INPUT_C0;
+}
+
+static const rung_stored *input_of(const rung_large_problem *problem, input input)
+{
+    const rung_stored *inputs[] = {&problem->a, &problem->b, &problem->c0};
+    return inputs[input];
+}
+
 /* ---- Who the problem is --------------------------------------------------------------------------------- */
 
 static bool append_line(char *head, const char *line, int length)
@@ -168,26 +186,32 @@ static rung_status write_header(rungi_output *output)
                : rung_fail(RUNG_IO, "%s cannot be written: %s", output->part, strerror(errno));
 }
 
-/* Whether one of the matrices is the file of that name. */
-static bool is_operand(const rungi_output *output, const char *path)
+/* Returns which input is the file at `path`, following symbolic links. */
+static input input_at(const rungi_output *output, const char *path)
 {
-    const rung_large_problem *problem = output->problem;
-    const rung_stored *operands[] = {&problem->a, &problem->b, &problem->c0};
-    int count = problem->beta != 0 ? 3 : 2;
-    bool is_one = false;
-    for (int i = 0; i < count; i++)
-        is_one |= is_in_file(operands[i]) && is_still_there(operands[i]->file, path);
-    return is_one;
+    for (int i = 0; i < input_count(output->problem); i++) {
+        const rung_stored *stored = input_of(output->problem, (input)i);
+        if (is_in_file(stored) && is_still_there(stored->file, path))
+            return (input)i;
+    }
+    return NO_INPUT;
 }
 
-/* What is written beside the result would else be thrown away with one of the matrices in it. */
+/* Refuses to replace an input, as the output or as one of the two files written beside the output. Only C0 may be the
+ * output: beta adds to the existing file. */
 static rung_status check_names(const rungi_output *output)
 {
-    const char *beside[] = {output->part, output->journal_path};
-    for (int i = 0; i < 2; i++)
-        if (is_operand(output, beside[i]))
-            return rung_fail(RUNG_OVERLAP, "%s is written beside %s and is also one of the matrices; name another file "
-                             "for the result", beside[i], output->path);
+    const char *temporary[] = {output->part, output->journal_path};
+    input found = input_at(output, output->path);
+    if (found == INPUT_A || found == INPUT_B)
+        return rung_fail(RUNG_OVERLAP, "the output %s is also the input %s; name another output file", output->path,
+                         input_names[found]);
+    for (int i = 0; i < 2; i++) {
+        found = input_at(output, temporary[i]);
+        if (found != NO_INPUT)
+            return rung_fail(RUNG_OVERLAP, "the input %s is %s, a name that this multiply needs for a temporary file; "
+                             "name another output file", input_names[found], temporary[i]);
+    }
     return RUNG_OK;
 }
 
@@ -266,7 +290,7 @@ static rung_status read_journal(rungi_output *output, char **text, int64_t *byte
 static bool is_left_behind(const rungi_output *output, const char *text, int64_t bytes)
 {
     struct stat part;
-    if (is_operand(output, output->path))
+    if (input_at(output, output->path) != NO_INPUT)
         return false;
     int64_t first = strchr(output->head, '\n') + 1 - output->head;
     return bytes >= first && memcmp(text, output->head, (size_t)first) == 0 && lstat(output->part, &part) != 0;

@@ -39,6 +39,14 @@ grep -q 'checked .*within its bound' out.txt || fail "unchecked"
 [ "$(ls c.bin*)" = c.bin ] || fail "something is left: $(ls)"
 cp c.bin right.bin
 
+# The output is not one of the inputs, under whatever name.
+cp a.bin input.bin
+ln -s a.bin link.bin
+for output in a.bin link.bin b.bin; do
+    refused 'also the input' "$RUNG" multiply a.bin b.bin -o $output --dtype f32 --shape-a ${n}x$n --shape-b ${n}x$n --quiet
+    cmp a.bin input.bin || fail "-o $output: A was replaced"
+done
+
 interrupt
 multiply > out.txt || fail "it does not go on"
 grep -q 'went on behind' out.txt || fail "it began anew"

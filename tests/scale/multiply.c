@@ -505,6 +505,39 @@ static void no_matrix_is_written_over(void **state)
     forget_problem(&problem, &a, &b);
 }
 
+/* Expects RUNG_OVERLAP for an output of that name, and A's file as it was. */
+static void refuse_output(rung_large_problem *problem, const char *name, const rung_matrix *a)
+{
+    rung_large_options options = {.memory = 20000};
+    char path[256];
+    snprintf(path, sizeof path, "%s", path_of(name));
+    problem->path = path;
+    assert_int_equal(rung_large_multiply(NULL, problem, &options, NULL), RUNG_OVERLAP);
+    assert_non_null(strstr(rung_error_text(), path));
+    rung_matrix after = load("a.npy", RUNG_F32);
+    assert_memory_equal(after.data, a->data, 150 * 170 * sizeof(float));
+    free(after.data);
+}
+
+/* By its name, through a symbolic link and through a hard link. */
+static void the_output_is_not_an_input(void **state)
+{
+    rung_matrix a, b;
+    char input[256];
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    refuse_output(&problem, "a.npy", &a);
+    refuse_output(&problem, "b.npy", &a);
+    snprintf(input, sizeof input, "%s", path_of("a.npy"));
+    assert_int_equal(symlink(input, path_of("c.npy")), 0);
+    refuse_output(&problem, "c.npy", &a);
+    unlink(path_of("c.npy"));
+    assert_int_equal(link(input, path_of("c.npy")), 0);
+    refuse_output(&problem, "c.npy", &a);
+    assert_false(is_there("a.npy.part") || is_there("a.npy.journal") || is_there("c.npy.part"));
+    forget_problem(&problem, &a, &b);
+}
+
 /* Past the limit a process is sent SIGXFSZ; so it is refused before, at the beginning and where it is gone on with. */
 static void limits_on_files_are_seen(void **state)
 {
@@ -649,6 +682,7 @@ static int run_all(void)
         cmocka_unit_test(memory_by_default_goes_on),
         cmocka_unit_test(a_journal_has_no_device_numbers),
         cmocka_unit_test(no_matrix_is_written_over),
+        cmocka_unit_test(the_output_is_not_an_input),
         cmocka_unit_test(limits_on_files_are_seen),
         cmocka_unit_test(one_at_a_time),
         cmocka_unit_test(a_file_that_changes_meanwhile),
