@@ -64,7 +64,9 @@ RUNG_API rung_status rung_stored_read(const rung_stored *stored, int64_t row, in
  * dense rows behind an .npy header, or bare. Of `c` only the type counts then (c.view.type). Such a file is
  * complete or not there: it is written beside itself, as PATH.part, synced and renamed. A file of that name
  * stays what it was until then. It may be C0, to which beta adds, but neither A nor B under any name
- * (RUNG_OVERLAP). PATH.part and PATH.journal may be none of the three.
+ * (RUNG_OVERLAP). PATH.part and PATH.journal may be none of the three. If `path` is a symbolic link, PATH stands for
+ * the file that it names, and the link stays. A `path` that is a directory or another kind of file, and a PATH.part or
+ * PATH.journal that no earlier call has left, are refused with RUNG_INVALID before anything is computed.
  *
  * PATH.journal tells which blocks of C are done. If a call ends early, by a failure, a kill or a power
  * cut, the same call goes on behind those, to the same bits where the same kind of device computes the rest;

@@ -75,6 +75,21 @@ static bool take_line(const char *line, int64_t length, rungi_journal *journal,
     return true;
 }
 
+/* Every version's first line begins so. */
+static const char first_word[] = "rung-multiply ";
+
+bool rungi_journal_is_ours(const char *text, int64_t bytes)
+{
+    const char *newline = bytes > 0 ? memchr(text, '\n', (size_t)bytes) : NULL;
+    return newline && good_length(text, newline - text) > (int64_t)strlen(first_word) &&
+           memcmp(text, first_word, strlen(first_word)) == 0;
+}
+
+bool rungi_journal_is_torn(const char *text, int64_t bytes, const char *head)
+{
+    return bytes < (int64_t)strlen(head) && memcmp(text, head, (size_t)bytes) == 0;
+}
+
 /* Of which line of the head a text is another's; NULL where that line is torn, behind a first one that is right: then nothing was
  * done yet. */
 static const char *other_line(const char *text, int64_t bytes, const char *head)
@@ -100,8 +115,8 @@ const char *rungi_journal_parse(const char *text, int64_t bytes, const char *hea
 {
     int64_t at = (int64_t)strlen(head);
     *journal = (rungi_journal){.end = 0};
-    if (bytes < at && memcmp(text, head, (size_t)bytes) == 0)
-        return NULL; /* cut off in its head: nothing was done */
+    if (rungi_journal_is_torn(text, bytes, head))
+        return NULL; /* nothing was done */
     if (bytes < at || memcmp(text, head, (size_t)at) != 0)
         return other_line(text, bytes, head);
     while (at < bytes) {

@@ -26,6 +26,13 @@ typedef struct rungi_journal {
     bool           is_cut; /* false: it ended before the cut, and says nothing */
 } rungi_journal;
 
+/* Returns whether a text begins with the first line of a journal, of this version or another. A journal that is not ours is
+ * somebody else's file, and stays as it is. */
+bool rungi_journal_is_ours(const char *text, int64_t bytes);
+
+/* Returns whether a text ends within `head`: the process ended while it wrote the head, and nothing was done. */
+bool rungi_journal_is_torn(const char *text, int64_t bytes, const char *head);
+
 /* Reads a text whose first lines must be `head`, of such lines. NULL, or what is wrong as part of a sentence. `each`
  * gets the blocks; false from it makes the line wrong. */
 const char *rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,

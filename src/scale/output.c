@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output.c - see output.h. The order of things makes it safe: a block's elements are on the disk before the journal
- * says so, the journal is emptied before its file is begun anew, and the name comes last. The journal is also the
- * lock: whoever has it writes. */
+/* output.c - see output.h. The order of the steps makes it safe. The journal is written before PATH.part is created, so
+ * a PATH.part without a journal is a file of somebody else. An old PATH.part is removed before its journal is emptied. A
+ * block's elements are on the disk before the journal lists the block. The rename comes last. The journal is also the
+ * lock: the call that holds it writes. */
 #define _GNU_SOURCE /* F_OFD_SETLK: threads of a process must exclude each other too; fallocate */
 #include "scale/output.h"
 
@@ -28,7 +29,8 @@ enum { MODE = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH, NAME = 
 struct rungi_output {
     const rung_large_problem *problem;
     rungi_whole     whole;
-    char            path[NAME], part[NAME], journal_path[NAME];
+    char            path[NAME]; /* with symbolic links followed */
+    char            part[NAME], journal_path[NAME];
     char            head[RUNGI_JOURNAL_HEAD];
     int             journal;
     rung_stored     stored;     /* PATH.part */
@@ -110,6 +112,39 @@ static bool write_head(const rung_large_problem *problem, char head[RUNGI_JOURNA
 static bool is_in_file(const rung_stored *stored)
 {
     return !stored->view.data && stored->file >= 0;
+}
+
+/* Replaces `path` by the file that it names if it is a symbolic link, which need not exist yet: a rename onto a link
+ * would replace the link. */
+static rung_status follow_links(char path[NAME])
+{
+    enum { LINKS_MAX = 40 }; /* as many as Linux follows */
+    char target[NAME];
+    for (int i = 0; i < LINKS_MAX; i++) {
+        ssize_t length = readlink(path, target, sizeof target - 1);
+        if (length < 0) /* no link, or an error that opening the file will report */
+            return RUNG_OK;
+        const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+        size_t kept = slash ? (size_t)(slash + 1 - path) : 0;
+        if (kept + (size_t)length >= NAME)
+            return rung_fail(RUNG_INVALID, "the output %s is a symbolic link to a path of more than %d bytes", path,
+                             NAME - 1);
+        memcpy(path + kept, target, (size_t)length);
+        path[kept + (size_t)length] = '\0';
+    }
+    return rung_fail(RUNG_INVALID, "the output %s is part of a chain of more than %d symbolic links; name another file",
+                     path, LINKS_MAX);
+}
+
+/* Checks that the output is a regular file or does not exist, before anything is computed. */
+static rung_status check_kind(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+        return RUNG_OK;
+    return rung_fail(RUNG_INVALID, S_ISDIR(status.st_mode) ? "the output %s is a directory; name a file in it"
+                                                           : "the output %s is not a regular file; name another file",
+                     path);
 }
 
 static bool is_still_there(int file, const char *path)
@@ -204,8 +239,8 @@ static rung_status check_names(const rungi_output *output)
     const char *temporary[] = {output->part, output->journal_path};
     input found = input_at(output, output->path);
     if (found == INPUT_A || found == INPUT_B)
-        return rung_fail(RUNG_OVERLAP, "the output %s is also the input %s; name another output file", output->path,
-                         input_names[found]);
+        return rung_fail(RUNG_OVERLAP, "the output %s is also the input %s; name another output file",
+                         output->problem->path, input_names[found]);
     for (int i = 0; i < 2; i++) {
         found = input_at(output, temporary[i]);
         if (found != NO_INPUT)
@@ -217,28 +252,53 @@ static rung_status check_names(const rungi_output *output)
 
 /* ---- Beginning, or going on ------------------------------------------------------------------------------- */
 
-static rung_status begin_anew(rungi_output *output, const rung_large_cut *cut)
+static rung_status write_journal(rungi_output *output, const rung_large_cut *cut)
 {
     char line[RUNGI_JOURNAL_LINE];
-    if (ftruncate(output->journal, 0) != 0 || fsync(output->journal) != 0 || lseek(output->journal, 0, SEEK_SET) != 0)
-        return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
-    rung_status status = check_limit(output);
-    if (status == RUNG_OK)
-        status = open_part(output, O_CREAT | O_TRUNC);
-    output->is_begun = status == RUNG_OK;
-    if (status == RUNG_OK)
-        status = make_room(output);
-    if (status == RUNG_OK)
-        status = write_header(output);
-    if (status != RUNG_OK)
-        return status;
     int length = rungi_journal_line(line, "cut %lld %lld %lld %lld", (long long)cut->rows, (long long)cut->cols,
                                     (long long)cut->depth, (long long)cut->memory);
-    if (!rungi_write_all(output->journal, output->head, strlen(output->head)) ||
+    if (ftruncate(output->journal, 0) != 0 || lseek(output->journal, 0, SEEK_SET) != 0 ||
+        !rungi_write_all(output->journal, output->head, strlen(output->head)) ||
         !rungi_write_all(output->journal, line, (size_t)length) || fsync(output->journal) != 0)
         return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
     rungi_sync_folder(output->path);
     return RUNG_OK;
+}
+
+/* Removes the PATH.part of an earlier call. Without a journal that is ours, the file is somebody else's. */
+static rung_status remove_part(const rungi_output *output, bool is_ours)
+{
+    struct stat part;
+    if (lstat(output->part, &part) != 0)
+        return RUNG_OK;
+    if (!is_ours)
+        return rung_fail(RUNG_INVALID, "%s exists and was not left by an interrupted multiply: %s does not list it. This "
+                         "multiply needs that name for a temporary file; move or remove it, or name another output file",
+                         output->part, output->journal_path);
+    if (unlink(output->part) != 0)
+        return rung_fail(RUNG_IO, "%s cannot be removed: %s", output->part, strerror(errno));
+    rungi_sync_folder(output->path);
+    return RUNG_OK;
+}
+
+static rung_status begin_anew(rungi_output *output, const rung_large_cut *cut, bool is_ours)
+{
+    rung_status status = check_limit(output);
+    if (status == RUNG_OK)
+        status = remove_part(output, is_ours);
+    if (status != RUNG_OK)
+        return status;
+    output->is_begun = true; /* from here on the journal is this call's */
+    status = write_journal(output, cut);
+    if (status == RUNG_OK)
+        status = open_part(output, O_CREAT | O_EXCL);
+    if (status == RUNG_OK)
+        status = make_room(output);
+    if (status == RUNG_OK)
+        status = write_header(output);
+    if (status == RUNG_OK)
+        rungi_sync_folder(output->path);
+    return status;
 }
 
 /* What the journal's lines come to. */
@@ -270,7 +330,8 @@ static rung_status read_journal(rungi_output *output, char **text, int64_t *byte
     struct stat status;
     *text = NULL;
     if (fstat(output->journal, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > JOURNAL_MOST)
-        return rung_fail(RUNG_INVALID, "%s is no journal of a multiply; move it away", output->journal_path);
+        return rung_fail(RUNG_INVALID, "%s exists and is not a journal of rung multiply; move or remove it, or name "
+                         "another output file", output->journal_path);
     *text = malloc((size_t)status.st_size + 1);
     if (!*text)
         return rung_fail(RUNG_NO_MEMORY, "no memory for %s", output->journal_path);
@@ -285,31 +346,28 @@ static rung_status read_journal(rungi_output *output, char **text, int64_t *byte
     return RUNG_OK;
 }
 
-/* Whether it tells of a file that is gone, as one does whose result got its name just before the process ended. Of which problem
- * it was does not matter then, unless that result is now one of the matrices: the same call would be done twice. */
+/* Returns whether the journal lists blocks of a PATH.part that is gone, as after a process that ended between the rename
+ * and the removal of its journal. Such a journal says nothing, of whatever problem it is, unless the result is now one of
+ * the inputs: then the same call would be done twice. */
 static bool is_left_behind(const rungi_output *output, const char *text, int64_t bytes)
 {
     struct stat part;
-    if (input_at(output, output->path) != NO_INPUT)
-        return false;
-    int64_t first = strchr(output->head, '\n') + 1 - output->head;
-    return bytes >= first && memcmp(text, output->head, (size_t)first) == 0 && lstat(output->part, &part) != 0;
+    return input_at(output, output->path) == NO_INPUT && rungi_journal_is_ours(text, bytes) &&
+           lstat(output->part, &part) != 0;
 }
 
 /* Goes on with what the journal tells; *is_fresh where that is nothing. */
-static rung_status go_on(rungi_output *output, rung_large_cut *cut, unsigned char **states, bool *is_fresh)
+static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, rung_large_cut *cut,
+                         unsigned char **states, bool *is_fresh)
 {
     reading reading = {.whole = &output->whole};
     rungi_journal journal = {.end = 0};
     struct stat part;
-    char *text;
-    int64_t bytes = 0;
-    *is_fresh = true;
-    rung_status status = read_journal(output, &text, &bytes);
+    rung_status status = RUNG_OK;
     const char *wrong = NULL;
-    if (status == RUNG_OK && !is_left_behind(output, text, bytes))
+    *is_fresh = true;
+    if (!is_left_behind(output, text, bytes))
         wrong = rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading);
-    free(text);
     if (wrong)
         status = rung_fail(RUNG_INVALID, "%s is left from an earlier call, and %s; put back what that was given, or "
                            "throw away what it did (restart)", output->journal_path, wrong);
@@ -423,18 +481,36 @@ static rung_status wait_for_journal(rungi_output *output)
 
 /* ---- The whole of it ---------------------------------------------------------------------------------------- */
 
+static rung_status name_files(rungi_output *output, const char *path)
+{
+    size_t length = strlen(path);
+    bool fits = length > 0 && length < NAME;
+    rung_status status = RUNG_OK;
+    if (fits) {
+        memcpy(output->path, path, length + 1);
+        status = follow_links(output->path);
+        length = strlen(output->path);
+        fits = length + sizeof ".journal" <= NAME;
+    }
+    if (status == RUNG_OK && !fits)
+        status = rung_fail(RUNG_INVALID, "the path of the output has %zu bytes; it must have 1 to %d", length,
+                           NAME - (int)sizeof ".journal");
+    if (status != RUNG_OK)
+        return status;
+    snprintf(output->part, NAME, "%.*s.part", (int)length, output->path);
+    snprintf(output->journal_path, NAME, "%.*s.journal", (int)length, output->path);
+    return RUNG_OK;
+}
+
 static rung_status prepare(rungi_output *output, const rung_large_problem *problem)
 {
     int64_t first, end;
-    size_t length = strlen(problem->path);
-    if (length == 0 || length + sizeof ".journal" > NAME)
-        return rung_fail(RUNG_INVALID, "the path of the result has 1 to %d bytes", NAME - (int)sizeof ".journal");
-    snprintf(output->path, NAME, "%s", problem->path);
-    snprintf(output->part, NAME, "%.*s.part", (int)length, problem->path);
-    snprintf(output->journal_path, NAME, "%.*s.journal", (int)length, problem->path);
+    output->journal = output->stored.file = -1;
+    rung_status status = name_files(output, problem->path);
+    if (status != RUNG_OK)
+        return status;
     output->problem = problem;
     output->whole = rungi_whole_of(problem);
-    output->journal = -1;
     output->stored = (rung_stored){.view = rung_matrix_of(problem->c.view.type, problem->a.view.rows,
                                                           problem->b.view.cols, NULL),
                                    .file = -1, .start = problem->bare ? 0 : RUNGI_NPY_WRITTEN};
@@ -450,14 +526,27 @@ static rung_status prepare(rungi_output *output, const rung_large_problem *probl
 
 static rung_status open_files(rungi_output *output, bool restart, rung_large_cut *cut, unsigned char **states)
 {
-    bool is_fresh = true;
-    rung_status status = check_names(output);
+    bool is_fresh = true, is_ours = false;
+    char *text = NULL;
+    int64_t bytes = 0;
+    rung_status status = check_kind(output->path);
+    if (status == RUNG_OK)
+        status = check_names(output);
     if (status == RUNG_OK)
         status = open_journal(output);
+    if (status == RUNG_OK)
+        status = read_journal(output, &text, &bytes);
+    if (status == RUNG_OK) {
+        is_ours = rungi_journal_is_ours(text, bytes);
+        if (bytes > 0 && !is_ours && !rungi_journal_is_torn(text, bytes, output->head))
+            status = rung_fail(RUNG_INVALID, "%s exists and is not a journal of rung multiply; move or remove it, or name "
+                               "another output file", output->journal_path);
+    }
     if (status == RUNG_OK && !restart)
-        status = go_on(output, cut, states, &is_fresh);
+        status = go_on(output, text, bytes, cut, states, &is_fresh);
+    free(text);
     if (status == RUNG_OK && is_fresh)
-        status = begin_anew(output, cut);
+        status = begin_anew(output, cut, is_ours);
     return status;
 }
 

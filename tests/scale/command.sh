@@ -47,6 +47,23 @@ for output in a.bin link.bin b.bin; do
     cmp a.bin input.bin || fail "-o $output: A was replaced"
 done
 
+# Outputs are checked first: directories, files of others beside the output, symbolic links.
+rm c.bin
+mkdir c.bin
+refused 'is a directory' multiply
+rmdir c.bin
+for name in part journal; do
+    echo mine > c.bin.$name
+    refused "c.bin.$name exists" multiply
+    refused "c.bin.$name exists" multiply --restart
+    [ "$(cat c.bin.$name)" = mine ] || fail "c.bin.$name was overwritten"
+    rm c.bin.$name
+done
+mkdir target && ln -s target/product.bin c.bin
+multiply > out.txt || fail "a symbolic link as output"
+[ -L c.bin ] && cmp target/product.bin right.bin && [ "$(ls target)" = product.bin ] || fail "a symbolic link was replaced"
+rm c.bin
+
 interrupt
 multiply > out.txt || fail "it does not go on"
 grep -q 'went on behind' out.txt || fail "it began anew"

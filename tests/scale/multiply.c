@@ -417,6 +417,13 @@ static void files_of_another_stay(void **state)
     forget_problem(&problem, &a, &b);
 }
 
+static int make_directory(void *user, const rung_large_progress *progress)
+{
+    (void)progress;
+    mkdir(user, 0700); /* fails after the first call, which does not matter */
+    return 0;
+}
+
 /* What took hours stays where the name cannot be given, also where nothing can be gone on with. */
 static void what_cannot_be_named_stays(void **state)
 {
@@ -424,14 +431,104 @@ static void what_cannot_be_named_stays(void **state)
     (void)state;
     rung_large_problem problem = file_problem(&a, &b);
     rung_stored file = problem.a;
-    rung_large_options options = {.memory = 20000};
+    rung_large_options options = {.memory = 20000, .progress = make_directory, .user = result};
     problem.a = rung_stored_of(a);
-    assert_int_equal(mkdir(path_of("c.npy"), 0700), 0);
     assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
     assert_non_null(strstr(rung_error_text(), "complete"));
     assert_int_equal(rmdir(path_of("c.npy")), 0);
     assert_true(is_there("c.npy.part"));
     problem.a = file;
+    forget_problem(&problem, &a, &b);
+}
+
+static int count_calls(void *user, const rung_large_progress *progress)
+{
+    (void)progress;
+    ++*(int *)user;
+    return 0;
+}
+
+/* A directory and a pipe are refused before anything is computed, and stay. */
+static void the_output_is_a_regular_file(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    int calls = 0;
+    rung_large_options options = {.memory = 20000, .progress = count_calls, .user = &calls};
+    assert_int_equal(mkdir(result, 0700), 0);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "directory"));
+    assert_int_equal(rmdir(result), 0);
+    assert_int_equal(mkfifo(result, 0600), 0);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "regular file"));
+    assert_int_equal(unlink(result), 0);
+    assert_int_equal(calls, 0);
+    assert_false(is_there("c.npy.part") || is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* A symbolic link stays one: the file that it names is written, also where that file does not exist yet. */
+static void a_link_as_output_is_followed(void **state)
+{
+    rung_matrix a, b;
+    struct stat status;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    assert_int_equal(mkdir(path_of("target"), 0700), 0);
+    assert_int_equal(symlink("target/second", result), 0);
+    assert_int_equal(symlink("c.npy", path_of("target/second")), 0);
+    for (int i = 0; i < 2; i++) { /* the second time it replaces the file */
+        must(rung_large_multiply(NULL, &problem, &options, NULL));
+        assert_true(lstat(result, &status) == 0 && S_ISLNK(status.st_mode));
+        rung_matrix c = load("target/c.npy", RUNG_F32);
+        check_product(&a, &b, &c, NULL, 1, 0);
+        free(c.data);
+        assert_false(is_there("target/c.npy.part") || is_there("target/c.npy.journal") || is_there("c.npy.part"));
+    }
+    unlink(path_of("target/c.npy"));
+    unlink(path_of("target/second"));
+    rmdir(path_of("target"));
+    assert_int_equal(unlink(result), 0);
+    assert_int_equal(symlink("c.npy", result), 0); /* a loop */
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    forget_problem(&problem, &a, &b);
+}
+
+static void holds_text(const char *name, const char *text)
+{
+    char line[64] = "";
+    FILE *file = fopen(path_of(name), "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    fclose(file);
+    assert_string_equal(line, text);
+}
+
+/* PATH.part and PATH.journal that no earlier call has written stay what they are, with `restart` too. */
+static void unrelated_files_stay(void **state)
+{
+    static const char *const names[] = {"c.npy.part", "c.npy.journal"};
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    int calls = 0;
+    rung_large_options options = {.memory = 20000, .progress = count_calls, .user = &calls};
+    for (int i = 0; i < 2; i++)
+        for (options.restart = 0; options.restart < 2; options.restart++) {
+            append_text(names[i], "my notes");
+            assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+            assert_non_null(strstr(rung_error_text(), names[i]));
+            holds_text(names[i], "my notes");
+            assert_false(is_there(names[!i]));
+            assert_int_equal(unlink(path_of(names[i])), 0);
+        }
+    assert_int_equal(calls, 0);
+    stop_half_way(&problem); /* these are from an earlier call */
+    options = (rung_large_options){.memory = 20000, .restart = 1};
+    must(rung_large_multiply(NULL, &problem, &options, NULL));
     forget_problem(&problem, &a, &b);
 }
 
@@ -679,6 +776,9 @@ static int run_all(void)
         cmocka_unit_test(a_result_in_place_is_not_done_twice),
         cmocka_unit_test(files_of_another_stay),
         cmocka_unit_test(what_cannot_be_named_stays),
+        cmocka_unit_test(the_output_is_a_regular_file),
+        cmocka_unit_test(a_link_as_output_is_followed),
+        cmocka_unit_test(unrelated_files_stay),
         cmocka_unit_test(memory_by_default_goes_on),
         cmocka_unit_test(a_journal_has_no_device_numbers),
         cmocka_unit_test(no_matrix_is_written_over),
