@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "output_file.h"
 #include "report.h"
 #include "rung/rung.h"
 
@@ -105,6 +106,9 @@ static int make_report(lab_report *report, const lab_options *options)
     int code;
     if (options->argument_count > 0 && options->device)
         return complain("--device is for a ladder that is run now: name files or a device");
+    const char *wrong = strcmp(path, "-") != 0 ? lab_output_check(path) : NULL;
+    if (wrong)
+        return complain(wrong);
     if (options->argument_count > 0)
         code = add_files(report, options) ? LAB_GOOD : LAB_USAGE;
     else

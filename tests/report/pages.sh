@@ -30,5 +30,11 @@ expect 2 "a device that there is not" --device gpu -o none.html
 [ ! -e none.html ] || fail "a page of nothing"
 expect 2 "both" "${files[0]}" --device cpu
 expect 2 "a folder that there is not" "${files[0]}" -o no/such/folder.html
+# The output is checked before a ladder is run, or a device is even opened.
+mkdir folder
+expect 2 "a folder as page" --device gpu -o folder
+grep -q 'folder is a directory' err || fail "-o folder was not checked first: $(cat err)"
+expect 2 "a page in a folder that there is not" --device gpu -o no/such/folder.html
+grep -q 'no/such/folder.html cannot be written' err || fail "-o no/such/folder.html was not checked first: $(cat err)"
 expect 2 "pictures in a file" "${files[0]}" -o page.html --charts page.html/pictures
 exit $bad

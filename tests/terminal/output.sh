@@ -39,6 +39,17 @@ ln -s real.json link.json
 [ -L link.json ] || fail "a link was replaced"
 holds real.json .complete
 
+ln -s new.json dangling.json
+"${bench[@]}" --sizes 16 --json -o dangling.json > /dev/null || fail "exit $?"
+[ -L dangling.json ] || fail "a link to a new file was replaced"
+holds new.json .complete
+
+# A file of somebody else beside the output stays, and nothing is left beside it.
+echo mine > beside.json.part
+"${bench[@]}" --sizes 16 --json -o beside.json > /dev/null || fail "exit $?"
+[ "$(cat beside.json.part)" = mine ] || fail "beside.json.part was overwritten"
+[ "$(ls beside.json* | tr '\n' ' ')" = "beside.json beside.json.part " ] || fail "left beside: $(ls beside.json*)"
+
 # What cannot be written is told before anything is measured, or leaves what was there.
 for place in . /dev/null none/out.json ""; do
     "${bench[@]}" --sizes 4096 --budget 600 --json -o "$place" > table.txt 2> err.txt

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output_file.c - see output_file.h. */
+#define _XOPEN_SOURCE 700 /* readlink */
+#include "output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Copies `name` to `path` and follows it while it is a symbolic link, also to a file that does not exist yet. False, with
+ * errno set, if it is too long or a loop. */
+static bool follow_links(const char *name, char path[LAB_OUTPUT_PATH])
+{
+    enum { LINKS_MAX = 40 };
+    char target[LAB_OUTPUT_PATH];
+    size_t length = strlen(name);
+    errno = length == 0 ? ENOENT : ENAMETOOLONG;
+    if (length == 0 || length >= LAB_OUTPUT_PATH)
+        return false;
+    memcpy(path, name, length + 1);
+    for (int i = 0; i < LINKS_MAX; i++) {
+        ssize_t bytes = readlink(path, target, sizeof target - 1);
+        if (bytes < 0)
+            return true;
+        const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+        size_t kept = slash ? (size_t)(slash + 1 - path) : 0;
+        errno = ENAMETOOLONG;
+        if (kept + (size_t)bytes >= LAB_OUTPUT_PATH)
+            return false;
+        memcpy(path + kept, target, (size_t)bytes);
+        path[kept + (size_t)bytes] = '\0';
+    }
+    errno = ELOOP;
+    return false;
+}
+
+/* Whether files can be made in the folder of `path`. */
+static bool can_create(const char *path)
+{
+    char folder[LAB_OUTPUT_PATH];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    return access(slash ? folder : ".", W_OK | X_OK) == 0;
+}
+
+const char *lab_output_check(const char *name)
+{
+    static _Thread_local char why[LAB_OUTPUT_PATH + 256];
+    char path[LAB_OUTPUT_PATH];
+    struct stat about;
+    bool good = follow_links(name, path);
+    bool exists = good && stat(path, &about) == 0;
+    if (exists && S_ISDIR(about.st_mode)) {
+        snprintf(why, sizeof why, "%.*s is a directory; name a file in it with --output", LAB_OUTPUT_PATH, name);
+        return why;
+    }
+    if (good && (exists ? access(path, W_OK) == 0 : can_create(path)))
+        return NULL;
+    snprintf(why, sizeof why, "%.*s cannot be written: %s; name a file in a folder of yours with --output", LAB_OUTPUT_PATH,
+             name, strerror(errno));
+    return why;
+}
+
+/* A new file of a name that none had: whatever exists there belongs to somebody else. */
+static int create_beside(lab_output_file *file)
+{
+    enum { TRIES = 100 };
+    int descriptor = -1;
+    errno = EEXIST;
+    for (int i = 0; i < TRIES && descriptor < 0 && errno == EEXIST; i++) {
+        snprintf(file->temporary, sizeof file->temporary, "%s.rung-%ld-%d", file->path, (long)getpid(), i);
+        descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    }
+    return descriptor;
+}
+
+bool lab_output_begin(const char *name, lab_output_file *file)
+{
+    struct stat about;
+    file->stream = NULL;
+    if (!follow_links(name, file->path))
+        return false;
+    if (stat(file->path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
+        return false;
+    }
+    int descriptor = create_beside(file);
+    if (descriptor < 0)
+        return false;
+    file->stream = fdopen(descriptor, "w");
+    if (file->stream)
+        return true;
+    int number = errno;
+    close(descriptor);
+    unlink(file->temporary);
+    errno = number;
+    return false;
+}
+
+bool lab_output_commit(lab_output_file *file)
+{
+    errno = 0;
+    bool failed = ferror(file->stream) != 0 || fflush(file->stream) != 0;
+    int number = errno;
+    if (fclose(file->stream) != 0 && !failed) {
+        failed = true;
+        number = errno;
+    }
+    file->stream = NULL;
+    if (!failed && rename(file->temporary, file->path) == 0)
+        return true;
+    if (!failed)
+        number = errno;
+    unlink(file->temporary);
+    errno = number ? number : EIO; /* a write before the last one failed, and its errno is gone */
+    return false;
+}
+
+void lab_output_discard(lab_output_file *file)
+{
+    if (!file->stream)
+        return;
+    fclose(file->stream);
+    file->stream = NULL;
+    unlink(file->temporary);
+}
