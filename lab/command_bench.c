@@ -199,11 +199,26 @@ static void add_vendor(session *session)
     session->kernel_count++;
 }
 
+/* Checks --params against the kernels that will be timed. */
+static int check_parameters(session *session)
+{
+    const rung_kernel *timed[LAB_KERNELS_MAX];
+    char why[2048];
+    int count = 0;
+    for (int i = 0; i < session->kernel_count; i++)
+        if (!session->kernels[i] || session->kernel_list || !lab_is_emulated(session->kernels[i]))
+            timed[count++] = session->kernels[i];
+    return lab_sweep_check(timed, count, session->options->params, why, sizeof why) ? LAB_GOOD : usage(why);
+}
+
 static int find_kernels(session *session)
 {
     const lab_options *options = session->options;
     int code = lab_target_kernels(&session->target, session->kernel_list, session->kernels,
                                   &session->kernel_count);
+    if (code != LAB_GOOD)
+        return code;
+    code = check_parameters(session);
     if (code != LAB_GOOD)
         return code;
     add_vendor(session);

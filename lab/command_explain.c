@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "explain_show.h"
 #include "options.h"
+#include "parameters.h"
 #include "progress.h"
 #include "table.h"
 
@@ -62,6 +63,8 @@ static const char *read_options(const lab_options *options, session *session)
         wrong = "--m, --n and --k take a number from 1 to 16777215";
     if (!wrong && !options->argument + !options->all + !options->compare != 2)
         wrong = "name a kernel or a file, or give --all or --compare";
+    if (!wrong && options->params && options->compare)
+        wrong = "--params cannot be combined with --compare: the table names the parameters of each kernel";
     return wrong;
 }
 
@@ -86,12 +89,49 @@ static void choose_dtype(const session *session, job *job)
         job->question.dtype = f16;
 }
 
-static void add_ladder(session *session)
+/* Gives the job those of --params that its kernel has. */
+static bool choose_parameters(const session *session, const rung_kernel *kernel, job *job)
+{
+    if (!session->options->params)
+        return true;
+    job->question.parameters = NULL;
+    if (!lab_parameters_of(kernel, session->options->params, job->params, sizeof job->params))
+        return false;
+    if (*job->params)
+        job->question.parameters = job->params;
+    return true;
+}
+
+/* Adds every kernel of the ladder. Returns NULL or a sentence on what is wrong. */
+static const char *add_ladder(session *session, char *why, size_t capacity)
+{
+    const rung_kernel *kernels[LAB_KERNELS_MAX];
+    rung_kernel *kernel;
+    int count = 0;
+    for (int64_t i = 0; count < LAB_KERNELS_MAX && rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++)
+        if (rung_kernel_describe(kernel)->number > 0)
+            kernels[count++] = kernel;
+    if (!lab_parameters_check(kernels, count, session->options->params, why, capacity))
+        return why;
+    for (int i = 0; i < count; i++) {
+        job *job = add_job(session, rung_kernel_describe(kernels[i])->name);
+        choose_dtype(session, job);
+        if (!choose_parameters(session, kernels[i], job))
+            return "--params is too long";
+    }
+    return NULL;
+}
+
+/* Checks --params against the named kernel; what else is wrong with it, lab_explain() reports. */
+static const char *check_one(const session *session, const char *name, char *why, size_t capacity)
 {
     rung_kernel *kernel;
-    for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++)
-        if (rung_kernel_describe(kernel)->number > 0)
-            choose_dtype(session, add_job(session, rung_kernel_describe(kernel)->name));
+    if (!session->options->params || !lab_kernel_open(NULL, "opencl", name, &kernel, why, capacity))
+        return NULL;
+    const rung_kernel *kernels[] = {kernel};
+    bool good = lab_parameters_check(kernels, 1, session->options->params, why, capacity);
+    rung_kernel_destroy(kernel);
+    return good ? NULL : why;
 }
 
 /* The kernel, and the step behind it on the ladder, which tells what it could gain. */
@@ -415,9 +455,13 @@ static int run(session *session)
     const lab_options *options = session->options;
     if (options->compare && !read_reported(session, options->compare))
         return LAB_USAGE;
-    if (options->all && !options->compare)
-        add_ladder(session);
-    else if (!options->compare)
+    char why[2048];
+    const char *wrong = options->all        ? add_ladder(session, why, sizeof why)
+                        : options->argument ? check_one(session, options->argument, why, sizeof why)
+                                            : NULL;
+    if (wrong)
+        return usage(wrong);
+    if (options->argument)
         add_one(session, options->argument);
     lab_progress_begin(options->quiet);
     answer_all(session);

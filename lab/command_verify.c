@@ -7,6 +7,7 @@
 #include "json.h"
 #include "options.h"
 #include "oracle.h"
+#include "parameters.h"
 #include "progress.h"
 #include "table.h"
 #include "tally.h"
@@ -255,11 +256,14 @@ static void add_all(session *session, const rung_kernel *kernel, const lab_dtype
     add_variants(session, kernel, is_slow ? LAB_SUITE_tile : LAB_SUITE_edges, dtype);
 }
 
-/* The kernel as asked for; if nothing was, all of it. What a kernel does not multiply is
- * told of only if it was named. */
-static void add_kernel(session *session, const rung_kernel *kernel)
+/* Adds the kernel as asked for; if nothing was asked for, all of its variants. A type that the kernel does
+ * not multiply is reported only if the kernel was named. Returns false if --params is too long. */
+static bool add_kernel(session *session, const rung_kernel *kernel)
 {
     const lab_options *options = session->options;
+    char given[PARAMETERS_TEXT] = ""; /* those of --params that this kernel has */
+    if (options->params && !lab_parameters_of(kernel, options->params, given, sizeof given))
+        return false;
     bool as_asked = options->params || session->suite != LAB_SUITE_full || options->m, is_first = true;
     bool is_slow = !session->kernels && lab_is_emulated(kernel);
     for (int i = 0; i < session->dtype_count; i++) {
@@ -267,14 +271,14 @@ static void add_kernel(session *session, const rung_kernel *kernel)
         if (!session->kernels && !lab_takes(kernel, dtype))
             continue;
         if (as_asked)
-            add_contender(session, kernel, is_slow && !options->params ? "tiny" : options->params, session->suite,
-                          dtype);
+            add_contender(session, kernel, is_slow && !options->params ? "tiny" : given, session->suite, dtype);
         else if (is_first)
             add_all(session, kernel, dtype);
         else
             add_type(session, kernel, LAB_SUITE_types, dtype);
         is_first = false;
     }
+    return true;
 }
 
 /* rung_gemm itself, which chooses kernel and parameters. */
@@ -293,11 +297,15 @@ static int add_contenders(session *session)
     int count, code = lab_target_kernels(&session->target, list, kernels, &count);
     if (code != LAB_GOOD)
         return code;
+    char why[2048];
+    if (!lab_parameters_check(kernels, count, session->options->params, why, sizeof why))
+        return usage(why);
     for (int i = 0; i < count; i++) {
         if (!kernels[i])
             add_call(session);
-        else if (list || rung_kernel_describe(kernels[i])->number > 0) /* not the vendor's unasked */
-            add_kernel(session, kernels[i]);
+        else if ((list || rung_kernel_describe(kernels[i])->number > 0) && /* not the vendor's unasked */
+                 !add_kernel(session, kernels[i]))
+            return usage("--params is too long");
     }
     if (!list && !session->options->params)
         add_call(session);

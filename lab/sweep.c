@@ -2,12 +2,12 @@
 /* sweep.c - see sweep.h. */
 #include "sweep.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
+#include "parameters.h"
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
@@ -16,15 +16,6 @@ typedef struct combinations {
     char (*texts)[LAB_PARAMETERS_TEXT];
     int  count;
 } combinations;
-
-static bool has_parameter(const rung_kernel_info *info, const char *name, size_t length)
-{
-    for (int64_t i = 0; i < info->parameter_count; i++)
-        if (strlen(info->parameters[i].name) == length &&
-            strncmp(info->parameters[i].name, name, length) == 0)
-            return true;
-    return false;
-}
 
 /* Adds each of the bases with `word` appended. */
 static bool extend(combinations *all, const char bases[][LAB_PARAMETERS_TEXT], int base_count,
@@ -61,37 +52,23 @@ static bool multiply(combinations *all, const char *name, size_t name_length, co
     return all->count > 0;
 }
 
-/* The values of one parameter: up to the next word that is not a number. */
-static size_t values_length(const char *text)
+/* Continues the combinations by each word that the kernel has. */
+static bool combine(const rung_kernel *kernel, const char *text, combinations *all)
 {
-    size_t length = strcspn(text, ",");
-    while (text[length] == ',' && isdigit((unsigned char)text[length + 1])) {
-        size_t word = strcspn(text + length + 1, ",");
-        if (memchr(text + length + 1, '=', word))
-            break;
-        length += 1 + word;
-    }
-    return length;
-}
-
-static bool combine(const rung_kernel_info *info, const char *text, combinations *all)
-{
-    while (*text) {
+    lab_parameter_word word;
+    lab_parameter_read read;
+    while ((read = lab_parameter_next(&text, &word)) == LAB_PARAMETER_WORD) {
         char values[128];
-        size_t name_length = strcspn(text, "=,");
-        bool is_parameter = text[name_length] == '=';
-        const char *start = is_parameter ? text + name_length + 1 : text;
-        size_t length = is_parameter ? values_length(start) : strcspn(start, ",");
-        if (length == 0 || length >= sizeof values)
+        const char *start = word.values ? word.values : word.name;
+        size_t length = word.values ? word.values_length : word.name_length;
+        if (length >= sizeof values)
             return false;
         snprintf(values, sizeof values, "%.*s", (int)length, start);
-        if ((!is_parameter || has_parameter(info, text, name_length)) &&
-            !multiply(all, text, is_parameter ? name_length : 0, values))
+        if (lab_parameter_is_of(kernel, &word) &&
+            !multiply(all, word.name, word.values ? word.name_length : 0, values))
             return false;
-        text = start + length;
-        text += *text == ',';
     }
-    return true;
+    return read == LAB_PARAMETER_END;
 }
 
 int lab_sweep_parameters(const rung_kernel *kernel, const char *text,
@@ -100,7 +77,7 @@ int lab_sweep_parameters(const rung_kernel *kernel, const char *text,
     combinations all = {.texts = texts, .count = 1};
     int kept = 0;
     texts[0][0] = '\0';
-    if (text && !combine(rung_kernel_describe(kernel), text, &all))
+    if (text && !combine(kernel, text, &all))
         return -1;
     for (int i = 0; i < all.count; i++)
         if (rung_kernel_check(kernel, texts[i]) == RUNG_OK) {
@@ -109,6 +86,84 @@ int lab_sweep_parameters(const rung_kernel *kernel, const char *text,
             kept++;
         }
     return kept;
+}
+
+/* Returns whether a list like "TILE=16,PAD=1" has this word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, word, length) == 0 && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+/* Returns whether a combination of this kernel that is timed has this word. */
+static bool is_timed(const rung_kernel *kernel, const char *text, const char *word)
+{
+    static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
+    int count = kernel ? lab_sweep_parameters(kernel, text, texts) : 0;
+    for (int i = 0; i < count; i++)
+        if (has_word(texts[i], word))
+            return true;
+    return false;
+}
+
+/* Checks one "TILE=64" of the list. */
+static bool check_value(const rung_kernel *const *kernels, int count, const char *text, const char *word, char *why,
+                        size_t capacity)
+{
+    char reason[512] = "";
+    for (int i = 0; i < count; i++) {
+        if (is_timed(kernels[i], text, word))
+            return true;
+        if (kernels[i] && !*reason && rung_kernel_check(kernels[i], word) == RUNG_INVALID)
+            snprintf(reason, sizeof reason, "%s", rung_error_text());
+    }
+    snprintf(why, capacity, "no kernel accepts %s%s: %s", word, *reason ? "" : " with the other parameters",
+             *reason ? reason : rung_error_text());
+    return false;
+}
+
+/* Checks each value of one word. */
+static bool check_values(const rung_kernel *const *kernels, int count, const char *text,
+                         const lab_parameter_word *word, char *why, size_t capacity)
+{
+    size_t length;
+    for (size_t at = 0; word->values && at < word->values_length; at += length + 1) {
+        char single[128];
+        length = strcspn(word->values + at, ",");
+        snprintf(single, sizeof single, "%.*s=%.*s", (int)word->name_length, word->name, (int)length,
+                 word->values + at);
+        if (!check_value(kernels, count, text, single, why, capacity))
+            return false;
+    }
+    return true;
+}
+
+static bool check_count(const rung_kernel *kernel, const char *text, char *why, size_t capacity)
+{
+    static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
+    if (!kernel || lab_sweep_parameters(kernel, text, texts) >= 0)
+        return true;
+    snprintf(why, capacity, "--params \"%s\" is more than %d combinations for %s, or too long; give fewer values",
+             text, LAB_SWEEP_MAX, rung_kernel_describe(kernel)->name);
+    return false;
+}
+
+bool lab_sweep_check(const rung_kernel *const *kernels, int count, const char *text, char *why, size_t capacity)
+{
+    lab_parameter_word word;
+    const char *at = text ? text : "";
+    if (!lab_parameters_check(kernels, count, text, why, capacity))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!check_count(kernels[i], text, why, capacity))
+            return false;
+    while (lab_parameter_next(&at, &word) == LAB_PARAMETER_WORD)
+        if (!check_values(kernels, count, text, &word, why, capacity))
+            return false;
+    return true;
 }
 
 /* ---- Sizes -------------------------------------------------------------------------------------- */

@@ -9,12 +9,17 @@
 
 enum { LAB_SWEEP_MAX = 64, LAB_PARAMETERS_TEXT = 192 };
 
-/* Every combination of the values that the kernel takes, as texts. A parameter that
- * the kernel does not have is passed over. A word without "=" is another value of the parameter before it, or a preset. Returns
- * how many there are; 0 if the kernel refuses them all, with the reason in
- * rung_error_text(); -1 if the text makes no sense. */
+/* Writes every combination of the values that the kernel accepts, as texts. Parameters and presets that
+ * the kernel does not have are left out; see lab_sweep_check(). A word without "=" is another value of
+ * the parameter before it, or a preset. Returns the number of combinations; 0 if the kernel refuses all of
+ * them, with the reason in rung_error_text(); -1 if the text is malformed or there are more than
+ * LAB_SWEEP_MAX combinations. */
 int lab_sweep_parameters(const rung_kernel *kernel, const char *text,
                          char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT]);
+
+/* Checks that each word of the text belongs to at least one of the kernels, and that each value is part of
+ * a combination that at least one of them accepts. Otherwise returns false and writes the reason to `why`. */
+bool lab_sweep_check(const rung_kernel *const *kernels, int count, const char *text, char *why, size_t capacity);
 
 /* "256,512" or "lo:hi:step", or both mixed, as numbers above zero; -1 if it is none
  * of that or too many. */

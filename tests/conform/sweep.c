@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+
+#include "parameters.h"
 #include "sweep.h"
 
 static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
@@ -17,18 +20,25 @@ static const char source[] =
     "#if TILE > 32\n#error \"too large\"\n#endif\n"
     "// preset wide: TILE=32,PAD=4\n";
 
-static rung_kernel *kernel;
+static const char other_source[] =
+    "/* other - another kernel */\n"
+    "#ifndef TILE\n#define TILE 8 // 8 64\n#endif\n"
+    "#ifndef COLUMNS\n#define COLUMNS 1\n#endif\n";
+
+static rung_kernel *kernel, *other;
 
 static int open_kernel(void **state)
 {
     (void)state;
-    return rung_kernel_from_source(NULL, "opencl", "mine.cu", source, &kernel) != RUNG_OK;
+    return rung_kernel_from_source(NULL, "opencl", "mine.cu", source, &kernel) != RUNG_OK ||
+           rung_kernel_from_source(NULL, "opencl", "other.cu", other_source, &other) != RUNG_OK;
 }
 
 static int close_kernel(void **state)
 {
     (void)state;
     rung_kernel_destroy(kernel);
+    rung_kernel_destroy(other);
     return 0;
 }
 
@@ -57,6 +67,64 @@ static void test_what_a_kernel_refuses_or_lacks(void **state)
     assert_int_equal(lab_sweep_parameters(kernel, "TILE=", texts), -1);
     assert_int_equal(lab_sweep_parameters(kernel, "TILE=1,2,3,4,5,6,7,8,9,PAD=1,2,3,4,5,6,7,8", texts),
                      -1); /* more than there is room for */
+}
+
+/* Checks the text against the first `count` of {kernel, other}; "" if it is valid. */
+static const char *check(int count, const char *text)
+{
+    static char why[512];
+    const rung_kernel *kernels[] = {kernel, other};
+    return lab_sweep_check(kernels, count, text, why, sizeof why) ? "" : why;
+}
+
+static void has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" has no \"%s\"", text, part);
+}
+
+static void test_unknown_names_are_errors(void **state)
+{
+    (void)state;
+    assert_string_equal(check(1, NULL), "");
+    assert_string_equal(check(1, "TILE=16,PAD=1"), "");
+    assert_string_equal(check(1, "wide,PAD=1"), "");
+    has(check(1, "TYLE=16"), "mine.cu has no parameter TYLE (did you mean TILE?); it has the parameters TILE, PAD");
+    has(check(1, "tile=16"), "did you mean TILE?");
+    has(check(1, "wid"), "mine.cu has no preset wid (did you mean wide?); it has the preset wide");
+    has(check(1, "TILE=16,PADD=1"), "did you mean PAD?");
+    has(check(1, "COLUMNS=4"), "no parameter COLUMNS;");
+    has(check(1, "TILE="), "cannot be read at \"TILE=\"");
+    const rung_kernel *none[] = {NULL};
+    char why[256];
+    assert_false(lab_sweep_check(none, 1, "TILE=16", why, sizeof why));
+    has(why, "rung_gemm has no parameter TILE; it has no parameters");
+}
+
+static void test_names_apply_to_the_kernels_that_have_them(void **state)
+{
+    char own[64];
+    (void)state;
+    assert_string_equal(check(2, "TILE=16,PAD=1,COLUMNS=4"), "");
+    has(check(2, "TYLE=16"), "the chosen kernels have no parameter TYLE (did you mean TILE?); they have the parameters TILE, "
+        "PAD, COLUMNS");
+    assert_true(lab_parameters_of(other, "wide,PAD=0,1,TILE=8,16,COLUMNS=4", own, sizeof own));
+    assert_string_equal(own, "TILE=8,16,COLUMNS=4");
+    assert_true(lab_parameters_of(other, "PAD=1", own, sizeof own));
+    assert_string_equal(own, "");
+    assert_false(lab_parameters_of(other, "TILE=8,COLUMNS=4", own, sizeof "TILE=8,COLUMNS="));
+    assert_int_equal(lab_sweep_parameters(other, "wide,TILE=8,16", texts), 2);
+    assert_string_equal(texts[1], "TILE=16");
+}
+
+static void test_values_that_no_kernel_accepts_are_errors(void **state)
+{
+    (void)state;
+    has(check(1, "TILE=32,64"), "no kernel accepts TILE=64: mine.cu refuses these parameters: too large");
+    assert_string_equal(check(2, "TILE=32,64"), ""); /* the other kernel takes 64 */
+    has(check(1, "PAD=1,x"), "no preset x");
+    has(check(1, "PAD=1,2x"), "no kernel accepts PAD=2x");
+    has(check(1, "TILE=1,2,3,4,5,6,7,8,9,PAD=1,2,3,4,5,6,7,8"), "more than 64 combinations");
 }
 
 static void test_sizes(void **state)
@@ -99,6 +167,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_what_a_kernel_refuses_or_lacks),
+        cmocka_unit_test(test_unknown_names_are_errors),
+        cmocka_unit_test(test_names_apply_to_the_kernels_that_have_them),
+        cmocka_unit_test(test_values_that_no_kernel_accepts_are_errors),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_shapes),
     };

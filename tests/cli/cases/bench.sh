@@ -19,3 +19,14 @@ rung bench --device cpu --kernels 01 --sizes 32,2000 --budget 0.01 --json |
 rung bench 4 256 --budget 0.01 --json | jq -c '[.results[] | select(.kernel == "04_shared") | .m]'
 try rung bench --device opencl --sizes 12x
 try rung bench --device opencl --kernels 04 --params TILE=64
+# A parameter that no chosen kernel has is an error; one that some have applies to those.
+try rung bench --device opencl --kernels 04 --params TYLE=16 --sizes 32 --budget 0.02
+try rung bench --device opencl --kernels 04 --params tinny --sizes 32 --budget 0.02
+try rung bench --device opencl --kernels 04 --params TILE=16,64 --sizes 32 --budget 0.02
+try rung bench --device opencl --kernels rung_gemm --params TILE=16 --sizes 32 --budget 0.02
+rung bench --device opencl --kernels 04,06 --params TILE=16,BK=4 --sizes 32 --budget 0.02 --csv |
+    cut -d '"' -f 2 | tail -n 2
+try rung verify --device opencl --kernels 04 --params TYLE=16 --m 8
+rung verify --device opencl --kernels 04,06 --params TILE=16,BK=4 --m 8 --json | jq -c '.by_kernel[].params'
+try rung explain 04 --params TYLE=16
+try rung explain --all --params TYLE=16
