@@ -479,7 +479,7 @@ typedef struct rung_run_options {
     rung_event        *signal;    /* ... and signals this one when done */
     rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes, at a
                                    * multiple of 16, no operand's memory, one run at a time */
-    rung_buffer       *packed;    /* plans that want it: what rung_pack made of B */
+    rung_buffer       *packed;    /* plans with packs_b: B as rung_pack packed it */
 } rung_run_options;
 
 /* Memory of a device; on the CPU it is memory of this process. A buffer of 0
@@ -736,7 +736,7 @@ typedef struct rung_plan_info {
     int64_t     threads;    /* a block; on the CPU, those that C is cut between */
     const char *library;    /* a vendor's: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
     const char *doubt;      /* why a vendor's speed says nothing here, and what to do; mostly "" */
-    int64_t     packed;     /* bytes of a packed B, 0 where it is not packed */
+    int64_t     packed;     /* bytes of a packed B and its header; 0 without packs_b */
 } rung_plan_info;
 
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
@@ -750,14 +750,18 @@ RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
 
-/* Weights. Kernels bring B into an order of their own before they multiply; a B that is used many
- * times can be brought there once. A plan made with packs_b takes it from a buffer of
- * rung_plan_info.packed bytes that was filled by rung_pack, with that plan or another one of the
- * same device, kernel, parameters, types, compute mode, k and n; m, batch, A, C and the epilogue may be
- * others. The B of a problem that it runs says no more than its form; its memory is not read, and need
- * not be there. All items of a batch have the same B.
+/* Packs B, for example the weights of a network, so that many runs can use it. A plan created with packs_b reads
+ * the packed B from a buffer of rung_plan_info.packed bytes that begins at a multiple of 64 bytes. Fill the buffer
+ * with rung_pack and that plan, or another plan for the same device, kernel, parameters, types, compute mode,
+ * k and n; m, batch, A, C, the epilogue and the number of threads may differ. All items of a batch share B.
+ * A run reads only the form of the problem's B: types, sizes and strides. Its memory may be absent.
  *
- * The CPU packs; on other devices such a plan is RUNG_UNSUPPORTED. */
+ * The packed B begins with a header that describes its layout. A run compares the header with its plan and
+ * returns RUNG_INVALID if the buffer was not filled by rung_pack, has another layout or has a damaged header. The
+ * elements behind the header are not checked. The buffer may be copied, or stored in a file for the same version
+ * of the library.
+ *
+ * Only the CPU packs; on other devices a plan with packs_b is RUNG_UNSUPPORTED. */
 RUNG_API rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                                const rung_run_options *options);
 

@@ -188,10 +188,10 @@ static rung_status check_view(const rung_device *device, const char *name, const
 
 static rung_status check_packed_buffer(const rung_plan *plan, const rung_buffer *packed)
 {
-    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed)
+    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed && packed->place % 64 == 0)
         return RUNG_OK;
-    return rungi_fail(RUNG_INVALID, "the plan needs a buffer of %lld bytes on its device for a packed B",
-                      (long long)plan->info.packed);
+    return rungi_fail(RUNG_INVALID, "the plan needs a buffer of %lld bytes on its device for a packed B, at a multiple "
+                      "of 64 bytes", (long long)plan->info.packed);
 }
 
 /* A problem whose B has a form alone. */

@@ -6,6 +6,7 @@
 #include "core/backend.h"
 #include "core/device.h"
 #include "cpu/features.h"
+#include "cpu/packed_header.h"
 #include "cpu/pool.h"
 
 extern const rungi_backend rungi_cpu_backend;
@@ -40,7 +41,7 @@ typedef struct rungi_cpu_form {
     bool    is_slow;          /* another kernel is faster here: it is taken only when named */
     bool    is_turned;        /* C^T = B^T A^T is computed, since C stands by columns */
     bool    takes_packed;     /* B comes packed, ... */
-    int64_t packed;           /* ... in so many bytes */
+    rungi_packed_layout packed; /* ... in this layout, which k, n, types and parameters decide, and never m */
 } rungi_cpu_form;
 
 /* C = alpha * A * B + beta * C with m, n > 0, and what follows it: one item of a batch, or
@@ -58,7 +59,7 @@ typedef struct rungi_cpu_job {
     const rungi_cpu_features *features;
     const int64_t            *parameters; /* as the kernel's file lists them */
     char                     *scratch;    /* form->scratch bytes, at a multiple of 4096 */
-    const char               *packed;     /* all of B, where the form says so, of which b is a place */
+    const char               *packed;     /* all of B in the form's layout, 64-byte aligned, or NULL */
     int64_t                   first_col;  /* of the block in the whole problem */
 } rungi_cpu_job;
 
@@ -70,7 +71,7 @@ typedef struct rungi_cpu_kernel {
      * is the whole problem's, m, n or k perhaps 0, without memory and scratch; alpha and beta
      * may be others at a run. */
     rung_status (*settle)(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form);
-    /* Optional: brings the job's B, the whole of it, into form->packed bytes. */
+    /* Optional: packs all of the job's B into form->packed.bytes bytes, 64-byte aligned. */
     void (*pack)(const rungi_cpu_job *job, char *packed);
     bool is_threaded; /* else one thread runs the whole */
     bool is_engine;   /* multiplies by a matrix engine's instructions, or refuses */

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/checked.h"
 #include "core/matrix.h"
 #include "core/plan.h"
 #include "cpu/cpu.h"
@@ -171,6 +172,8 @@ static rung_status buffer_create(rung_device *device, void *native, int64_t offs
         rungi_release(device->context, made);
         return RUNG_NO_MEMORY;
     }
+    if (made->owned) /* so that what is left of a packed B is not taken for this buffer's */
+        memset(made->memory, 0, (size_t)rungi_smaller(bytes, sizeof(rungi_packed_header)));
     made->base.place = (uintptr_t)made->memory + (uintptr_t)offset;
     *buffer = &made->base;
     return RUNG_OK;

@@ -6,6 +6,8 @@
  * along m and n alone, never along k: each element is summed by one thread and in one way. So the
  * bits of a result do not depend on how many threads were asked for, nor on how many came. A batch
  * is cut between its items where there are enough of them, else each item is cut in turn. */
+#include <string.h>
+
 #include "core/checked.h"
 #include "core/matrix.h"
 #include "core/plan.h"
@@ -17,6 +19,7 @@ typedef struct cpu_plan {
     rungi_cpu_form form;
     rungi_cpu_grid grid;
     int64_t        threads;
+    rungi_packed_header header; /* of a packed B */
 } cpu_plan;
 
 /* One run. */
@@ -27,7 +30,7 @@ typedef struct cpu_run {
     const int64_t            *parameters;
     const rungi_cpu_features *features;
     rungi_sizes               sizes;
-    const char               *packed; /* B, or NULL */
+    const char               *packed; /* B behind its header, or NULL */
 } cpu_run;
 
 /* ---- Jobs -------------------------------------------------------------------------------------- */
@@ -143,6 +146,17 @@ static int64_t parts_worth(const rungi_cpu_job *job, int64_t threads)
     return threads == 1 ? 1 : pieces_worth(job, 1, 192, threads, 4 * threads);
 }
 
+/* A packed B is its header and what follows. */
+static rung_status fill_packed(cpu_plan *made, rung_plan *plan)
+{
+    if (!plan->packs_b)
+        return RUNG_OK;
+    if (!rungi_add(made->form.packed.bytes, (int64_t)sizeof made->header, &plan->info.packed))
+        return rungi_fail(RUNG_TOO_LARGE, "the packed B needs more bytes than can be addressed; multiply by it in parts");
+    rungi_packed_header_fill(plan, &made->form.packed, &made->header);
+    return RUNG_OK;
+}
+
 static rung_status fill(cpu_plan *made, rung_plan *plan)
 {
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
@@ -159,6 +173,8 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     job.features = &device->features;
     job.parameters = plan->values.value;
     rung_status status = kernel->settle ? kernel->settle(&job, problem->compute, &made->form) : RUNG_OK;
+    if (status == RUNG_OK)
+        status = fill_packed(made, plan);
     if (status != RUNG_OK)
         return status;
     if (made->form.is_slow && plan->is_open)
@@ -174,7 +190,6 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     if (parts > 0 && parts < made->threads)
         made->threads = parts;
     plan->info.threads = made->threads;
-    plan->info.packed = made->form.packed;
     return rungi_pool_reserve(device->pool, made->threads, made->form.scratch);
 }
 
@@ -233,8 +248,14 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
         return rungi_cpu_vendor_run(plan, problem, sizes, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan *made = plan->state;
-    cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes,
-                   plan->packs_b ? rungi_cpu_buffer(options->packed) : NULL};
+    cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes, NULL};
+    if (plan->packs_b) {
+        const char *packed = rungi_cpu_buffer(options->packed);
+        rung_status status = rungi_packed_header_check(&made->header, packed);
+        if (status != RUNG_OK)
+            return status;
+        run.packed = packed + sizeof made->header;
+    }
     int64_t started = options->signal ? rungi_cpu_now() : 0;
     (void)queue;
     if (sizes.m > 0 && sizes.n > 0 && sizes.batch > 0)
@@ -254,9 +275,11 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
     rungi_cpu_job job = {.in = b->type, .out = plan->problem.c.type, .n = b->cols, .k = b->rows,
                          .b = input_of(b, 0), .form = &made->form, .features = &device->features,
                          .parameters = plan->values.value};
+    char *header = rungi_cpu_buffer(packed);
     (void)queue;
     if (!rungi_matrix_is_empty(b))
-        kernel->pack(&job, rungi_cpu_buffer(packed));
+        kernel->pack(&job, header + sizeof made->header);
+    memcpy(header, &made->header, sizeof made->header);
     rungi_cpu_signal(options, started);
     return RUNG_OK;
 }

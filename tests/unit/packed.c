@@ -143,6 +143,159 @@ static void what_is_refused(void **state)
     rung_plan_destroy(plan);
 }
 
+/* ---- Layouts ------------------------------------------------------------------------------------- */
+
+/* A problem of views without memory. */
+static rung_problem form_of(rung_type type, int64_t m, int64_t n, int64_t k)
+{
+    return rung_problem_of(rung_matrix_of(type, m, k, NULL), rung_matrix_of(type, k, n, NULL),
+                           rung_matrix_of(type, m, n, NULL));
+}
+
+static rung_plan *plan_with(rung_problem problem, const char *kernel, const char *parameters)
+{
+    rung_kernel *found = NULL;
+    rung_plan *plan;
+    if (kernel)
+        assert_int_equal(rung_kernel_find(NULL, "cpu", kernel, &found), RUNG_OK);
+    rung_plan_options options = {.packs_b = 1, .kernel = found, .parameters = parameters};
+    if (rung_plan_create(device, &problem, &options, &plan) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    return plan;
+}
+
+/* Runs the plan on matrices of ones: the run is refused with a sentence that has these words, and C is
+ * not written. */
+static void assert_refused(rung_plan *plan, rung_problem problem, rung_buffer *packed, const char *words)
+{
+    size_t a_bytes = (size_t)(problem.a.rows * problem.a.cols * rung_type_size(problem.a.type));
+    size_t c_bytes = (size_t)(problem.c.rows * problem.c.cols * rung_type_size(problem.c.type));
+    char *before = malloc(c_bytes);
+    problem.a.data = calloc(1, a_bytes);
+    problem.c.data = malloc(c_bytes);
+    memset(problem.c.data, 0xa5, c_bytes);
+    memcpy(before, problem.c.data, c_bytes);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}), RUNG_INVALID);
+    if (!strstr(rung_error_text(), words))
+        fail_msg("\"%s\" does not say \"%s\"", rung_error_text(), words);
+    assert_memory_equal(problem.c.data, before, c_bytes);
+    free(problem.a.data);
+    free(problem.c.data);
+    free(before);
+}
+
+/* Packs a B of ones for one plan and gives it to another one, which needs as many bytes. */
+static void assert_layouts_differ(rung_plan *packer, rung_problem packed, rung_plan *runner, rung_problem run,
+                                  const char *words)
+{
+    packed.b.data = calloc((size_t)(packed.b.rows * packed.b.cols), (size_t)rung_type_size(packed.b.type));
+    rung_buffer *buffer = packed_by(packer, packed.b);
+    assert_true(rung_plan_describe(packer)->packed >= rung_plan_describe(runner)->packed);
+    assert_refused(runner, run, buffer, words);
+    rung_buffer_destroy(buffer);
+    rung_plan_destroy(packer);
+    rung_plan_destroy(runner);
+    free(packed.b.data);
+}
+
+static void other_layouts_are_refused(void **state)
+{
+    (void)state;
+    rung_problem f32 = form_of(RUNG_F32, 8, 700, 1500), i32 = form_of(RUNG_I32, 8, 700, 1500);
+    rung_problem tall = form_of(RUNG_F32, 8, 64, 1500), flat = form_of(RUNG_F32, 8, 128, 750);
+    assert_layouts_differ(plan_with(f32, "10", "KC=256,NC=256"), f32, plan_with(f32, NULL, NULL), f32, "K block");
+    assert_layouts_differ(plan_with(i32, "10", NULL), i32, plan_with(f32, "10", NULL), f32, "type");
+    assert_layouts_differ(plan_with(tall, "10", NULL), tall, plan_with(flat, "10", NULL), flat, "k is 1500");
+}
+
+/* NC and the number of threads do not change the layout. */
+static void parameters_without_effect_are_taken(void **state)
+{
+    (void)state;
+    rung_problem problem = problem_of(M, c_memory);
+    rung_plan *packer = plan_with(problem, "10", "KC=1024,NC=256"), *plan = plan_with(problem, "10", "KC=1024,NC=512");
+    rung_buffer *packed = packed_by(packer, problem.b);
+    if (rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
+    rung_buffer_destroy(packed);
+    rung_plan_destroy(packer);
+    rung_plan_destroy(plan);
+}
+
+/* A buffer that rung_pack has not filled: new, in memory that a packed B was freed from, or full of anything. */
+static void unfilled_buffers_are_refused(void **state)
+{
+    (void)state;
+    rung_problem problem = problem_of(M, c_memory);
+    rung_plan *plan = plan_of(&problem, 1, 1);
+    int64_t bytes = rung_plan_describe(plan)->packed;
+    rung_buffer *buffer;
+    uint64_t seed = 7;
+    for (int i = 0; i < 8; i++) {
+        rung_buffer_destroy(packed_by(plan, problem.b));
+        assert_int_equal(rung_buffer_create(device, bytes, &buffer), RUNG_OK);
+        assert_refused(plan, problem, buffer, "rung_pack");
+        rung_buffer_destroy(buffer);
+    }
+    char *garbage = malloc((size_t)bytes);
+    for (int64_t i = 0; i < bytes; i++)
+        garbage[i] = (char)unit_random(&seed, 256);
+    assert_int_equal(rung_buffer_create(device, bytes, &buffer), RUNG_OK);
+    assert_int_equal(rung_buffer_write(queue, buffer, 0, bytes, garbage, NULL), RUNG_OK);
+    assert_refused(plan, problem, buffer, "rung_pack");
+    rung_buffer_destroy(buffer);
+    rung_plan_destroy(plan);
+    free(garbage);
+}
+
+/* Every bit before the first element counts. */
+static void damaged_headers_are_refused(void **state)
+{
+    (void)state;
+    enum { HEADER = 128 };
+    rung_problem problem = problem_of(1, c_memory);
+    rung_plan *plan = plan_of(&problem, 1, 1);
+    rung_buffer *packed = packed_by(plan, problem.b);
+    unsigned char header[HEADER];
+    assert_int_equal(rung_plan_describe(plan)->packed % 64, 0);
+    assert_int_equal(rung_buffer_read(queue, packed, 0, HEADER, header, NULL), RUNG_OK);
+    for (int bit = 0; bit < 8 * HEADER; bit++) {
+        header[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        assert_int_equal(rung_buffer_write(queue, packed, 0, HEADER, header, NULL), RUNG_OK);
+        assert_refused(plan, problem, packed, "rung_pack");
+        header[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    assert_int_equal(rung_buffer_write(queue, packed, 0, HEADER, header, NULL), RUNG_OK);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}), RUNG_OK);
+    rung_buffer_destroy(packed);
+    rung_plan_destroy(plan);
+}
+
+/* A packed B may be kept in a file and come back at another address, at a multiple of 64 bytes. */
+static void alignment_is_checked(void **state)
+{
+    (void)state;
+    rung_problem problem = problem_of(M, c_memory);
+    rung_plan *plan = plan_of(&problem, 1, 1);
+    int64_t bytes = rung_plan_describe(plan)->packed;
+    rung_buffer *packed = packed_by(plan, problem.b), *wrapped;
+    char *memory = aligned_alloc(64, (size_t)(bytes + 128));
+    assert_int_equal(rung_buffer_read(queue, packed, 0, bytes, memory + 64, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_wrap(device, memory, 64, bytes, &wrapped), RUNG_OK);
+    if (rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = wrapped}) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
+    rung_buffer_destroy(wrapped);
+    assert_int_equal(rung_buffer_wrap(device, memory, 32, bytes, &wrapped), RUNG_OK);
+    assert_int_equal(rung_pack(plan, queue, &problem.b, wrapped, NULL), RUNG_INVALID);
+    assert_refused(plan, problem, wrapped, "multiple of 64");
+    rung_buffer_destroy(wrapped);
+    rung_buffer_destroy(packed);
+    rung_plan_destroy(plan);
+    free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +303,11 @@ int main(void)
         cmocka_unit_test(m_may_differ),
         cmocka_unit_test(batches_and_epilogues),
         cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(other_layouts_are_refused),
+        cmocka_unit_test(parameters_without_effect_are_taken),
+        cmocka_unit_test(unfilled_buffers_are_refused),
+        cmocka_unit_test(damaged_headers_are_refused),
+        cmocka_unit_test(alignment_is_checked),
     };
     uint64_t seed = 5;
     unit_clean_environment();

@@ -161,9 +161,22 @@ static bool is_in_place(const work *work)
     return work->b_fits && work->job->m <= (b_bytes(work) > IMMENSE ? FEW : 2) * work->tiles->rows;
 }
 
+/* The layout of a packed B: see packed_place. */
+static rung_status settle_packed(const work *work, rungi_cpu_form *form)
+{
+    const rungi_cpu_job *job = work->job;
+    int64_t width = 2 * work->tiles->lanes, bytes;
+    if (!rungi_multiply(rungi_round_up(job->n, width), job->k, &bytes) || !rungi_multiply(bytes, work->size, &bytes))
+        return rungi_fail(RUNG_TOO_LARGE, "10_pipeline: the packed B, %lld x %lld, needs more bytes than can be "
+                          "addressed; multiply by it in parts", (long long)job->k, (long long)job->n);
+    form->packed = (rungi_packed_layout){.stored = sum_type(job), .width = width, .depth = work->kc, .bytes = bytes};
+    return RUNG_OK;
+}
+
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     work work;
+    rung_status status = RUNG_OK;
     (void)compute;
     begin(&work, job, form);
     work.kc = depth_of(job);
@@ -176,10 +189,10 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     form->grain_n = 2 * work.tiles->lanes;
     form->kc = work.kc;
     form->nc = work.nc;
-    if (form->takes_packed && (!rungi_multiply(rungi_round_up(job->n, 2 * work.tiles->lanes), job->k, &form->packed) ||
-                               !rungi_multiply(form->packed, work.size, &form->packed)))
-        return rungi_fail(RUNG_TOO_LARGE, "10_pipeline: B, %lld x %lld, packed is more than can be addressed; pack it in "
-                          "parts", (long long)job->k, (long long)job->n);
+    if (form->takes_packed)
+        status = settle_packed(&work, form);
+    if (status != RUNG_OK)
+        return status;
     settle_copies(&work, in_place);
     form->kept = work.kept = rows_kept(&work);
     form->scratch = a_bytes(&work, in_place) + sum_bytes(&work, in_place) +
