@@ -325,6 +325,22 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
+/* Checks that a matrix can be packed for the plan. */
+static rung_status check_pack_form(const rung_plan *plan, const rung_matrix *b)
+{
+    const rung_matrix *form = &plan->problem.b;
+    if (b->batch_offsets)
+        return rungi_fail(RUNG_INVALID, "rung_pack: B uses batch offsets; a packed B must be the same for every item "
+                          "(batch_stride 0)");
+    if (b->type != form->type)
+        return rungi_fail(RUNG_INVALID, "rung_pack: the type of B is %s; the plan was created for %s",
+                          rung_type_name(b->type), rung_type_name(form->type));
+    if (b->rows != form->rows || b->cols != form->cols)
+        return rungi_fail(RUNG_INVALID, "rung_pack: B is %lld x %lld; the plan was created for %lld x %lld",
+                          (long long)b->rows, (long long)b->cols, (long long)form->rows, (long long)form->cols);
+    return RUNG_OK;
+}
+
 rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                       const rung_run_options *options)
 {
@@ -334,14 +350,11 @@ rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, 
         return rungi_fail(RUNG_INVALID, "the plan reads B as it stands; make one with packs_b");
     if (queue->device != plan->device)
         return rungi_fail(RUNG_INVALID, "the queue is of another device than the plan");
-    const rung_matrix *form = &plan->problem.b;
-    if (b->type != form->type || b->rows != form->rows || b->cols != form->cols || b->batch_offsets)
-        return rungi_fail(RUNG_INVALID, "B is %lld x %lld %s, and the plan was made for %lld x %lld %s",
-                          (long long)b->rows, (long long)b->cols, rung_type_name(b->type), (long long)form->rows,
-                          (long long)form->cols, rung_type_name(form->type));
     rung_problem alone = rung_problem_of(rung_matrix_of(b->type, 0, b->rows, NULL), *b,
                                          rung_matrix_of(plan->problem.c.type, 0, b->cols, NULL));
-    rung_status status = rungi_run_check(queue, &options);
+    rung_status status = check_pack_form(plan, b);
+    if (status == RUNG_OK)
+        status = rungi_run_check(queue, &options);
     if (status == RUNG_OK)
         status = check_view(plan->device, "B", b);
     if (status == RUNG_OK)

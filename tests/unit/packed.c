@@ -110,6 +110,28 @@ static void batches_and_epilogues(void **state)
     assert_same_bits(problem, problem.b, 2, NULL);
 }
 
+/* rung_pack says what is wrong with its B. */
+static void wrong_matrices_are_named(void **state)
+{
+    (void)state;
+    static const int64_t offsets[1] = {0};
+    rung_problem problem = problem_of(M, c_memory);
+    rung_plan *plan = plan_of(&problem, 1, 1);
+    rung_buffer *packed = packed_by(plan, problem.b);
+    rung_matrix scattered = problem.b, turned = rung_matrix_transpose(problem.b);
+    rung_matrix other = rung_matrix_of(RUNG_I32, K, N, b_memory);
+    scattered.batch_offsets = offsets;
+    assert_int_equal(rung_pack(plan, queue, &scattered, packed, NULL), RUNG_INVALID);
+    assert_string_equal(rung_error_text(), "rung_pack: B uses batch offsets; a packed B must be the same for every item "
+                                           "(batch_stride 0)");
+    assert_int_equal(rung_pack(plan, queue, &turned, packed, NULL), RUNG_INVALID);
+    assert_string_equal(rung_error_text(), "rung_pack: B is 75 x 1100; the plan was created for 1100 x 75");
+    assert_int_equal(rung_pack(plan, queue, &other, packed, NULL), RUNG_INVALID);
+    assert_string_equal(rung_error_text(), "rung_pack: the type of B is i32; the plan was created for f32");
+    rung_buffer_destroy(packed);
+    rung_plan_destroy(plan);
+}
+
 static void what_is_refused(void **state)
 {
     (void)state;
@@ -302,6 +324,7 @@ int main(void)
         cmocka_unit_test(bits_are_the_same),
         cmocka_unit_test(m_may_differ),
         cmocka_unit_test(batches_and_epilogues),
+        cmocka_unit_test(wrong_matrices_are_named),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(other_layouts_are_refused),
         cmocka_unit_test(parameters_without_effect_are_taken),
