@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
+
 /* ---- What the environment asks for -------------------------------------------------------------- */
 
 static struct {
@@ -53,6 +55,7 @@ static void fill_problem(rung_problem *problem, const rungi_blas_call *call)
 {
     bool reads = call->alpha != 0 && call->k > 0;
     int64_t k = reads ? call->k : 0;
+    RUNGI_ASSERT(call->m > 0 && call->n > 0 && call->ldc >= call->m);
     turn(&problem->a, call->type, call->n, k, call->b, call->ldb, call->transposes_b);
     turn(&problem->b, call->type, k, call->m, call->a, call->lda, call->transposes_a);
     turn(&problem->c, call->type, call->n, call->m, call->c, call->ldc, false);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/assert.h"
+
 static char *place_of(const rung_matrix *matrix, int64_t i, int64_t j)
 {
     return (char *)matrix->data +
@@ -35,6 +37,8 @@ static void store(const rung_matrix *matrix, int64_t i, int64_t j, double value)
 void rungi_blas_multiply_plainly(const rung_problem *problem)
 {
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    RUNGI_ASSERT((c->type == RUNG_F32 || c->type == RUNG_F64) && a->type == c->type && b->type == c->type);
+    RUNGI_ASSERT(a->rows == c->rows && a->cols == b->rows && b->cols == c->cols);
     for (int64_t i = 0; i < c->rows; i++) {
         for (int64_t j = 0; j < c->cols; j++) {
             double sum = 0;

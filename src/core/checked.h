@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/assert.h"
+
 static inline bool rungi_add(int64_t x, int64_t y, int64_t *sum)
 {
     return !__builtin_add_overflow(x, y, sum);
@@ -34,12 +36,14 @@ static inline bool rungi_multiply_add(int64_t x, int64_t y, int64_t *sum)
 /* x / y rounded up, for x >= 0 and y > 0. */
 static inline int64_t rungi_divide_up(int64_t x, int64_t y)
 {
+    RUNGI_ASSERT(x >= 0 && y > 0);
     return x / y + (x % y != 0);
 }
 
 /* Up to a multiple of `step`, for 0 <= value <= INT64_MAX - step. */
 static inline int64_t rungi_round_up(int64_t value, int64_t step)
 {
+    RUNGI_ASSERT(step > 0 && value >= 0 && value <= INT64_MAX - step);
     return (value + step - 1) / step * step;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/device.h"
 #include "core/fork.h"
 #include "core/kernel.h"
@@ -32,6 +33,7 @@ static void library_release(void *user, void *memory)
 void *rungi_allocate(rung_context *context, int64_t bytes, size_t alignment)
 {
     size_t wanted = bytes > 0 ? (size_t)bytes : 1;
+    RUNGI_ASSERT(bytes >= 0 && alignment > 0 && (alignment & (alignment - 1)) == 0);
     void *memory = context->allocate(context->memory_user, wanted, alignment);
     if (!memory)
         rungi_fail(RUNG_NO_MEMORY, "out of memory: %zu bytes could not be allocated", wanted);
@@ -187,13 +189,15 @@ rung_context *rungi_context_of(rung_context *context)
 
 rung_context *rungi_context_retain(rung_context *context)
 {
-    atomic_fetch_add(&context->references, 1);
+    int before = atomic_fetch_add(&context->references, 1);
+    RUNGI_ASSERT(before > 0);
     return context;
 }
 
 static void destroy_backend(rung_context *context, int index)
 {
     const rungi_backend *backend = rungi_backends[index];
+    RUNGI_ASSERT(index < RUNGI_BACKENDS_MAX && backend->ladder_count <= RUNGI_LADDER_MAX);
     for (int64_t i = 0; i < backend->ladder_count; i++)
         rungi_kernel_free(atomic_load(&context->backends[index].kernels[i]));
     if (context->backends[index].loaded && context->backends[index].load_status == RUNG_OK)
@@ -205,7 +209,9 @@ static void free_staging(rung_device *device, const rungi_staging *staging);
 
 void rungi_context_release(rung_context *context)
 {
-    if (atomic_fetch_sub(&context->references, 1) != 1)
+    int before = atomic_fetch_sub(&context->references, 1);
+    RUNGI_ASSERT(before > 0);
+    if (before != 1)
         return;
     rungi_fork_forget(context);
     destroy_queues(context->idle);
@@ -257,6 +263,7 @@ static rung_status load(rung_context *context, int index)
 
 rung_status rungi_context_load(rung_context *context, int index, void **state)
 {
+    RUNGI_ASSERT(index >= 0 && index < RUNGI_BACKENDS_MAX);
     pthread_mutex_lock(&context->lock);
     bool loaded = context->backends[index].loaded;
     pthread_mutex_unlock(&context->lock);
@@ -406,6 +413,7 @@ static const int64_t staging_kept = (int64_t)64 << 20;
 
 static void free_staging(rung_device *device, const rungi_staging *staging)
 {
+    RUNGI_ASSERT(!staging->memory || (device && staging->bytes > 0));
     if (staging->memory)
         device->ops->host_release(device, staging->memory, staging->handle);
 }

@@ -5,6 +5,7 @@
  * leaves the smaller operand to be sent first. The items of a batch need no such choice. */
 #include "core/cut.h"
 
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/matrix.h"
 
@@ -58,6 +59,7 @@ static bool count_bytes(const rungi_cut *cut, const rung_problem *problem, int64
  * hardly be any panels. */
 static int64_t step_of(const rungi_cut *cut, int64_t moved, int64_t unit, int64_t unit_min)
 {
+    RUNGI_ASSERT(cut->extent > 0 && unit_min > 0 && unit >= unit_min);
     int64_t each = moved / cut->extent > 0 ? moved / cut->extent : 1;
     int64_t worth = rungi_divide_up(cut->bytes, each);
     int64_t least = rungi_divide_up(cut->extent, PANELS_MAX);
@@ -119,6 +121,7 @@ static void cut_items(rung_matrix *view, int64_t first)
 rung_problem rungi_cut_panel(const rungi_cut *cut, const rung_problem *problem, int64_t index)
 {
     rung_problem panel = *problem;
+    RUNGI_ASSERT(index >= 0 && index < cut->count && cut->step > 0);
     int64_t first = index * cut->step, count = rungi_smaller(cut->step, cut->extent - first);
     bool rows = cut->along == RUNGI_ROWS;
     if (cut->along == RUNGI_WHOLE)

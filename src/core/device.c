@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
+
 /* ---- Listing ---------------------------------------------------------------------- */
 
 rung_device_info *rungi_device_list_add(rungi_device_list *list, rung_device_info *spare)
@@ -90,6 +92,7 @@ rung_status rung_part_list(rung_context *context, rung_part *parts, int64_t capa
 void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
                        const rungi_device_ops *ops)
 {
+    RUNGI_ASSERT(strlen(backend->name) < sizeof device->info.backend);
     device->backend = backend;
     device->ops = ops;
     device->context = context;
@@ -173,13 +176,18 @@ rung_status rung_device_wrap(rung_context *context, const char *name, void *nati
 
 rung_device *rungi_device_retain(rung_device *device)
 {
-    atomic_fetch_add(&device->references, 1);
+    int before = atomic_fetch_add(&device->references, 1);
+    RUNGI_ASSERT(before > 0);
     return device;
 }
 
 void rung_device_close(rung_device *device)
 {
-    if (!device || atomic_fetch_sub(&device->references, 1) != 1)
+    if (!device)
+        return;
+    int before = atomic_fetch_sub(&device->references, 1);
+    RUNGI_ASSERT(before > 0);
+    if (before != 1)
         return;
     rung_context *context = device->holds_context ? device->context : NULL;
     device->ops->close(device);

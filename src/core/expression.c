@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/error.h"
 
@@ -93,6 +94,7 @@ static bool take(reader *reader, const char *word)
 /* Cuts off the name or number that comes next. */
 static size_t take_word(reader *reader, const char *start)
 {
+    RUNGI_ASSERT(reader->text_count > 0);
     text *text = &reader->texts[reader->text_count - 1];
     while (text->at < text->end && is_name_character(*text->at))
         text->at++;
@@ -188,6 +190,7 @@ static int64_t read_unary(reader *reader)
         return fail(reader, "names or parentheses go too deep");
     reader->depth++;
     int64_t value = read_operand(reader);
+    RUNGI_ASSERT(reader->depth > 0);
     reader->depth--;
     return value;
 }
@@ -362,6 +365,7 @@ rung_status rungi_expression_value(const char *whole, size_t length, rungi_name_
     int64_t result = read_any(&reader);
     if (reader.status == RUNG_OK && next(&reader))
         fail(&reader, "something is left over");
+    RUNGI_ASSERT(reader.status != RUNG_OK || (reader.depth == 0 && reader.unreached == 0));
     *value = reader.status == RUNG_OK ? result : 0;
     return reader.status;
 }

@@ -3,6 +3,7 @@
  *
  * A device that reaches this process's memory gets the views as they are; for one with
  * memory of its own see overlap.c. */
+#include "core/assert.h"
 #include "core/context.h"
 #include "core/overlap.h"
 #include "core/plan.h"
@@ -25,6 +26,7 @@ static rung_status finish(rung_queue *queue, rung_status status)
 /* The plan used last stands first; it was, or comes instead of the one, at `place`. */
 static void bring_forward(rung_queue *queue, int place, rung_plan *plan)
 {
+    RUNGI_ASSERT(place >= 0 && place < RUNGI_PLANS_KEPT && plan);
     for (; place > 0; place--)
         queue->plans[place] = queue->plans[place - 1];
     queue->plans[0] = plan;

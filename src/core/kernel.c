@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/expression.h"
 
 /* ---- Making ----------------------------------------------------------------------------- */
@@ -23,6 +24,7 @@ void rungi_kernel_free(rung_kernel *kernel)
     rungi_release(context, kernel->macros);
     rungi_release(context, kernel->choices);
     bool holds_context = kernel->holds_context;
+    RUNGI_ASSERT(!holds_context || atomic_load(&kernel->references) <= 0);
     rungi_release(context, kernel);
     if (holds_context)
         rungi_context_release(context);
@@ -30,6 +32,7 @@ void rungi_kernel_free(rung_kernel *kernel)
 
 static void set_defaults(const rung_kernel *kernel, rungi_values *values)
 {
+    RUNGI_ASSERT(kernel->info.parameter_count <= RUNGI_PARAMETERS_MAX);
     memset(values, 0, sizeof *values);
     values->in_bytes = RUNGI_USUAL_BYTES;
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
@@ -109,8 +112,10 @@ static atomic_int *references_of(const rung_kernel *kernel)
 
 const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel)
 {
-    if (kernel->holds_context)
-        atomic_fetch_add(references_of(kernel), 1);
+    if (kernel->holds_context) {
+        int before = atomic_fetch_add(references_of(kernel), 1);
+        RUNGI_ASSERT(before > 0);
+    }
     return kernel;
 }
 
@@ -132,6 +137,7 @@ static rung_status step_kernel(rung_context *context, int backend_index, int64_t
                                rung_kernel **out)
 {
     const rungi_backend *backend = rungi_backends[backend_index];
+    RUNGI_ASSERT(index >= 0 && index < backend->ladder_count && index < RUNGI_LADDER_MAX);
     const rungi_ladder_step *step = &backend->ladder[index];
     rungi_kernel_place *place = &context->backends[backend_index].kernels[index];
     rung_kernel *made;
@@ -405,6 +411,7 @@ void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *val
     for (int64_t i = 0; i < kernel->info.parameter_count && used < capacity; i++)
         used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "",
                                  kernel->parameters[i].name, (long long)values->value[i]);
+    RUNGI_ASSERT(used < capacity); /* names and values are limited so that they fit RUNGI_PARAMETERS_TEXT */
 }
 
 rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)

@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
+
 typedef struct line {
     rungi_slice whole;
     int64_t     number;
@@ -476,5 +478,9 @@ rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char 
         else if (!has_head && scan.conditionals == 0)
             has_head = find_head(kernel, line.rest);
     }
+    /* make_room() counted the text: every string, choice and line is cut out of it at most twice. */
+    RUNGI_ASSERT(room <= kernel->strings + 2 * strlen(text) + strlen(file) + 8);
+    RUNGI_ASSERT(choices <= kernel->choices + strlen(text) + 1);
+    RUNGI_ASSERT(kernel->macro_count <= scan.lines + 1 && kernel->info.constraint_count <= scan.lines + 1);
     return status;
 }

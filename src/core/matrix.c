@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/checked.h"
 
 int64_t rung_type_size(rung_type type)
@@ -185,6 +186,7 @@ bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *
 
 void *rungi_matrix_first(const rung_matrix *matrix)
 {
+    RUNGI_ASSERT(!matrix->buffer);
     return (char *)matrix->data + matrix->offset * rungi_type_size(matrix->type);
 }
 
@@ -237,12 +239,14 @@ static void copy_run(const char *from, int64_t from_stride, char *to, int64_t to
 void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to)
 {
     int64_t size = rungi_type_size(from->type);
+    RUNGI_ASSERT(from->type == to->type && from->rows == to->rows && from->cols == to->cols);
     bool rows_repeat = from->row_stride == 0 && to->row_stride == 0;
     bool cols_repeat = from->col_stride == 0 && to->col_stride == 0;
     int64_t rows = rows_repeat ? kept(from->rows, 0) : from->rows;
     int64_t cols = cols_repeat ? kept(from->cols, 0) : from->cols;
     if (rungi_matrix_is_empty(from))
         return;
+    RUNGI_ASSERT(from->data && to->data);
 
     const char *source = rungi_matrix_first(from);
     char *target = rungi_matrix_first(to);

@@ -13,6 +13,7 @@
  * read or written. A problem that is not cut is one panel on one lane: the same way. */
 #include "core/overlap.h"
 
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/cut.h"
 #include "core/matrix.h"
@@ -79,6 +80,7 @@ static bool is_shared(const ring *ring, rungi_operand operand)
 /* The panel, in the buffers of that lane. */
 static rung_status make_panel(const ring *ring, const lane *lane, int64_t index, panel *panel)
 {
+    RUNGI_ASSERT(index >= 0 && index < ring->cut.count);
     panel->here = rungi_cut_panel(&ring->cut, ring->problem, index);
     panel->there = rungi_cut_panel(&ring->cut, &ring->there, index);
     for (int i = 0; i < RUNGI_OPERANDS; i++) {
@@ -119,6 +121,7 @@ static lines lines_of(const ring *ring, const rung_matrix *dense, int64_t bytes)
     lines lines = {.rows = dense->row_stride >= dense->col_stride};
     int64_t stride = lines.rows ? dense->row_stride : dense->col_stride;
     lines.bytes = stride > 0 ? stride * rung_type_size(dense->type) : bytes;
+    RUNGI_ASSERT(lines.bytes > 0);
     lines.count = bytes / lines.bytes;
     lines.step = ring->cut.bytes / lines.bytes > 0 ? ring->cut.bytes / lines.bytes : 1;
     return lines;
@@ -213,6 +216,7 @@ static rung_status make_plans(ring *ring, const panel *first, const panel *last)
 
 static int64_t workspace_of(const ring *ring)
 {
+    RUNGI_ASSERT(ring->plans[0]);
     int64_t most = ring->plans[0]->info.workspace;
     if (ring->plans[1] && ring->plans[1]->info.workspace > most)
         most = ring->plans[1]->info.workspace;
@@ -329,6 +333,8 @@ static rung_status send(ring *ring, int number, const part *part, rung_event **d
     rung_event *span;
     void *from = part->stage;
     rung_status status = RUNG_OK;
+    RUNGI_ASSERT(part->dense.buffer && part->bytes >= 0 && part->offset >= 0 &&
+                 part->bytes <= part->dense.buffer->bytes - part->offset);
     if (from) {
         rung_matrix staged = part->dense;
         staged.buffer = NULL;
@@ -360,6 +366,7 @@ static rung_status wait_for_stage(lane *lane)
  * wait for. */
 static rung_status send_piece(ring *ring, part *whole, lines lines, int64_t first)
 {
+    RUNGI_ASSERT(ring->lane_count > 0 && ring->lane_count <= LANES);
     lane *lane = &ring->lanes[ring->pieces++ % ring->lane_count];
     int64_t count = rungi_smaller(lines.step, lines.count - first);
     rung_matrix view = *whole->view;
@@ -474,6 +481,7 @@ static rung_status start_panel(ring *ring, int64_t index)
         status = run_panel(ring, number, &panel, index == ring->cut.count - 1);
     if (status == RUNG_OK)
         status = fetch_panel(ring, number, &panel);
+    RUNGI_ASSERT(ring->lanes[number].panel < 0 || status != RUNG_OK);
     ring->lanes[number].panel = index;
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/choose.h"
 #include "core/matrix.h"
 #include "core/problem.h"
@@ -92,6 +93,7 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     }
     if (status != RUNG_OK)
         return status;
+    RUNGI_ASSERT(plan->kernel);
     rungi_kernel_retain(plan->kernel);
     rungi_kernel_values_text(plan->kernel, &plan->values, plan->parameters, sizeof plan->parameters);
     plan->info.kernel = plan->kernel->info.name;
@@ -297,6 +299,8 @@ static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *g
 {
     rungi_sizes sizes = sizes_of(given, settled->alpha);
     const rungi_device_ops *ops = plan->device->ops;
+    RUNGI_ASSERT(queue->device == plan->device && rungi_problem_same_form(&plan->problem, settled));
+    RUNGI_ASSERT(plan->info.workspace == 0 || (options->workspace && options->workspace->bytes >= plan->info.workspace));
     if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
         return rungi_trace_run(plan, queue, given, settled, sizes, options);
     return ops->plan_run(plan, queue, settled, sizes, options);

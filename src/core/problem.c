@@ -3,8 +3,8 @@
  * device sees it, so that kernels may rely on it. */
 #include "core/problem.h"
 
+#include "core/assert.h"
 #include "core/checked.h"
-
 #include "core/device.h"
 #include "core/error.h"
 #include "core/matrix.h"
@@ -24,6 +24,7 @@ rung_matrix *rungi_problem_place(rung_problem *problem, rungi_operand operand)
     case RUNGI_RESIDUAL: return &problem->epilogue.residual;
     case RUNGI_OPERANDS: break;
     }
+    RUNGI_ASSERT(!"an operand of a problem");
     return NULL;
 }
 
@@ -35,6 +36,7 @@ const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand
 const char *rungi_operand_name(rungi_operand operand)
 {
     static const char *const names[] = {"A", "B", "C", "the bias", "the residual"};
+    RUNGI_ASSERT(operand < RUNGI_OPERANDS);
     return names[operand];
 }
 
@@ -94,6 +96,7 @@ bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch, int64_t e
     int64_t size = rungi_type_size(matrix->type);
     if (rungi_matrix_is_empty(matrix))
         return true;
+    RUNGI_ASSERT(size > 0 && elements > 0 && (elements & (elements - 1)) == 0);
     if (first_byte(matrix) & (uintptr_t)(elements * size - 1)) /* a power of two, as both are */
         return false;
     if (!matrix->batch_offsets)
@@ -133,6 +136,7 @@ static bool ranges_meet(int64_t x_count, int64_t shift, int64_t y_count)
 static bool same_grid_rectangles_meet(const rectangle *x, const rectangle *y)
 {
     int64_t distance = (int64_t)(y->first - x->first);
+    RUNGI_ASSERT(x->size > 0 && x->inner_stride > 0 && x->outer_stride > 0);
     if (distance % x->size != 0)
         return true;
     int64_t down = distance / x->outer_stride - (distance % x->outer_stride < 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue.c - the public calls on queues, events and buffers: arguments checked
  * and references held here, the work itself done by the device. */
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/device.h"
 #include "core/run.h"
@@ -11,6 +12,7 @@
 static rung_status make_queue(rung_device *device, void *native, rung_queue **queue)
 {
     rung_status status = device->ops->queue_create(device, native, queue);
+    RUNGI_ASSERT(status != RUNG_OK || *queue);
     if (status == RUNG_OK)
         (*queue)->device = rungi_device_retain(device);
     return status;
@@ -74,6 +76,7 @@ void *rung_queue_native(const rung_queue *queue)
 static rung_status make_event(rung_device *device, void *native, rung_event **event)
 {
     rung_status status = device->ops->event_create(device, native, event);
+    RUNGI_ASSERT(status != RUNG_OK || *event);
     if (status == RUNG_OK)
         (*event)->device = rungi_device_retain(device);
     return status;
@@ -146,6 +149,7 @@ static rung_status make_buffer(rung_device *device, rung_queue *queue, void *nat
                              : device->ops->buffer_create(device, native, offset, bytes, buffer);
     if (status != RUNG_OK)
         return status;
+    RUNGI_ASSERT(*buffer && (*buffer)->start >= 0);
     (*buffer)->device = rungi_device_retain(device);
     (*buffer)->offset = offset;
     (*buffer)->bytes = bytes;

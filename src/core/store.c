@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/problem.h"
 
@@ -83,6 +84,7 @@ static bool is_name(rungi_slice slice, size_t most)
 /* What stands before the next such letter; `rest` goes on behind it, and is NULL at the end. */
 static rungi_slice cut_off(rungi_slice *rest, char letter)
 {
+    RUNGI_ASSERT(rest->text);
     const char *end = memchr(rest->text, letter, rest->length);
     size_t length = end ? (size_t)(end - rest->text) : rest->length;
     rungi_slice word = {rest->text, length};
@@ -378,6 +380,7 @@ rung_status rungi_records_parse(rung_context *context, const char *name, char *t
         return RUNG_NO_MEMORY;
     }
     add_lines(context, records);
+    RUNGI_ASSERT(records->count <= room + 1);
     *out = records;
     return RUNG_OK;
 }
@@ -393,6 +396,8 @@ static bool is_for(const rungi_record *record, const rungi_tuning_key *key)
 
 static void propose(const rungi_records *records, const rungi_record *record, rungi_proposal *proposal)
 {
+    RUNGI_ASSERT(record->kernel.length < sizeof proposal->kernel &&
+                 record->parameters.length < sizeof proposal->parameters); /* rungi_record_parse() checked them */
     snprintf(proposal->kernel, sizeof proposal->kernel, "%.*s", (int)record->kernel.length,
              record->kernel.text);
     snprintf(proposal->parameters, sizeof proposal->parameters, "%.*s", (int)record->parameters.length,

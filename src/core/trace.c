@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assert.h"
+
 struct rungi_trace_line {
     rungi_trace_line *next;
     rung_event       *event;
@@ -24,6 +26,7 @@ static void append(char *text, size_t capacity, const char *format, ...) RUNG_PR
 static void append(char *text, size_t capacity, const char *format, ...)
 {
     size_t used = strlen(text);
+    RUNGI_ASSERT(used < capacity);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text + used, capacity - used, format, arguments);
@@ -132,6 +135,7 @@ static void tell_first(rung_queue *queue)
 {
     rung_context *context = queue->device->context;
     rungi_trace_line *line = queue->lines;
+    RUNGI_ASSERT(line && line->event && queue->last_line);
     rungi_error before;
     int64_t time;
     queue->lines = line->next;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/library.h"
 
@@ -56,6 +57,9 @@ void rungi_cblas_run(const rungi_peer *peer, const rungi_peer_work *work)
     int a = work->a_by_rows ? NOT_TRANSPOSED : TRANSPOSED, b = work->b_by_rows ? NOT_TRANSPOSED : TRANSPOSED;
     int64_t m = work->m, n = work->n, k = work->k, lda = work->lda, ldb = work->ldb, ldc = work->ldc;
     rungi_peer_function *f32 = work->in == RUNG_BF16 ? peer->bf16 : peer->f32;
+    RUNGI_ASSERT(work->in == RUNG_F64 ? peer->f64 != NULL : f32 != NULL);
+    RUNGI_ASSERT(peer->is_wide || (m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX && lda <= INT32_MAX &&
+                                   ldb <= INT32_MAX && ldc <= INT32_MAX));
     if (work->in == RUNG_F64 && peer->is_wide)
         ((wide_f64 *)peer->f64)(ROW_MAJOR, a, b, m, n, k, work->alpha, work->a, lda, work->b, ldb, work->beta,
                                 work->c, ldc);
@@ -151,6 +155,7 @@ void rungi_cblas_run_i8(const rungi_peer *peer, const rungi_peer_work *work, cha
     const void *a = work->a;
     int64_t lda = work->lda, runs, length;
     int how = ADD_ONE;
+    RUNGI_ASSERT(peer->i8 && scratch);
     runs_of(work->a_by_rows, work->m, work->k, &runs, &length);
     if (has_negative(a, runs, length, lda)) {
         add_128(a, runs, length, lda, dense);

@@ -8,6 +8,7 @@
  * is cut between its items where there are enough of them, else each item is cut in turn. */
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/matrix.h"
 #include "core/plan.h"
@@ -102,6 +103,7 @@ static void cut(rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n)
 static rungi_cpu_grid grid_of(int64_t m, int64_t n, const rungi_cpu_form *form, int64_t parts, int64_t rows)
 {
     int64_t cols = parts / rows;
+    RUNGI_ASSERT(cols > 0 && form->grain_m > 0 && form->grain_n > 0);
     int64_t m_step = rungi_round_up((m + rows - 1) / rows, form->grain_m);
     int64_t n_step = rungi_round_up((n + cols - 1) / cols, form->grain_n);
     return (rungi_cpu_grid){.rows = (m + m_step - 1) / m_step, .cols = (n + n_step - 1) / n_step,
@@ -118,6 +120,7 @@ static double cost_of(const rungi_cpu_grid *grid)
 
 rungi_cpu_grid rungi_cpu_cut(int64_t m, int64_t n, const rungi_cpu_form *form, int64_t parts)
 {
+    RUNGI_ASSERT(m > 0 && n > 0 && parts > 0);
     rungi_cpu_grid best = grid_of(m, n, form, parts, 1);
     for (int64_t rows = 2; rows <= parts && rows <= m; rows++) {
         rungi_cpu_grid grid = grid_of(m, n, form, parts, rows);
@@ -226,6 +229,8 @@ static void run_part(void *user, int64_t part, char *scratch)
     int64_t blocks = grid->rows * grid->cols, item = blocks > 1 ? part / blocks : part;
     int64_t block = part - item * blocks, row = blocks > 1 ? block / grid->cols : 0;
     int64_t i = row * grid->m_step, j = (block - row * grid->cols) * grid->n_step;
+    RUNGI_ASSERT(item < run->sizes.batch && row < grid->rows && block - row * grid->cols < grid->cols);
+    RUNGI_ASSERT(plan->form.scratch == 0 || scratch);
     rungi_cpu_job job = job_of(run->problem, run->sizes, item);
     if (plan->form.is_turned)
         turn(&job);

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "cpu/arena.h"
 #include "cpu/cpu.h"
 #include "cpu/processors.h"
@@ -103,6 +104,7 @@ static bool enter(rungi_pool *pool)
 static void leave(rungi_pool *pool)
 {
     uint64_t gate = atomic_fetch_sub(&pool->gate, 1);
+    RUNGI_ASSERT((gate & INSIDE) > 0);
     if ((gate & SHUT) && (gate & INSIDE) == 1)
         sem_post(&pool->left);
 }
@@ -213,6 +215,8 @@ static void run_alone(int64_t parts, rungi_pool_work *work, void *user, char *sc
 /* With the gate. */
 static void run_helped(rungi_pool *pool, int64_t helpers, char *scratch)
 {
+    RUNGI_ASSERT(atomic_load(&pool->is_busy) && (atomic_load(&pool->gate) & INSIDE) == 0);
+    RUNGI_ASSERT(helpers > 0 && helpers < RUNGI_THREADS_MAX);
     atomic_store(&pool->next, 0);
     atomic_store(&pool->gate, (uint64_t)helpers * SEAT);
     worker *helper = atomic_load(&pool->workers);
@@ -231,6 +235,7 @@ static bool take_gate(rungi_pool *pool)
 void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts,
                     rungi_pool_work *work, void *user)
 {
+    RUNGI_ASSERT(threads > 0 && parts >= 0 && scratch >= 0);
     int64_t helpers = (threads < parts ? threads : parts) - 1;
     if (helpers > atomic_load(&pool->started))
         start(pool, helpers);
@@ -284,6 +289,7 @@ void rungi_pool_destroy(rungi_pool *pool)
 {
     if (!pool)
         return;
+    RUNGI_ASSERT(!atomic_load(&pool->is_busy));
     atomic_store(&pool->is_ending, true);
     for (worker *one = atomic_load(&pool->workers); one; one = one->next)
         sem_post(&one->call);

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "core/assert.h"
 #include "cuda/device.h"
 #include "cuda/libraries.h"
 
@@ -211,6 +212,7 @@ static int multiply(rungi_blas_handle *handle, const rungi_blas_plan *own, const
     rungi_simt_scalar alpha = rungi_simt_scalar_of(turned->alpha, sum);
     rungi_simt_scalar beta = rungi_simt_scalar_of(turned->beta, sum);
     int m = (int)turned->c.cols, n = (int)turned->c.rows, k = (int)turned->a.cols;
+    RUNGI_ASSERT(fits_int(turned) && handle);
     const void *a = first_of(&turned->b), *b = first_of(&turned->a);
     void *c = first_of(&turned->c);
     if (turned->batch == 1)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/cache.h"
 #include "cuda/device.h"
 #include "cuda/images.h"
@@ -330,6 +331,7 @@ rung_status rungi_cuda_function_of(rungi_cuda_device *device, const rungi_cuda_w
     rung_status status = module_of(device, wish, &module);
     if (status != RUNG_OK)
         return status;
+    RUNGI_ASSERT(wish->kernel->entry.length > 0 && wish->kernel->entry.length < sizeof entry);
     snprintf(entry, sizeof entry, "%.*s", (int)wish->kernel->entry.length, wish->kernel->entry.text);
     status = rungi_cuda_check(device, device->cu->ModuleGetFunction(function, module, entry),
                               "cuModuleGetFunction");

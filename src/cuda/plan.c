@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - a kernel's function and its launches on a stream. Running calls nothing of the
  * driver but launches, copies and events, so that it can be captured in a CUDA graph. */
+#include "core/assert.h"
 #include "core/problem.h"
 #include "cuda/device.h"
 
@@ -165,6 +166,8 @@ static rung_status launch(void *user, const rungi_simt_launch *launch)
 {
     run *run = user;
     void *arguments[RUNGI_SIMT_ALL_ARGUMENTS];
+    RUNGI_ASSERT(launch->count <= RUNGI_SIMT_ALL_ARGUMENTS && launch->blocks > 0 && launch->blocks <= UINT32_MAX);
+    RUNGI_ASSERT(!launch->reduces || run->plan->reduce);
     /* The driver reads them, and its interface is older than const. */
     for (int i = 0; i < launch->count; i++)
         arguments[i] = (void *)(uintptr_t)launch->arguments[i].value;

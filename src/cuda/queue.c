@@ -2,6 +2,8 @@
 /* queue.c - streams and events of CUDA, our own or the caller's. */
 #include "cuda/device.h"
 
+#include "core/assert.h"
+
 static rungi_cuda_device *device_of(const rung_queue *queue)
 {
     return rungi_cuda_device_of(queue->device);
@@ -108,7 +110,11 @@ static void destroy_event(rungi_cuda_device *own, rungi_cu_event event, bool ent
 
 static void release_stamp(rungi_cuda_device *own, rungi_cuda_stamp *stamp)
 {
-    if (!stamp || atomic_fetch_sub(&stamp->references, 1) != 1)
+    if (!stamp)
+        return;
+    int before = atomic_fetch_sub(&stamp->references, 1);
+    RUNGI_ASSERT(before > 0);
+    if (before != 1)
         return;
     bool entered = rungi_cuda_enter_to_release(own);
     destroy_event(own, stamp->first, entered);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core/assert.h"
 #include "opencl/vendor.h"
 
 typedef struct opencl_plan {
@@ -59,6 +60,7 @@ static rung_status make_kernel(rungi_opencl_device *device, const rung_kernel *k
     rung_status status = rungi_opencl_program_of(device, kernel, values, path, &program);
     if (status != RUNG_OK)
         return status;
+    RUNGI_ASSERT(kernel->entry.length > 0 && kernel->entry.length < sizeof name); /* rungi_simt_shape_of() */
     snprintf(name, sizeof name, "%.*s", (int)kernel->entry.length, kernel->entry.text);
     *out = device->cl->CreateKernel(program, name, &error);
     if (error != CL_SUCCESS)
@@ -187,6 +189,7 @@ static rung_status launch(void *user, const rungi_simt_launch *launch)
     size_t all[] = {(size_t)(launch->blocks * launch->threads), (size_t)launch->items,
                     (size_t)launch->shares};
     cl_event event;
+    RUNGI_ASSERT(kernel && launch->count <= RUNGI_SIMT_ALL_ARGUMENTS && launch->blocks > 0);
     for (int i = 0; i < launch->count; i++) {
         cl_int error = run->cl->SetKernelArg(kernel, (cl_uint)i, launch->arguments[i].size,
                                              launch->arguments[i].value);

@@ -2,6 +2,8 @@
 /* queue.c - queues, events and buffers of OpenCL, our own or the caller's. */
 #include "opencl/opencl.h"
 
+#include "core/assert.h"
+
 static rungi_cl *cl_of(rung_device *device)
 {
     return rungi_opencl_device_of(device)->cl;
@@ -203,6 +205,7 @@ void rungi_opencl_signal(rungi_cl *cl, const rung_run_options *options, cl_event
 void rungi_opencl_gather(const rung_run_options *options, rungi_opencl_waits *waits)
 {
     waits->count = 0;
+    RUNGI_ASSERT(options->wait_count <= RUNGI_WAITS_MAX); /* rungi_run_check() */
     for (int64_t i = 0; i < options->wait_count; i++) {
         cl_event event = ((rungi_opencl_event *)options->wait[i])->last;
         if (event)

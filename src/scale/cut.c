@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "core/assert.h"
 #include "core/checked.h"
 
 enum {
@@ -86,6 +87,7 @@ rung_status rungi_cut_count(const rungi_whole *whole, rung_large_cut *cut)
 
 rungi_block rungi_block_at(const rungi_whole *whole, const rung_large_cut *cut, int64_t index)
 {
+    RUNGI_ASSERT(index >= 0 && index < cut->row_blocks * cut->col_blocks);
     int64_t down = index / cut->col_blocks, across = index % cut->col_blocks;
     rungi_block block = {.row = down * cut->rows, .col = across * cut->cols};
     block.rows = rungi_smaller(cut->rows, whole->m - block.row);
@@ -95,6 +97,7 @@ rungi_block rungi_block_at(const rungi_whole *whole, const rung_large_cut *cut, 
 
 int64_t rungi_panel_depth(const rungi_whole *whole, const rung_large_cut *cut, int64_t panel)
 {
+    RUNGI_ASSERT(panel >= 0 && panel < cut->panels);
     return rungi_smaller(cut->depth, whole->k - panel * cut->depth);
 }
 
@@ -103,6 +106,7 @@ int64_t rungi_panel_depth(const rungi_whole *whole, const rung_large_cut *cut, i
 /* `size` in so many pieces, each `most` at most, evenly; whole units where they fit. */
 static int64_t even_piece(int64_t size, int64_t count, int64_t most, int64_t unit)
 {
+    RUNGI_ASSERT(count > 0 && unit > 0);
     int64_t piece = rungi_divide_up(size, count);
     int64_t rounded = rungi_round_up(piece, unit);
     return piece >= LARGE_ENOUGH && rounded <= most ? rounded : piece;

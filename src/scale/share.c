@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/assert.h"
+
 enum { FREE, TAKEN, DONE };
 
 /* Past so many blocks the last one is far away, and an even flow tells as much as counting them out. */
@@ -53,6 +55,7 @@ static double speed_of(const rungi_sharer *sharer)
 static double others_need(const rungi_share *share, int who, int64_t blocks)
 {
     double ready[RUNG_LARGE_DEVICES_MAX], last = INFINITY, flow = 0;
+    RUNGI_ASSERT(share->sharer_count <= RUNG_LARGE_DEVICES_MAX);
     for (int i = 0; i < share->sharer_count; i++) {
         double speed = i == who ? 0 : speed_of(&share->sharers[i]);
         ready[i] = speed > 0 ? share->sharers[i].left / speed : INFINITY;
@@ -88,8 +91,11 @@ bool rungi_share_is_worth(const rungi_share *share, int who)
 
 static int64_t find_free(rungi_share *share)
 {
-    while (share->states[share->next_free] != FREE)
+    RUNGI_ASSERT(share->free > 0);
+    while (share->states[share->next_free] != FREE) {
         share->next_free++;
+        RUNGI_ASSERT(share->next_free < share->count);
+    }
     return share->next_free;
 }
 
@@ -128,7 +134,9 @@ bool rungi_share_step(rungi_share *share, int who, double work, double ns, doubl
 
 void rungi_share_done(rungi_share *share, int who, int64_t block)
 {
+    RUNGI_ASSERT(block >= 0 && block < share->count && who >= 0 && who < share->sharer_count);
     pthread_mutex_lock(&share->mutex);
+    RUNGI_ASSERT(share->states[block] == TAKEN);
     share->states[block] = DONE;
     share->done++;
     share->sharers[who].blocks++;

@@ -2,6 +2,7 @@
 /* launch.c - see launch.h. */
 #include "simt/launch.h"
 
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/matrix.h"
 #include "core/problem.h"
@@ -221,6 +222,7 @@ static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
     size_t scalar = (size_t)rung_type_size(sum);
     rungi_simt_extra extra = extra_of(run, part, reduces);
     int64_t k = run->sizes.k;
+    RUNGI_ASSERT(shape->threads > 0 && part.items > 0 && part.items <= RUNGI_SIMT_ITEMS_MAX);
     rungi_simt_launch launch = {
         .reduces = reduces,
         .threads = shape->threads,
@@ -269,6 +271,8 @@ rung_status rungi_simt_launch_all(rungi_simt_run *run)
 {
     const rungi_simt_shape *shape = &run->work->shape;
     rungi_sizes sizes = run->sizes;
+    RUNGI_ASSERT(shape->rows > 0 && shape->cols > 0); /* the steps of the loops below */
+    RUNGI_ASSERT(run->work->split.workspace == 0 || run->workspace);
     rung_status status = send_places(run);
     for (int64_t item = 0; status == RUNG_OK && item < sizes.batch; item += RUNGI_SIMT_ITEMS_MAX)
         for (int64_t row = 0; status == RUNG_OK && row < sizes.m; row += shape->rows)

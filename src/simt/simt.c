@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/checked.h"
 #include "core/matrix.h"
 #include "core/problem.h"
@@ -314,6 +315,7 @@ rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
 
 static void cut(int64_t k, int64_t splits, int64_t bk, rungi_simt_split *split)
 {
+    RUNGI_ASSERT(k > bk && bk > 0 && splits > 1);
     split->k_share = rungi_divide_up(rungi_divide_up(k, splits), bk) * bk;
     split->splits = rungi_divide_up(k, split->k_share);
 }
