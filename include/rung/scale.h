@@ -70,8 +70,8 @@ RUNG_API rung_status rung_stored_read(const rung_stored *stored, int64_t row, in
  *
  * PATH.journal tells which blocks of C are done. If a call ends early, by a failure, a kill or a power
  * cut, the same call goes on behind those, to the same bits where the same kind of device computes the rest;
- * it is refused, with the reason, where the problem or one of the files has changed (size, time of the last change,
- * number of the file). Where A, B or C0 stand in memory, nothing is gone on with. One process at a time
+ * it is refused, with the reason, where the problem or one of the files has changed (size, mtime, ctime, inode or a
+ * hash of samples) or where another version of rung wrote the journal. Where A, B or C0 stand in memory, nothing is gone on with. One process at a time
  * writes a path; another is refused. */
 typedef struct rung_large_problem {
     double       alpha;

@@ -90,9 +90,9 @@ bool rungi_journal_is_torn(const char *text, int64_t bytes, const char *head)
     return bytes < (int64_t)strlen(head) && memcmp(text, head, (size_t)bytes) == 0;
 }
 
-/* Of which line of the head a text is another's; NULL where that line is torn, behind a first one that is right: then nothing was
- * done yet. */
-static const char *other_line(const char *text, int64_t bytes, const char *head)
+/* Finds the line of the head from which on a text differs. A torn line behind a good first one is RUNGI_JOURNAL_GOOD: nothing
+ * was done yet. */
+static rungi_journal_kind find_difference(const char *text, int64_t bytes, const char *head)
 {
     int64_t same = 0;
     while (same < bytes && head[same] && text[same] == head[same])
@@ -101,33 +101,34 @@ static const char *other_line(const char *text, int64_t bytes, const char *head)
     while (begin > 0 && head[begin - 1] != '\n')
         begin--;
     const char *line = head + begin, *newline = memchr(text + begin, '\n', (size_t)(bytes - begin));
-    if (begin > 0 && (!newline || good_length(text + begin, newline - text - begin) < 0))
-        return NULL;
-    return strncmp(line, "rung-multiply", 13) == 0 ? "it is of another version, or no journal at all"
-           : strncmp(line, "problem", 7) == 0     ? "it is of another problem"
-           : strncmp(line, "a ", 2) == 0          ? "A has changed since then"
-           : strncmp(line, "b ", 2) == 0          ? "B has changed since then"
-                                                  : "C0 has changed since then";
+    if (begin == 0)
+        return RUNGI_JOURNAL_OTHER_FORMAT;
+    if (!newline || good_length(text + begin, newline - text - begin) < 0)
+        return RUNGI_JOURNAL_GOOD;
+    return strncmp(line, "a ", 2) == 0    ? RUNGI_JOURNAL_OTHER_A
+           : strncmp(line, "b ", 2) == 0  ? RUNGI_JOURNAL_OTHER_B
+           : strncmp(line, "c0 ", 3) == 0 ? RUNGI_JOURNAL_OTHER_C0
+                                          : RUNGI_JOURNAL_OTHER_PROBLEM;
 }
 
-const char *rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
-                                bool (*each)(void *user, const rung_large_cut *cut, int64_t block), void *user)
+rungi_journal_kind rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
+                                       bool (*each)(void *user, const rung_large_cut *cut, int64_t block), void *user)
 {
     int64_t at = (int64_t)strlen(head);
     *journal = (rungi_journal){.end = 0};
     if (rungi_journal_is_torn(text, bytes, head))
-        return NULL; /* nothing was done */
+        return RUNGI_JOURNAL_GOOD; /* nothing was done */
     if (bytes < at || memcmp(text, head, (size_t)at) != 0)
-        return other_line(text, bytes, head);
+        return find_difference(text, bytes, head);
     while (at < bytes) {
         const char *line = text + at, *newline = memchr(line, '\n', (size_t)(bytes - at));
         int64_t length = newline ? good_length(line, newline - line) : -1;
         if (length < 0)
             break; /* torn by a power cut, which may leave any of what was not synced: what stands behind counts for nothing */
         if (!take_line(line, length, journal, each, user))
-            return "it is damaged";
+            return RUNGI_JOURNAL_DAMAGED;
         at = newline + 1 - text;
     }
     journal->end = at;
-    return NULL;
+    return RUNGI_JOURNAL_GOOD;
 }

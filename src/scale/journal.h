@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* journal.h - the text that tells which blocks of a file are done. Its lines:
  *
- *     rung-multiply 1                       and what identifies the problem and its files, some lines,
+ *     rung-multiply 2                       and what identifies the problem and its files, some lines,
  *     cut 512 512 128 1048576               rows and columns of a block, depth of a panel, memory,
  *     block 17                              and one for each block that is on the disk,
  *
@@ -33,9 +33,20 @@ bool rungi_journal_is_ours(const char *text, int64_t bytes);
 /* Returns whether a text ends within `head`: the process ended while it wrote the head, and nothing was done. */
 bool rungi_journal_is_torn(const char *text, int64_t bytes, const char *head);
 
-/* Reads a text whose first lines must be `head`, of such lines. NULL, or what is wrong as part of a sentence. `each`
- * gets the blocks; false from it makes the line wrong. */
-const char *rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
+/* What a text is to a problem whose head is known. */
+typedef enum rungi_journal_kind {
+    RUNGI_JOURNAL_GOOD,          /* a journal of this problem, which may list nothing */
+    RUNGI_JOURNAL_OTHER_FORMAT,  /* of another version, or no journal */
+    RUNGI_JOURNAL_OTHER_PROBLEM,
+    RUNGI_JOURNAL_OTHER_A,       /* an input is not the file that it was */
+    RUNGI_JOURNAL_OTHER_B,
+    RUNGI_JOURNAL_OTHER_C0,
+    RUNGI_JOURNAL_DAMAGED        /* a whole line says what cannot be */
+} rungi_journal_kind;
+
+/* Reads a text whose first lines must be `head`, of such lines. `each` gets the blocks; false from it makes the text
+ * RUNGI_JOURNAL_DAMAGED. */
+rungi_journal_kind rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
                                 bool (*each)(void *user, const rung_large_cut *cut, int64_t block), void *user);
 
 #endif /* RUNGI_SCALE_JOURNAL_H */

@@ -24,7 +24,7 @@
 #include "scale/npy.h"
 #include "scale/stored.h"
 
-enum { MODE = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH, NAME = PATH_MAX, JOURNAL_MOST = 1 << 28 };
+enum { MODE = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH, NAME = PATH_MAX, JOURNAL_MOST = 1 << 28, DESCRIPTION = 256 };
 
 struct rungi_output {
     const rung_large_problem *problem;
@@ -77,34 +77,65 @@ static bool append_line(char *head, const char *line, int length)
     return true;
 }
 
-/* A device's number is none of a file's: it may be another after a reboot, and that is what a journal is for. */
-static bool append_operand(char *head, const char *name, const rung_stored *stored)
+/* Describes an input: what changes when the file does, and the view of it. The device's number is left out, since a reboot
+ * may change it. ctime changes whenever contents or inode do, and unlike mtime cannot be set; the sample is for file systems
+ * whose clock is coarse or goes back. */
+static rung_status append_input(char *head, const char *name, const rung_stored *stored)
 {
     char line[RUNGI_JOURNAL_LINE];
     const rung_matrix *view = &stored->view;
-    struct stat status;
-    if (view->data || fstat(stored->file, &status) != 0)
-        return append_line(head, line, rungi_journal_line(line, "%s memory", name));
-    return append_line(head, line, rungi_journal_line(line, "%s %lld bytes, changed %lld.%09ld, file %llu, %s "
-                       "%lld %lld %lld %lld %lld %lld", name, (long long)status.st_size, (long long)status.st_mtim.tv_sec,
-                       (long)status.st_mtim.tv_nsec, (unsigned long long)status.st_ino, rung_type_name(view->type), (long long)stored->start,
-                       (long long)view->rows, (long long)view->cols, (long long)view->row_stride,
-                       (long long)view->col_stride, (long long)view->offset));
+    struct stat about;
+    uint64_t sample;
+    int length;
+    if (view->data || stored->file < 0) {
+        length = rungi_journal_line(line, "%s memory", name);
+    } else {
+        if (fstat(stored->file, &about) != 0)
+            return rung_fail(RUNG_IO, "an input's file cannot be examined: %s", strerror(errno));
+        rung_status status = rungi_file_sample(stored->file, &sample);
+        if (status != RUNG_OK)
+            return status;
+        length = rungi_journal_line(line, "%s %lld bytes, modified %lld.%09ld, changed %lld.%09ld, file %llu, sample "
+                                    "%016llx, %s %lld %lld %lld %lld %lld %lld", name, (long long)about.st_size,
+                                    (long long)about.st_mtim.tv_sec, (long)about.st_mtim.tv_nsec,
+                                    (long long)about.st_ctim.tv_sec, (long)about.st_ctim.tv_nsec,
+                                    (unsigned long long)about.st_ino, (unsigned long long)sample,
+                                    rung_type_name(view->type), (long long)stored->start, (long long)view->rows,
+                                    (long long)view->cols, (long long)view->row_stride, (long long)view->col_stride,
+                                    (long long)view->offset);
+    }
+    return append_line(head, line, length) ? RUNG_OK : rung_fail(RUNG_TOO_LARGE, "the problem does not fit a journal");
 }
 
-/* The head of the journal: two problems that are not the same differ in it. */
-static bool write_head(const rung_large_problem *problem, char head[RUNGI_JOURNAL_HEAD])
+/* Writes the head of the journal: two problems that are not the same differ in it. */
+static rung_status write_head(const rung_large_problem *problem, char head[RUNGI_JOURNAL_HEAD])
 {
+    static const char *const words[] = {"a", "b", "c0"};
     char line[RUNGI_JOURNAL_LINE];
     rung_product product = rung_product_of(problem->a.view.type, problem->c.view.type);
+    rung_status status = RUNG_OK;
     head[0] = '\0';
-    return append_line(head, line, rungi_journal_line(line, "rung-multiply 1")) &&
-           append_line(head, line, rungi_journal_line(line, "problem %s, %lld %lld %lld, alpha %a, beta %a, %s, %s",
-                       rung_product_name(product), (long long)problem->a.view.rows, (long long)problem->b.view.cols,
-                       (long long)problem->a.view.cols, problem->alpha, problem->beta,
-                       rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")) &&
-           append_operand(head, "a", &problem->a) && append_operand(head, "b", &problem->b) &&
-           (problem->beta == 0 || append_operand(head, "c0", &problem->c0));
+    if (!append_line(head, line, rungi_journal_line(line, "rung-multiply 2")) ||
+        !append_line(head, line, rungi_journal_line(line, "problem %s, %lld %lld %lld, alpha %a, beta %a, %s, %s",
+                     rung_product_name(product), (long long)problem->a.view.rows, (long long)problem->b.view.cols,
+                     (long long)problem->a.view.cols, problem->alpha, problem->beta,
+                     rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")))
+        return rung_fail(RUNG_TOO_LARGE, "the problem does not fit a journal");
+    for (int i = 0; status == RUNG_OK && i < input_count(problem); i++)
+        status = append_input(head, words[i], input_of(problem, (input)i));
+    return status;
+}
+
+/* Writes an input's name and, where the system knows it, its file's path: "A (/data/a.npy)". */
+static void describe_input(const rung_large_problem *problem, input input, char text[DESCRIPTION])
+{
+    char link[64], path[DESCRIPTION - 8];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", input_of(problem, input)->file);
+    ssize_t length = readlink(link, path, sizeof path);
+    if (length > 0 && length < (ssize_t)sizeof path)
+        snprintf(text, DESCRIPTION, "%s (%.*s)", input_names[input], (int)length, path);
+    else
+        snprintf(text, DESCRIPTION, "%s", input_names[input]);
 }
 
 /* ---- Files ---------------------------------------------------------------------------------------------- */
@@ -250,6 +281,27 @@ static rung_status check_names(const rungi_output *output)
     return RUNG_OK;
 }
 
+/* Returns the input that is not the file it was. */
+static input changed_input(rungi_journal_kind kind)
+{
+    return kind == RUNGI_JOURNAL_OTHER_A ? INPUT_A : kind == RUNGI_JOURNAL_OTHER_B ? INPUT_B : INPUT_C0;
+}
+
+/* Compares the inputs with what they were when this call began, where they can be read. */
+static rung_status check_inputs(const rungi_output *output, bool *is_changed)
+{
+    char now[RUNGI_JOURNAL_HEAD], name[DESCRIPTION];
+    rungi_journal journal;
+    rung_status status = write_head(output->problem, now);
+    *is_changed = status == RUNG_OK && strcmp(now, output->head) != 0;
+    if (!*is_changed)
+        return status;
+    rungi_journal_kind kind = rungi_journal_parse(now, (int64_t)strlen(now), output->head, &journal, NULL, NULL);
+    describe_input(output->problem, changed_input(kind), name);
+    return rung_fail(RUNG_IO, "%s changed while it was read (size, mtime, ctime, inode or contents); what was computed is "
+                     "discarded", name);
+}
+
 /* ---- Beginning, or going on ------------------------------------------------------------------------------- */
 
 static rung_status write_journal(rungi_output *output, const rung_large_cut *cut)
@@ -356,6 +408,32 @@ static bool is_left_behind(const rungi_output *output, const char *text, int64_t
            lstat(output->part, &part) != 0;
 }
 
+/* Returns RUNG_OK for a journal of this problem, else says why it cannot be resumed. */
+static rung_status refuse_journal(const rungi_output *output, rungi_journal_kind kind)
+{
+    static const char change[] = "the multiply that %s lists was interrupted, and %s has changed since then (size, mtime, "
+                                 "ctime, inode or contents); discard what was computed (restart)";
+    const char *journal = output->journal_path;
+    char name[DESCRIPTION];
+    switch (kind) {
+    case RUNGI_JOURNAL_GOOD:
+        return RUNG_OK;
+    case RUNGI_JOURNAL_OTHER_FORMAT:
+        return rung_fail(RUNG_INVALID, "%s was written by another version of rung, and this version cannot resume it; "
+                         "resume with that version, or discard what was computed (restart)", journal);
+    case RUNGI_JOURNAL_OTHER_PROBLEM:
+        return rung_fail(RUNG_INVALID, "%s lists blocks of another problem; repeat the call that was interrupted, or discard "
+                         "what was computed (restart)", journal);
+    case RUNGI_JOURNAL_OTHER_A:
+    case RUNGI_JOURNAL_OTHER_B:
+    case RUNGI_JOURNAL_OTHER_C0:
+        describe_input(output->problem, changed_input(kind), name);
+        return rung_fail(RUNG_INVALID, change, journal, name);
+    default:
+        return rung_fail(RUNG_INVALID, "%s is damaged; discard what was computed (restart)", journal);
+    }
+}
+
 /* Goes on with what the journal tells; *is_fresh where that is nothing. */
 static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, rung_large_cut *cut,
                          unsigned char **states, bool *is_fresh)
@@ -364,13 +442,9 @@ static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, 
     rungi_journal journal = {.end = 0};
     struct stat part;
     rung_status status = RUNG_OK;
-    const char *wrong = NULL;
     *is_fresh = true;
     if (!is_left_behind(output, text, bytes))
-        wrong = rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading);
-    if (wrong)
-        status = rung_fail(RUNG_INVALID, "%s is left from an earlier call, and %s; put back what that was given, or "
-                           "throw away what it did (restart)", output->journal_path, wrong);
+        status = refuse_journal(output, rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading));
     bool goes_on = status == RUNG_OK && output->can_resume && reading.done > 0 && stat(output->part, &part) == 0;
     if (goes_on && part.st_size != output->bytes)
         status = rung_fail(RUNG_INVALID, "%s has %lld bytes instead of %lld, though %s speaks of it; throw both away "
@@ -519,9 +593,7 @@ static rung_status prepare(rungi_output *output, const rung_large_problem *probl
         return rung_fail(RUNG_TOO_LARGE, "the result has more bytes than a file can have");
     output->can_resume = is_in_file(&problem->a) && is_in_file(&problem->b) &&
                          (problem->beta == 0 || is_in_file(&problem->c0));
-    if (!write_head(problem, output->head))
-        return rung_fail(RUNG_TOO_LARGE, "the problem does not fit a journal");
-    return RUNG_OK;
+    return write_head(problem, output->head);
 }
 
 static rung_status open_files(rungi_output *output, bool restart, rung_large_cut *cut, unsigned char **states)
@@ -620,14 +692,15 @@ static rung_status give_name(rungi_output *output)
 rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void *user, const rung_stored *c),
                                 void *user)
 {
-    char now[RUNGI_JOURNAL_HEAD];
     rung_status status = wait_for_journal(output);
     if (status != RUNG_OK)
         return status;
-    if (!write_head(output->problem, now) || strcmp(now, output->head) != 0) {
+    bool is_changed;
+    status = check_inputs(output, &is_changed);
+    if (is_changed)
         throw_away(output);
-        return rung_fail(RUNG_IO, "a matrix's file changed while it was read; what was computed is thrown away");
-    }
+    if (status != RUNG_OK)
+        return status;
     status = accept ? accept(user, &output->stored) : RUNG_OK;
     if (status == RUNG_NO_MEMORY || status == RUNG_IO || status == RUNG_STOPPED)
         return status; /* it could not be judged: the next call may */

@@ -49,6 +49,26 @@ static rung_status write_at(int file, int64_t at, int64_t bytes, const char *fro
     return RUNG_OK;
 }
 
+rung_status rungi_file_sample(int file, uint64_t *hash)
+{
+    enum { SAMPLES = 64, BYTES = 128 };
+    char bytes[BYTES];
+    struct stat about;
+    rung_status status = RUNG_OK;
+    if (fstat(file, &about) != 0)
+        return rung_fail(RUNG_IO, "a matrix's file cannot be examined: %s", strerror(errno));
+    int64_t size = (int64_t)about.st_size, samples = rungi_smaller(rungi_divide_up(size, BYTES), SAMPLES);
+    *hash = 14695981039346656037u; /* FNV-1a */
+    for (int64_t i = 0; status == RUNG_OK && i < samples; i++) {
+        int64_t count = rungi_smaller(size, BYTES);
+        int64_t at = samples > 1 ? (int64_t)((__extension__ (__int128)(size - count)) * i / (samples - 1)) : 0;
+        status = read_at(file, at, count, bytes);
+        for (int64_t j = 0; status == RUNG_OK && j < count; j++)
+            *hash = (*hash ^ (unsigned char)bytes[j]) * 1099511628211u;
+    }
+    return status;
+}
+
 /* ---- Blocks ---------------------------------------------------------------------------------------- */
 
 bool rungi_stored_by_columns(const rung_stored *stored)

@@ -24,4 +24,8 @@ bool rungi_stored_span(const rung_matrix *view, int64_t *first, int64_t *end);
 /* Whether two stand in the same bytes somewhere, of memory or of a file, by whatever names that was opened. */
 bool rungi_stored_meet(const rung_stored *x, const rung_stored *y);
 
+/* Computes a hash of parts of a file that are evenly spread over it: all of a small file, at most 8 KiB of a large one. Most
+ * changes of contents change it, also where size and times stay the same. */
+rung_status rungi_file_sample(int file, uint64_t *hash);
+
 #endif /* RUNGI_SCALE_STORED_H */

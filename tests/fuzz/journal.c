@@ -26,14 +26,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rungi_journal_line(head, "rung-multiply 1");
     rungi_journal_line(line, "problem f32, 5 6 7");
     strcat(head, line);
-    const char *wrong = rungi_journal_parse((const char *)data, (int64_t)size, head, &journal, count_block, &count);
-    if (wrong)
+    rungi_journal_kind kind =
+        rungi_journal_parse((const char *)data, (int64_t)size, head, &journal, count_block, &count);
+    if (kind != RUNGI_JOURNAL_GOOD)
         return 0;
     if (journal.end < 0 || journal.end > (int64_t)size || (count > 0 && !journal.is_cut))
         abort();
     /* Cut back to where it is good, it says the same. */
-    wrong = rungi_journal_parse((const char *)data, journal.end, head, &again, count_block, &count_again);
-    if (wrong || count_again != count || again.end != journal.end)
+    kind = rungi_journal_parse((const char *)data, journal.end, head, &again, count_block, &count_again);
+    if (kind != RUNGI_JOURNAL_GOOD || count_again != count || again.end != journal.end)
         abort();
     return 0;
 }

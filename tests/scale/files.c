@@ -4,9 +4,11 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "scale/journal.h"
 #include "scale/npy.h"
+#include "scale/stored.h"
 
 /* ---- .npy ----------------------------------------------------------------------------------------------- */
 
@@ -165,7 +167,7 @@ static void journals_are_read(void **state)
     seen seen = {0};
     (void)state;
     make_journal(head, text);
-    assert_null(rungi_journal_parse(text, (int64_t)strlen(text), head, &journal, note, &seen));
+    assert_int_equal(rungi_journal_parse(text, (int64_t)strlen(text), head, &journal, note, &seen), RUNGI_JOURNAL_GOOD);
     assert_int_equal(seen.count, 2);
     assert_true(seen.blocks[0] == 3 && seen.blocks[1] == 14);
     assert_true(journal.cut.rows == 512 && journal.cut.cols == 256 && journal.cut.depth == 64);
@@ -182,15 +184,15 @@ static void torn_and_damaged_journals(void **state)
     size_t bytes = strlen(text);
     for (size_t cut = 0; cut < bytes; cut++) {
         seen seen = {0};
-        assert_null(rungi_journal_parse(text, (int64_t)cut, head, &journal, note, &seen));
+        assert_int_equal(rungi_journal_parse(text, (int64_t)cut, head, &journal, note, &seen), RUNGI_JOURNAL_GOOD);
         assert_true(seen.count < 2 && journal.end <= (int64_t)cut);
         assert_true(seen.count == 0 || seen.blocks[0] == 3);
     }
     for (size_t i = 0; i < bytes; i++) {
         seen seen = {0};
         text[i] ^= 1;
-        const char *wrong = rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen);
-        assert_true(wrong || seen.count < 2);
+        rungi_journal_kind kind = rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen);
+        assert_true(kind != RUNGI_JOURNAL_GOOD || seen.count < 2);
         for (int j = 0; j < seen.count; j++)
             assert_true(seen.blocks[j] == 3 || seen.blocks[j] == 14);
         text[i] ^= 1;
@@ -207,10 +209,12 @@ static void torn_heads(void **state)
     make_journal(head, text);
     size_t bytes = strlen(text), first = (size_t)(strchr(text, '\n') + 1 - text);
     memset(text + first, 0, bytes - first);
-    assert_null(rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen));
+    assert_int_equal(rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen), RUNGI_JOURNAL_GOOD);
     assert_true(seen.count == 0 && journal.end == 0);
+    assert_true(rungi_journal_is_ours(text, (int64_t)bytes));
     memset(text, 0, bytes); /* this may be anybody's */
-    assert_non_null(rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen));
+    assert_int_equal(rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen), RUNGI_JOURNAL_OTHER_FORMAT);
+    assert_false(rungi_journal_is_ours(text, (int64_t)bytes));
 }
 
 static void others_journals(void **state)
@@ -222,18 +226,63 @@ static void others_journals(void **state)
     make_journal(head, text);
     add(other, "rung-multiply 1");
     add(other, "problem f32, 5 6 8");
-    const char *wrong = rungi_journal_parse(other, (int64_t)strlen(other), head, &journal, note, &seen);
-    assert_non_null(strstr(wrong, "another problem"));
-    wrong = rungi_journal_parse("hello\n", 6, head, &journal, note, &seen);
-    assert_non_null(strstr(wrong, "no journal"));
+    rungi_journal_kind kind = rungi_journal_parse(other, (int64_t)strlen(other), head, &journal, note, &seen);
+    assert_int_equal(kind, RUNGI_JOURNAL_OTHER_PROBLEM);
+    other[0] = '\0';
+    add(other, "rung-multiply 1");
+    add(other, "problem f32, 5 6 7");
+    add(other, "a 1 2 3");
+    add(other, "b 4 5 7");
+    kind = rungi_journal_parse(other, (int64_t)strlen(other), head, &journal, note, &seen);
+    assert_int_equal(kind, RUNGI_JOURNAL_OTHER_B);
+    other[0] = '\0';
+    add(other, "rung-multiply 7");
+    kind = rungi_journal_parse(other, (int64_t)strlen(other), head, &journal, note, &seen);
+    assert_int_equal(kind, RUNGI_JOURNAL_OTHER_FORMAT);
+    assert_true(rungi_journal_is_ours(other, (int64_t)strlen(other)));
+    kind = rungi_journal_parse("hello\n", 6, head, &journal, note, &seen);
+    assert_int_equal(kind, RUNGI_JOURNAL_OTHER_FORMAT);
+    assert_false(rungi_journal_is_ours("hello\n", 6) || rungi_journal_is_ours("", 0));
     static const char *const lines[] = {"block 100", "block", "block -1", "block 1 2", "block 07", "cut 1 1 1 1",
                                         "blocks 1", "block 9223372036854775808"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         make_journal(head, text);
         add(text, lines[i]);
-        assert_non_null(rungi_journal_parse(text, (int64_t)strlen(text), head, &journal, note, &seen));
+        kind = rungi_journal_parse(text, (int64_t)strlen(text), head, &journal, note, &seen);
+        assert_int_equal(kind, RUNGI_JOURNAL_DAMAGED);
         seen.count = 0;
     }
+}
+
+/* ---- Samples ------------------------------------------------------------------------------------------------ */
+
+/* A change of as many bytes as lie between two samples, wherever it is, changes the hash. */
+static void samples_are_spread(void **state)
+{
+    enum { SIZE = 100000, REGION = SIZE / 63 };
+    static const char zeros[REGION];
+    char region[REGION];
+    uint64_t before, after;
+    FILE *file = tmpfile();
+    (void)state;
+    assert_non_null(file);
+    int number = fileno(file);
+    assert_int_equal(rungi_file_sample(number, &before), RUNG_OK); /* empty */
+    assert_int_equal(ftruncate(number, 1), 0);
+    assert_int_equal(rungi_file_sample(number, &after), RUNG_OK);
+    assert_true(before != after);
+    assert_int_equal(ftruncate(number, SIZE), 0);
+    assert_int_equal(rungi_file_sample(number, &before), RUNG_OK);
+    memset(region, 1, sizeof region);
+    for (off_t at = 0; at + REGION <= SIZE; at += 97) {
+        assert_int_equal(pwrite(number, region, REGION, at), REGION);
+        assert_int_equal(rungi_file_sample(number, &after), RUNG_OK);
+        assert_true(before != after);
+        assert_int_equal(pwrite(number, zeros, REGION, at), REGION);
+    }
+    assert_int_equal(rungi_file_sample(number, &after), RUNG_OK);
+    assert_true(before == after);
+    fclose(file);
 }
 
 int main(void)
@@ -242,7 +291,7 @@ int main(void)
         cmocka_unit_test(headers_are_read),      cmocka_unit_test(other_headers_are_refused),
         cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(journals_are_read),
         cmocka_unit_test(torn_and_damaged_journals), cmocka_unit_test(others_journals),
-        cmocka_unit_test(torn_heads),
+        cmocka_unit_test(torn_heads),            cmocka_unit_test(samples_are_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,7 +292,7 @@ static void what_does_not_fit_is_refused(void **state)
     options.memory = 20000;
     save("b.npy", &b); /* the same bytes at another time */
     assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
-    assert_non_null(strstr(rung_error_text(), "B has changed"));
+    assert_non_null(strstr(rung_error_text(), "b.npy) has changed"));
     options.restart = 1;
     must(rung_large_multiply(NULL, &problem, &options, &report));
     assert_int_equal(report.blocks_before, 0);
@@ -312,6 +312,83 @@ static void what_does_not_fit_is_refused(void **state)
     append_text("c.npy.journal", line);
     assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
     assert_non_null(strstr(rung_error_text(), "damaged"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* Writes other elements into a file, of which size, inode and modification time stay. */
+static void change_quietly(const char *name, int64_t at)
+{
+    float other = 77;
+    struct stat before;
+    int file = open(path_of(name), O_RDWR);
+    assert_true(file >= 0 && fstat(file, &before) == 0);
+    assert_int_equal(pwrite(file, &other, sizeof other, (off_t)at), sizeof other);
+    assert_int_equal(futimens(file, (struct timespec[]){before.st_atim, before.st_mtim}), 0);
+    close(file);
+}
+
+/* An input that was changed and given its old modification time back is not mixed with what was computed before. */
+static void a_quiet_change_is_noticed(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    static const char *const inputs[] = {"a.npy", "b.npy"};
+    for (int i = 0; i < 2; i++) {
+        stop_half_way(&problem);
+        change_quietly(inputs[i], 4000);
+        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+        assert_non_null(strstr(rung_error_text(), i ? "B (" : "A ("));
+        assert_non_null(strstr(rung_error_text(), path_of(inputs[i])));
+        assert_non_null(strstr(rung_error_text(), "has changed"));
+        options.restart = 1;
+        must(rung_large_multiply(NULL, &problem, &options, NULL));
+        options.restart = 0;
+    }
+    forget_problem(&problem, &a, &b);
+}
+
+static int change_b(void *user, const rung_large_progress *progress)
+{
+    int *done = user;
+    if (progress->done > 0.5 && !*done)
+        change_quietly("b.npy", 4000);
+    *done |= progress->done > 0.5;
+    return 0;
+}
+
+static void a_quiet_change_meanwhile_is_noticed(void **state)
+{
+    rung_matrix a, b;
+    int done = 0;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000, .progress = change_b, .user = &done};
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_non_null(strstr(rung_error_text(), "B ("));
+    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* A journal of the version before this one knows less of its inputs. */
+static void other_versions_are_not_resumed(void **state)
+{
+    rung_matrix a, b;
+    char line[RUNGI_JOURNAL_LINE];
+    rung_large_report report;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    assert_true(rungi_journal_line(line, "rung-multiply 1") > 0);
+    append_text("c.npy.journal", line);
+    append_text("c.npy.part", "blocks");
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "another version"));
+    assert_true(is_there("c.npy.part"));
+    options.restart = 1;
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_int_equal(report.blocks_before, 0);
     forget_problem(&problem, &a, &b);
 }
 
@@ -384,7 +461,7 @@ static void a_result_in_place_is_not_done_twice(void **state)
     rung_stored_close(&problem.c0);
     problem.c0 = open_npy("c.npy", RUNG_F32);
     assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
-    assert_non_null(strstr(rung_error_text(), "C0 has changed"));
+    assert_non_null(strstr(rung_error_text(), "c.npy) has changed"));
     rung_stored_close(&problem.c0);
     free(c0.data);
     forget_problem(&problem, &a, &b);
@@ -771,6 +848,9 @@ static int run_all(void)
         cmocka_unit_test(the_system_counts_the_same),
         cmocka_unit_test(a_stopped_one_is_gone_on_with),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_quiet_change_is_noticed),
+        cmocka_unit_test(a_quiet_change_meanwhile_is_noticed),
+        cmocka_unit_test(other_versions_are_not_resumed),
         cmocka_unit_test(only_what_is_accepted_gets_its_name),
         cmocka_unit_test(a_journal_alone_says_nothing),
         cmocka_unit_test(a_result_in_place_is_not_done_twice),
