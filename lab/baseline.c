@@ -16,13 +16,13 @@ const char *lab_baseline_look(const char *name, bool *is_executable)
     FILE *file = stat(name, &found) == 0 && S_ISREG(found.st_mode) ? fopen(name, "rb") : NULL;
     *is_executable = false;
     if (!file)
-        return "--baseline is a file: a result of rung bench --json, or another executable of rung";
+        return "--baseline is a file: a result of rung bench -o FILE, or another executable of rung";
     while (first == ' ' || first == '\n' || first == '\t' || first == '\r')
         first = fgetc(file);
     fclose(file);
     *is_executable = first != '{' && access(name, X_OK) == 0;
     return first == '{' || *is_executable ? NULL
-                                          : "--baseline is neither a result of rung bench --json nor an executable";
+                                          : "--baseline is neither a result of rung bench -o FILE nor an executable";
 }
 
 /* Options that are the parent's alone. */

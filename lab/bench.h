@@ -86,7 +86,7 @@ typedef struct lab_bench {
     FILE                   *out;      /* where it is told; set by those who tell it */
 } lab_bench;
 
-/* bench_show.c. A result in the form that --json or --csv asks for, or as tables: all of it. */
+/* bench_show.c. Writes the whole result for programs: as JSON, with --csv as CSV. */
 void lab_bench_print(lab_bench *bench, FILE *out);
 
 /* Tables on standard output, as problems are done: what stands above them, and the rows from
@@ -94,7 +94,7 @@ void lab_bench_print(lab_bench *bench, FILE *out);
 void lab_bench_print_head(lab_bench *bench);
 void lab_bench_print_from(lab_bench *bench, int first);
 
-/* Whether standard output has tables: a form that others read is not asked for, or goes to a file. */
+/* Returns whether standard output gets tables: --output is given, or neither --json nor --csv is. */
 bool lab_bench_has_tables(const lab_bench *bench);
 
 /* bench_file.c: the result as it is so far in the file of --output, whole at any moment: it is

@@ -429,12 +429,8 @@ void lab_bench_print_from(lab_bench *bench, int first)
 void lab_bench_print(lab_bench *bench, FILE *out)
 {
     bench->out = out;
-    if (bench->options->json) {
-        lab_bench_write_json(bench, out);
-    } else if (bench->options->csv) {
+    if (bench->options->csv)
         print_csv(bench);
-    } else {
-        print_head(bench);
-        print_tables(bench, 0);
-    }
+    else
+        lab_bench_write_json(bench, out);
 }

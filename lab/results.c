@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static lab_result row_of(const lab_value *fields)
 {
@@ -38,7 +39,7 @@ static const char *gather(lab_results *results)
 {
     const lab_value *root = results->document.root, *rows = lab_field(root, "results");
     if (strcmp(lab_text(root, "schema", ""), "rung-bench/1") != 0 || rows->kind != LAB_ARRAY)
-        return "it is not a result of rung bench --json";
+        return "it is not a result of rung bench; write one with: rung bench -o FILE";
     results->machine = lab_field(root, "machine");
     results->rows = calloc((size_t)rows->count + 1, sizeof *results->rows);
     if (!results->rows)
@@ -53,12 +54,8 @@ static const char *gather(lab_results *results)
     return NULL;
 }
 
-/* With a document that has been read, or has not. */
-static bool finish(bool read, const char *inner, const char *name, lab_results *results, char *why, size_t capacity)
+static bool fail(const char *name, const char *fault, lab_results *results, char *why, size_t capacity)
 {
-    const char *fault = read ? gather(results) : inner;
-    if (!fault)
-        return true;
     snprintf(why, capacity, "%s: %s", name, fault);
     lab_results_free(results);
     return false;
@@ -68,8 +65,15 @@ bool lab_results_load(const char *file, lab_results *results, char *why, size_t 
 {
     char inner[256];
     *results = (lab_results){0};
-    bool read = lab_document_load(file, &results->document, inner, sizeof inner);
-    return finish(read, inner, file, results, why, capacity);
+    if (!lab_document_load(file, &results->document, inner, sizeof inner)) {
+        bool is_readable = access(file, R_OK) == 0; /* then its text is not JSON: a table, CSV, or cut short */
+        size_t used = strlen(inner);
+        if (is_readable)
+            snprintf(inner + used, sizeof inner - used, "; write results with: rung bench -o FILE");
+        return fail(file, inner, results, why, capacity);
+    }
+    const char *fault = gather(results);
+    return !fault || fail(file, fault, results, why, capacity);
 }
 
 bool lab_results_read(const char *text, size_t length, const char *name, lab_results *results, char *why,
@@ -77,8 +81,10 @@ bool lab_results_read(const char *text, size_t length, const char *name, lab_res
 {
     char inner[256];
     *results = (lab_results){0};
-    bool read = lab_document_read(text, length, &results->document, inner, sizeof inner);
-    return finish(read, inner, name, results, why, capacity);
+    if (!lab_document_read(text, length, &results->document, inner, sizeof inner))
+        return fail(name, inner, results, why, capacity);
+    const char *fault = gather(results);
+    return !fault || fail(name, fault, results, why, capacity);
 }
 
 void lab_results_free(lab_results *results)

@@ -152,7 +152,7 @@ static void choose_processes(cluster_problem *problem, int ranks)
 static bool begin_json(session *session)
 {
     const lab_options *options = &session->options;
-    if (session->house.rank != 0 || !options->json)
+    if (session->house.rank != 0 || !(options->json || options->output))
         return true;
     session->json.out = options->output ? fopen(options->output, "w") : stdout;
     if (!session->json.out) {

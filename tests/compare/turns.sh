@@ -69,7 +69,7 @@ grep -q '^01_naive .* [1-9]' out.txt || { echo "what was measured is lost with t
 refused silent 'did not answer'
 refused lingers 'ended too early (killed'
 refused answers 'line 1 is not JSON'
-echo text > text; refused text 'neither a result of rung bench --json nor an executable'
+echo text > text; refused text 'neither a result of rung bench -o FILE nor an executable'
 refused missing '--baseline is a file'
 [ -z "$(jobs -p)" ] || { echo "something is left"; bad=1; }
 exit $bad

@@ -28,8 +28,14 @@ grep -q '^f32 24 x 24 x 24' table.txt && ! grep -q schema table.txt || fail "the
 "${bench[@]}" --sizes 16,24 --csv -o full.csv > table.txt || fail "exit $?"
 [ "$(wc -l < full.csv)" -eq 5 ] && head -n 1 full.csv | grep -q '^device,kernel' || fail "CSV"
 grep -q '^f32 24 x 24 x 24' table.txt || fail "CSV: the table is not on standard output"
-"${bench[@]}" --sizes 16,24 -o full.txt > table.txt || fail "exit $?"
-cmp full.txt table.txt || fail "the table in the file is another"
+# Without --json the file is JSON too, whatever its name, and rung compare reads it.
+"${bench[@]}" --sizes 16,24 -o plain.txt > table.txt || fail "exit $?"
+holds plain.txt '.schema == "rung-bench/1" and .complete == true and (.results | length) == 4'
+grep -q '^f32 24 x 24 x 24' table.txt && ! grep -q schema table.txt || fail "no --json: the table is not on standard output"
+"$RUNG" compare plain.txt full.json > compared.txt || fail "rung compare does not read what -o wrote: exit $?"
+# A file that rung compare cannot read is named, with the command that writes one it can.
+"$RUNG" compare full.csv full.json > compared.txt 2> err.txt
+[ $? -eq 2 ] && grep -q '^rung: full.csv: .*rung bench -o FILE' err.txt || fail "a CSV file: $(cat err.txt)"
 ls | grep -q 'part$' && fail "something was left beside"
 
 # A link stays one.
