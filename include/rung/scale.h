@@ -129,8 +129,10 @@ typedef struct rung_large_options {
     const rung_large_device *devices;      /* each computes, has blocks of its own, and three threads */
     int64_t                  device_count; /* RUNG_LARGE_DEVICES_MAX at most */
     int                      restart;      /* not 0: what an earlier call left is thrown away */
-    /* Called after each strip, by one thread at a time, which need not be the caller's; what it
-     * returns, if not 0, ends the call with RUNG_STOPPED. */
+    /* Called after each strip by a thread of the library, never twice at a time, with values of `done` that never
+     * decrease. A value other than 0 ends the call with RUNG_STOPPED. No lock is held meanwhile, and a function that blocks
+     * stalls no device: after a second the devices continue without waiting for it, and later strips are reported
+     * together. The call itself returns only after the function has. */
     int (*progress)(void *user, const rung_large_progress *progress);
     /* Called before a file gets its name: where it does not return RUNG_OK, the file gets none, and the call returns that. What
      * was computed is thrown away, unless it could not be judged: RUNG_NO_MEMORY, RUNG_IO or RUNG_STOPPED leave it to the next

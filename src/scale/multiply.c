@@ -134,26 +134,33 @@ void rungi_job_count(rungi_job *job, rungi_way way, int64_t bytes)
     pthread_mutex_unlock(&job->mutex);
 }
 
+/* Returns how far the call is. With the job's mutex. */
+static rung_large_progress progress_of(const rungi_job *job)
+{
+    double count = (double)job->share.count, done = (double)job->before + job->computed;
+    rung_large_progress progress = {.done = done < count ? done / count : 1, .before = (double)job->before / count,
+                                    .of = job->share.count};
+    progress.blocks = rungi_smaller((int64_t)(done + 1e-6), progress.of);
+    return progress;
+}
+
+static void stop_job(rungi_job *job)
+{
+    rungi_job_fail(job, rung_fail(RUNG_STOPPED, "the multiply was stopped; if its result is a file, the blocks that are "
+                                  "done stay, and the same call resumes behind them"));
+}
+
 bool rungi_job_step(rungi_job *job, double blocks)
 {
-    const rung_large_options *options = job->options;
-    double count = (double)job->share.count;
-    int stops = 0;
     pthread_mutex_lock(&job->mutex);
     job->computed += blocks;
     bool goes_on = job->status == RUNG_OK;
-    if (goes_on && options->progress) {
-        double done = ((double)job->before + job->computed) / count;
-        rung_large_progress progress = {.done = done > 1 ? 1 : done, .before = (double)job->before / count,
-                                        .of = job->share.count};
-        progress.blocks = rungi_smaller((int64_t)((double)job->before + job->computed + 1e-6), progress.of);
-        stops = options->progress(options->user, &progress);
-    }
+    rung_large_progress progress = progress_of(job);
     pthread_mutex_unlock(&job->mutex);
-    if (stops)
-        rungi_job_fail(job, rung_fail(RUNG_STOPPED, "the multiply was stopped; what is done stays, and the same call "
-                                      "goes on with it where its result is a file"));
-    return goes_on && !stops;
+    if (!goes_on || rungi_reporter_post(&job->reporter, &progress))
+        return goes_on;
+    stop_job(job);
+    return false;
 }
 
 /* ---- The call --------------------------------------------------------------------------------------------------- */
@@ -161,10 +168,17 @@ bool rungi_job_step(rungi_job *job, double blocks)
 static void run_workers(rungi_job *job, rungi_worker *workers, const rung_large_device *devices, int count)
 {
     int started = 0;
+    rung_status status = rungi_reporter_start(&job->reporter, job->options->progress, job->options->user);
+    if (status != RUNG_OK) {
+        rungi_job_fail(job, status);
+        return;
+    }
     while (started < count && rungi_worker_start(&workers[started], job, started, devices[started].device) == RUNG_OK)
         started++;
     for (int i = 0; i < count && i <= started; i++)
         rungi_worker_join(&workers[i]);
+    if (!rungi_reporter_close(&job->reporter))
+        stop_job(job);
 }
 
 /* The first failure of a device is the call's, where none was left to go on. */

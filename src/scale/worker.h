@@ -17,6 +17,7 @@
 
 #include "scale/cut.h"
 #include "scale/output.h"
+#include "scale/progress.h"
 #include "scale/share.h"
 
 /* What all workers have in common. */
@@ -28,6 +29,7 @@ typedef struct rungi_job {
     rungi_share        share;
     const rung_stored *c;      /* where the result goes ... */
     rungi_output      *output; /* ... and whose journal tells of it; or NULL */
+    rungi_reporter     reporter;
 
     pthread_mutex_t mutex;     /* of all below */
     int64_t         read, written, up, down;
@@ -45,7 +47,7 @@ void rungi_job_fail(rungi_job *job, rung_status status);
 typedef enum rungi_way { RUNGI_READ, RUNGI_WRITTEN, RUNGI_UP, RUNGI_DOWN } rungi_way;
 void rungi_job_count(rungi_job *job, rungi_way way, int64_t bytes);
 
-/* A part of a block is computed; false if the caller wants no more. */
+/* Counts a part of a block as computed and reports progress. Returns false if the call is to end. */
 bool rungi_job_step(rungi_job *job, double blocks);
 
 /* A strip of a panel of A, or room for one, and whose panel of B it is multiplied by. */

@@ -4,6 +4,7 @@
 #include "scale_unit.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -14,11 +15,14 @@
 void __real_rungi_share_done(rungi_share *share, int who, int64_t block);
 void __wrap_rungi_share_done(rungi_share *share, int who, int64_t block);
 
+static atomic_int blocks_done; /* since the program began */
+
 void __wrap_rungi_share_done(rungi_share *share, int who, int64_t block)
 {
     struct timespec moment = {.tv_nsec = 500000};
     nanosleep(&moment, NULL);
     __real_rungi_share_done(share, who, block);
+    atomic_fetch_add(&blocks_done, 1);
 }
 
 static int64_t io_count(const char *field)
@@ -255,6 +259,46 @@ static void a_stopped_one_is_gone_on_with(void **state)
     rung_matrix c = load("c.npy", RUNG_F32);
     check_product(&a, &b, &c, NULL, 1, 0);
     free(c.data);
+    forget_problem(&problem, &a, &b);
+}
+
+/* A callback that blocks, as on a terminal that takes nothing, until blocks beyond those in flight are done. */
+typedef struct blocking {
+    int        before;      /* blocks_done when the call began */
+    int        calls, done; /* ... and when the callback returned from its first call */
+    atomic_int inside;
+    bool       is_ordered;
+    double     last;
+} blocking;
+
+static int block_at_first(void *user, const rung_large_progress *progress)
+{
+    enum { BLOCKS = 12 /* of 20 or so; fewer than 8 can be in flight */ };
+    struct timespec moment = {.tv_nsec = 5000000};
+    blocking *blocking = user;
+    blocking->is_ordered &= atomic_fetch_add(&blocking->inside, 1) == 0 && progress->done >= blocking->last;
+    blocking->last = progress->done;
+    if (blocking->calls++ == 0) {
+        for (int i = 0; i < 4000 && atomic_load(&blocks_done) - blocking->before < BLOCKS; i++)
+            nanosleep(&moment, NULL);
+        blocking->done = atomic_load(&blocks_done) - blocking->before;
+    }
+    atomic_fetch_sub(&blocking->inside, 1);
+    return 0;
+}
+
+static void a_callback_that_blocks_stops_nobody(void **state)
+{
+    rung_matrix a, b;
+    rung_large_report report;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    blocking blocking = {.before = atomic_load(&blocks_done), .is_ordered = true};
+    rung_large_options options = {.memory = 4000, .progress = block_at_first, .user = &blocking};
+    must(rung_large_multiply(NULL, &problem, &options, &report));
+    assert_true(report.cut.row_blocks * report.cut.col_blocks >= 16);
+    assert_true(blocking.done >= 12);
+    assert_true(blocking.is_ordered && blocking.calls >= 2 && blocking.last == 1);
     forget_problem(&problem, &a, &b);
 }
 
@@ -847,6 +891,7 @@ static int run_all(void)
         cmocka_unit_test(alpha_of_0_reads_nothing),
         cmocka_unit_test(the_system_counts_the_same),
         cmocka_unit_test(a_stopped_one_is_gone_on_with),
+        cmocka_unit_test(a_callback_that_blocks_stops_nobody),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(a_quiet_change_is_noticed),
         cmocka_unit_test(a_quiet_change_meanwhile_is_noticed),
