@@ -28,6 +28,7 @@ typedef struct lab_row {
     rung_product product;
     lab_shape    size;
     bool         verified;
+    lab_row_state state;
     char         why_not[512];
     int64_t      median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
     rung_compute asked, compute; /* how it was to form products, and how it did, or better */

@@ -191,7 +191,7 @@ static void colour_rows(lab_table *table, const lab_row *rows, int count)
 {
     int best = -1;
     for (int i = 0; i < count && i + 1 < LAB_TABLE_ROWS; i++) {
-        if (strncmp(rows[i].why_not, "skipped", 7) == 0 || strcmp(rows[i].why_not, "interrupted") == 0)
+        if (rows[i].state == LAB_ROW_SKIPPED || rows[i].state == LAB_ROW_INTERRUPTED)
             table->colours[i + 1] = LAB_YELLOW;
         else if (!rows[i].verified)
             table->colours[i + 1] = LAB_RED;
@@ -341,6 +341,7 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     }
     lab_json_string(json, "inputs", lab_inputs_name(bench->inputs));
     lab_json_true(json, "verified", row->verified);
+    lab_json_string(json, "state", lab_row_state_name(row->state));
     lab_json_string(json, "why_not", row->why_not);
     lab_json_string(json, "time", lab_clock_name(row->clock));
     lab_json_integer(json, "median_ns", row->median_ns);

@@ -18,15 +18,25 @@
 
 enum { SECONDS_MAX = 300 };
 
-static void add(lab_check *check, const char *kind, int line, const char *format, ...)
+const char *lab_remark_kind_name(lab_remark_kind kind)
+{
+    static const char *const names[] = {
+#define X(name, word) word,
+        LAB_REMARK_LIST(X)
+#undef X
+    };
+    return names[kind];
+}
+
+static void add(lab_check *check, lab_remark_kind kind, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Once a kind and line: a race shows at every thread. */
-static void add(lab_check *check, const char *kind, int line, const char *format, ...)
+static void add(lab_check *check, lab_remark_kind kind, int line, const char *format, ...)
 {
     va_list arguments;
     for (int i = 0; i < check->count; i++)
-        if (strcmp(check->remarks[i].kind, kind) == 0 && check->remarks[i].line == line)
+        if (check->remarks[i].kind == kind && check->remarks[i].line == line)
             return;
     if (check->count == LAB_REMARKS_MAX)
         return;
@@ -97,11 +107,11 @@ static void read_race(const char *entry, const char *end, const char *file, lab_
     if (lower > 0 && lower != upper)
         snprintf(other, sizeof other, " and in line %d", lower);
     if (shared)
-        add(check, "data_race", line,
+        add(check, LAB_REMARK_DATA_RACE, line,
             "data race: threads of a block write and read the same place of shared memory here%s with no barrier in "
             "between; put __syncthreads() between them", other);
     else
-        add(check, "data_race", line,
+        add(check, LAB_REMARK_DATA_RACE, line,
             "data race: two threads %s the same place of global memory here%s; each element of C is one thread's",
             has(entry, end, "Write-write") ? "write" : "write and read", other);
 }
@@ -120,21 +130,21 @@ static void read_entry(const char *entry, const char *end, const char *file, lab
     int line = next_line(&at, end, file);
     line = line < 0 ? 0 : line;
     if (begins(entry, "Invalid read") || begins(entry, "Invalid write"))
-        add(check, "out_of_bounds", line, "out of bounds: %s outside %s; %s",
+        add(check, LAB_REMARK_OUT_OF_BOUNDS, line, "out of bounds: %s outside %s; %s",
             begins(entry, "Invalid read") ? "reads" : "writes", shared ? "a shared array" : "a matrix",
             shared                          ? "an index is too large, or a tile too small"
             : begins(entry, "Invalid read") ? "look whether row and column are inside first, as load_or_zero() does"
                                             : "only threads with row < m and col < n may store");
     else if (has(entry, end, "ninitialized"))
-        add(check, "uninitialised", line,
+        add(check, LAB_REMARK_UNINITIALISED, line,
             "uninitialised: what nobody has written reaches the result; write every element of a tile, zeros past the "
             "edge, begin every sum with 0, and do not read C where beta is 0");
     else if (has(entry, end, "divergence"))
-        add(check, "divergent_barrier", line,
+        add(check, LAB_REMARK_DIVERGENT_BARRIER, line,
             "divergent barrier: some threads of a block come to __syncthreads() and others do not; put it outside of "
             "the if, and return early nowhere before it");
     else
-        add(check, "other", line, "Oclgrind says: %.*s", (int)strcspn(entry, "\n"), entry);
+        add(check, LAB_REMARK_OTHER, line, "Oclgrind says: %.*s", (int)strcspn(entry, "\n"), entry);
 }
 
 /* Entries begin at the margin; what belongs to them is indented. */
@@ -155,7 +165,7 @@ static void drop_consequences(lab_check *check)
     int kept = 0;
     bool outside = lab_check_is_dangerous(check);
     for (int i = 0; i < check->count; i++)
-        if (!outside || strcmp(check->remarks[i].kind, "uninitialised") != 0)
+        if (!outside || check->remarks[i].kind != LAB_REMARK_UNINITIALISED)
             check->remarks[kept++] = check->remarks[i];
     check->count = kept;
 }
@@ -186,11 +196,11 @@ static void read_refusal(const char *why, const rung_kernel_info *kernel, lab_ch
 {
     long long threads = number_before(why, " threads a block"), bytes = number_before(why, " bytes of shared memory");
     if (threads > 0)
-        add(check, "threads", line_of(kernel->source, "\nKERNEL(") + 1,
+        add(check, LAB_REMARK_THREADS, line_of(kernel->source, "\nKERNEL(") + 1,
             "too many threads: a block has %lld, and no CUDA GPU takes more than " THREADS_MAX "; let a thread compute "
             "several elements, or make the block smaller", threads);
     else if (bytes > 0)
-        add(check, "shared_memory", line_of(kernel->source, "__shared__"),
+        add(check, LAB_REMARK_SHARED_MEMORY, line_of(kernel->source, "__shared__"),
             "too much shared memory: a block declares %lld bytes, and CUDA gives it " SHARED_MAX " (48 KiB); make the "
             "tiles smaller, or see LARGE_SHARED in dialect.h", bytes);
 }
@@ -258,7 +268,7 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
         return read_verdict(place->output, kernel, check);
     check->is_endless = code == LAB_ENDLESS;
     if (check->is_endless)
-        add(check, "endless", 0, "it did not end within %d seconds on a small problem; does each of its loops end?",
+        add(check, LAB_REMARK_ENDLESS, 0, "it did not end within %d seconds on a small problem; does each of its loops end?",
             SECONDS_MAX);
     else
         snprintf(check->why_not, sizeof check->why_not, "Oclgrind did not come to its end: %.*s",
@@ -296,8 +306,8 @@ void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, co
 bool lab_check_is_dangerous(const lab_check *check)
 {
     for (int i = 0; i < check->count; i++)
-        if (strcmp(check->remarks[i].kind, "out_of_bounds") == 0 || strcmp(check->remarks[i].kind, "endless") == 0 ||
-            strcmp(check->remarks[i].kind, "divergent_barrier") == 0)
+        if (check->remarks[i].kind == LAB_REMARK_OUT_OF_BOUNDS || check->remarks[i].kind == LAB_REMARK_ENDLESS ||
+            check->remarks[i].kind == LAB_REMARK_DIVERGENT_BARRIER)
             return true;
     return false;
 }

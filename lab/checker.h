@@ -16,12 +16,30 @@
 
 enum { LAB_REMARKS_MAX = 8, LAB_REMARK_TEXT = 512 };
 
+/* Kinds of mistakes: name, word in JSON. */
+#define LAB_REMARK_LIST(X)                        \
+    X(DATA_RACE,         "data_race")             \
+    X(OUT_OF_BOUNDS,     "out_of_bounds")         \
+    X(UNINITIALISED,     "uninitialised")         \
+    X(DIVERGENT_BARRIER, "divergent_barrier")     \
+    X(THREADS,           "threads")               \
+    X(SHARED_MEMORY,     "shared_memory")         \
+    X(ENDLESS,           "endless")               \
+    X(OTHER,             "other")
+
+typedef enum lab_remark_kind {
+#define X(name, word) LAB_REMARK_##name,
+    LAB_REMARK_LIST(X)
+#undef X
+} lab_remark_kind;
+
+const char *lab_remark_kind_name(lab_remark_kind kind);
+
 /* A mistake: the line of the kernel's file, 0 where it is not known, and what to do. */
 typedef struct lab_remark {
-    const char *kind; /* "data_race", "out_of_bounds", "uninitialised", "divergent_barrier", "threads",
-                       * "shared_memory", "endless", "other" */
-    int         line;
-    char        text[LAB_REMARK_TEXT];
+    lab_remark_kind kind;
+    int             line;
+    char            text[LAB_REMARK_TEXT];
 } lab_remark;
 
 typedef struct lab_check {

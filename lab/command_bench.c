@@ -321,8 +321,8 @@ static bool is_too_slow(session *session, lab_contender *contender, const lab_pr
     double expected = known->ns_per_step * steps_of(problem);
     if (expected <= (double)session->budget_ns)
         return false;
-    snprintf(contender->why_not, sizeof contender->why_not,
-             "skipped: one run would take about %.0f s; give it time with --budget", expected * 1e-9);
+    lab_contender_drop(contender, LAB_ROW_SKIPPED, "skipped: one run would take about %.0f s; give it time with "
+                       "--budget", expected * 1e-9);
     return true;
 }
 
@@ -336,7 +336,7 @@ static double part_done(const session *session)
     for (int i = 0; i < session->contender_count; i++) {
         const lab_contender *contender = &session->contenders[i];
         double spent = (double)contender->spent_ns / (double)session->budget_ns;
-        parts += contender->verified ? 0.1 + 0.9 * (spent < 1 ? spent : 1) : *contender->why_not ? 1 : 0;
+        parts += contender->verified ? 0.1 + 0.9 * (spent < 1 ? spent : 1) : contender->state != LAB_ROW_PENDING;
     }
     return session->contender_count > 0 ? parts / session->contender_count : 0;
 }
@@ -361,7 +361,7 @@ static void verify_all(session *session, const lab_problem *problem)
         lab_contender_verify(problem, contender);
         if (contender->verified)
             remember(session, contender, problem, contender->first_ns);
-        else if (strncmp(contender->why_not, "WRONG", 5) == 0)
+        else if (contender->state == LAB_ROW_WRONG)
             session->any_wrong = true;
     }
 }
@@ -401,8 +401,7 @@ static void take_sample(session *session, const lab_problem *problem, lab_conten
     int64_t *count = &contender->taken.count;
     show_progress(session, problem, "sampling", contender);
     if (lab_contender_sample(problem, contender) != RUNG_OK) {
-        contender->verified = false;
-        snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+        lab_contender_drop(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
         return;
     }
     note_probe(session, problem, &contender->taken);
@@ -488,8 +487,7 @@ static void give_up(session *session, const char *why)
     for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
         if (contender->verified)
-            snprintf(contender->why_not, sizeof contender->why_not, "%s", why);
-        contender->verified = false;
+            lab_contender_drop(contender, LAB_ROW_REFUSED, "%s", why);
     }
 }
 
@@ -513,7 +511,7 @@ static void judge_copies(session *session, const lab_problem *problem)
         show_progress(session, problem, "verifying", contender);
         if (contender->verified) {
             lab_contender_judge_sets(problem, contender);
-            session->any_wrong = session->any_wrong || !contender->verified;
+            session->any_wrong = session->any_wrong || contender->state == LAB_ROW_WRONG;
         }
     }
 }
@@ -523,14 +521,13 @@ static void drop_unfinished(session *session, const lab_problem *problem)
 {
     for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
-        bool is_verified = contender->verified, is_unseen = !is_verified && !*contender->why_not;
-        if (!is_unseen && !(is_verified && contender->taken.count < LAB_SAMPLES_MIN &&
+        bool is_verified = contender->verified;
+        if (contender->state != LAB_ROW_PENDING && !(is_verified && contender->taken.count < LAB_SAMPLES_MIN &&
                             wants_more(session, problem, contender)))
             continue;
-        contender->verified = false;
+        lab_contender_drop(contender, LAB_ROW_INTERRUPTED, "interrupted");
         contender->taken.count = 0;
         contender->samples = contender->median_ns = contender->min_ns = contender->ci95_ns = 0;
-        snprintf(contender->why_not, sizeof contender->why_not, "interrupted");
     }
 }
 
@@ -541,7 +538,7 @@ static void fill_row(const session *session, const lab_problem *problem, const l
     *row = (lab_row){
         .product = problem->product, .size = {problem->m, problem->n, problem->k},
         .is_vendor = info && info->number == 0, .is_peer = info && lab_peer_of(contender->kernel), .is_call = !info,
-        .verified = contender->verified, .median_ns = contender->median_ns,
+        .verified = contender->verified, .state = contender->state, .median_ns = contender->median_ns,
         .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
         .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
         .asked = problem->compute, .compute = contender->compute,
@@ -610,10 +607,8 @@ static void time_calls(session *session, const lab_problem *problem)
         if (!contender->kernel)
             continue;
         show_progress(session, problem, "timing calls of", contender);
-        if (contender->verified && lab_contender_time_calls(problem, contender) != RUNG_OK) {
-            contender->verified = false;
-            snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
-        }
+        if (contender->verified && lab_contender_time_calls(problem, contender) != RUNG_OK)
+            lab_contender_drop(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
     }
 }
 
@@ -640,8 +635,7 @@ static void take_apart(session *session, const lab_problem *problem)
         if (lab_call_run(&session->caller, &multiply, call) == RUNG_OK) {
             trace_call(session, problem, call);
         } else {
-            contender->verified = false;
-            snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+            lab_contender_drop(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
         }
         lab_call_free(call);
     }
@@ -697,8 +691,7 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
         take_apart(session, &problem);
     } else {
         for (int i = 0; i < session->contender_count; i++)
-            snprintf(session->contenders[i].why_not, sizeof session->contenders[i].why_not, "%s",
-                     rung_error_text());
+            lab_contender_drop(&session->contenders[i], LAB_ROW_REFUSED, "%s", rung_error_text());
         sample_all(session, &problem); /* nobody wants any: but another may wait for an answer */
     }
     add_rows(session, &problem);

@@ -330,7 +330,7 @@ static void note(session *session, contender *contender, const lab_subject *subj
     bool is_file = contender->kernel && rung_kernel_describe(contender->kernel)->number == -1;
     if (is_file && (outcome->kind == LAB_RIGHT || outcome->kind == LAB_WRONG_RESULT))
         lab_tally_add(&contender->tally, problem, traits_of(contender), outcome->kind == LAB_RIGHT,
-                      strncmp(outcome->message, "wrote outside", 13) == 0);
+                      outcome->fault == LAB_FAULT_OUTSIDE);
     switch (outcome->kind) {
     case LAB_RIGHT:
         return;
@@ -564,7 +564,7 @@ static void json_findings(lab_json *json, const session *session)
         lab_tally tally = tally_of(session, grade);
         char text[LAB_REMARK_TEXT];
         for (int j = 0; j < grade->check.count; j++)
-            json_remark(json, grade, grade->check.remarks[j].kind, grade->check.remarks[j].line,
+            json_remark(json, grade, lab_remark_kind_name(grade->check.remarks[j].kind), grade->check.remarks[j].line,
                         grade->check.remarks[j].text);
         lab_tally_tell(&tally, text, sizeof text);
         if (*text)

@@ -78,6 +78,7 @@ static void refuse_beyond(lab_row *row)
     snprintf(row->why_not, sizeof row->why_not, "beyond the roof: %.0f GFLOPS, where %s came to %.0f at best: it was "
              "measured wrongly", products, lab_probe_name(row->probe), row->roof_gflops);
     row->is_beyond = true;
+    row->state = LAB_ROW_IMPLAUSIBLE;
     row->median_ns = row->min_ns = row->ci95_ns = row->worst_ns = row->samples = row->outliers = 0;
     row->series.count = 0;
     row->gflops = 0;

@@ -125,8 +125,7 @@ static bool has_time(const lab_result *row)
 /* A wrong result, or a time that cannot be. */
 static bool is_wrong(const lab_result *row)
 {
-    const char *why = lab_text(row->fields, "why_not", "");
-    return !has_time(row) && (strncmp(why, "WRONG", 5) == 0 || strncmp(why, "beyond the roof", 15) == 0);
+    return !has_time(row) && (row->state == LAB_ROW_WRONG || row->state == LAB_ROW_IMPLAUSIBLE);
 }
 
 /* Why two rows cannot be compared; "" if they can. */

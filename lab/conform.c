@@ -400,12 +400,12 @@ static void judge(const lab_subject *subject, const lab_case *problem, const set
         char item[48] = "";
         if (problem->batch > 1)
             snprintf(item, sizeof item, " of item %lld", (long long)verdict.item);
-        outcome->kind = LAB_WRONG_RESULT;
+        *outcome = (lab_outcome){.kind = LAB_WRONG_RESULT, .fault = LAB_FAULT_ELEMENT};
         snprintf(outcome->message, sizeof outcome->message,
                  "element (%lld, %lld)%s is %.9g, expected %.9g within %.3g", (long long)verdict.row,
                  (long long)verdict.col, item, verdict.got, verdict.expected, verdict.bound);
     } else if (gap >= 0) {
-        outcome->kind = LAB_WRONG_RESULT;
+        *outcome = (lab_outcome){.kind = LAB_WRONG_RESULT, .fault = LAB_FAULT_OUTSIDE};
         snprintf(outcome->message, sizeof outcome->message,
                  "wrote outside C: byte %lld of its memory is no element's and has changed",
                  (long long)gap);
@@ -430,7 +430,7 @@ static void tell_no_memory(lab_outcome *outcome)
 void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcome *outcome)
 {
     setting setting;
-    outcome->message[0] = '\0';
+    *outcome = (lab_outcome){.fault = LAB_FAULT_NONE};
     if (make_setting(subject, problem, &setting)) {
         rung_status status = run_case(subject, problem, &setting);
         if (status == RUNG_OK)
@@ -457,7 +457,7 @@ static void repeat(const lab_subject *subject, const lab_case *problem, int64_t 
         } else if (i == 0) {
             memcpy(first, setting->c.view.data, bytes);
         } else if (memcmp(first, setting->c.view.data, bytes) != 0) {
-            outcome->kind = LAB_WRONG_RESULT;
+            *outcome = (lab_outcome){.kind = LAB_WRONG_RESULT, .fault = LAB_FAULT_REPEAT};
             snprintf(outcome->message, sizeof outcome->message, "repeat %lld has other bits",
                      (long long)i);
         }
@@ -468,7 +468,7 @@ void lab_conform_repeat(const lab_subject *subject, const lab_case *problem, int
                         lab_outcome *outcome)
 {
     setting setting;
-    outcome->message[0] = '\0';
+    *outcome = (lab_outcome){.fault = LAB_FAULT_NONE};
     bool made = make_setting(subject, problem, &setting);
     void *first = made ? malloc((size_t)setting.c.bytes + 1) : NULL;
     if (first)

@@ -23,8 +23,17 @@ typedef struct lab_subject {
 
 typedef enum lab_outcome_kind { LAB_RIGHT, LAB_WRONG_RESULT, LAB_REFUSED, LAB_FAILED } lab_outcome_kind;
 
+/* What is wrong with a wrong result. */
+typedef enum lab_fault {
+    LAB_FAULT_NONE,
+    LAB_FAULT_ELEMENT, /* an element of C has the wrong value */
+    LAB_FAULT_OUTSIDE, /* memory between or around the elements of C has changed */
+    LAB_FAULT_REPEAT,  /* a second run has other bits */
+} lab_fault;
+
 typedef struct lab_outcome {
     lab_outcome_kind kind;
+    lab_fault        fault;         /* LAB_FAULT_NONE unless the kind is LAB_WRONG_RESULT */
     char             message[4096]; /* what is wrong, or why it did not run */
 } lab_outcome;
 

@@ -84,8 +84,7 @@ static bool sample(const lab_problem *problem, lab_contender *contender)
         return true;
     if (lab_contender_sample(problem, contender) == RUNG_OK)
         return true;
-    contender->verified = false;
-    snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+    lab_contender_drop(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
     return false;
 }
 
@@ -182,7 +181,7 @@ static lab_outcome_kind judge(const lab_search *search, const lab_contender *con
         snprintf(again->asked, sizeof again->asked, "%s", contender->asked);
         lab_contender_verify(search->problem, again);
         kind = again->verified ? LAB_RIGHT
-               : strncmp(again->why_not, "WRONG", 5) == 0 ? LAB_WRONG_RESULT : LAB_FAILED;
+               : again->state == LAB_ROW_WRONG ? LAB_WRONG_RESULT : LAB_FAILED;
         snprintf(why, capacity, "%.200s", again->why_not);
         lab_contender_finish(again);
     }
@@ -225,7 +224,7 @@ static int find_winner(lab_search *search, lab_contender *contenders, int count,
         if (kind == LAB_RIGHT)
             return best;
         put_down(search, &contenders[best], kind, why);
-        contenders[best].verified = false;
+        lab_contender_drop(&contenders[best], kind == LAB_WRONG_RESULT ? LAB_ROW_WRONG : LAB_ROW_REFUSED, "%s", why);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "measure.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,6 +358,16 @@ static rung_status calibrate(const lab_problem *problem, lab_contender *contende
     return status;
 }
 
+void lab_contender_drop(lab_contender *contender, lab_row_state state, const char *format, ...)
+{
+    va_list arguments;
+    contender->verified = false;
+    contender->state = state;
+    va_start(arguments, format);
+    vsnprintf(contender->why_not, sizeof contender->why_not, format, arguments);
+    va_end(arguments);
+}
+
 void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
 {
     rung_problem here = lab_problem_multiply(problem, false), there = lab_problem_multiply(problem, true);
@@ -367,18 +378,17 @@ void lab_contender_verify(const lab_problem *problem, lab_contender *contender)
     if (status == RUNG_OK)
         status = run_judged(problem, contender);
     if (status != RUNG_OK) {
-        snprintf(contender->why_not, sizeof contender->why_not, "%.*s",
-                 (int)strcspn(rung_error_text(), "\n"), rung_error_text());
+        lab_contender_drop(contender, LAB_ROW_REFUSED, "%.*s", (int)strcspn(rung_error_text(), "\n"),
+                           rung_error_text());
         return;
     }
     char why[256] = "";
     contender->verified = lab_exact_judge(&here, seed, why, sizeof why);
+    contender->state = LAB_ROW_OK;
     if (!contender->verified)
-        snprintf(contender->why_not, sizeof contender->why_not, "WRONG: %s", why);
-    else if (calibrate(problem, contender) != RUNG_OK) {
-        contender->verified = false;
-        snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
-    }
+        lab_contender_drop(contender, LAB_ROW_WRONG, "WRONG: %s", why);
+    else if (calibrate(problem, contender) != RUNG_OK)
+        lab_contender_drop(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
 }
 
 /* As run_judged, on one of the copies. */
@@ -406,10 +416,10 @@ void lab_contender_judge_sets(const lab_problem *problem, lab_contender *contend
         rung_status status = run_on_set(problem, contender, sets[i]);
         contender->verified = status == RUNG_OK && lab_exact_judge(&here, seed, why, sizeof why);
         if (status != RUNG_OK)
-            snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());
+            lab_contender_drop(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
         else if (!contender->verified)
-            snprintf(contender->why_not, sizeof contender->why_not, "WRONG on copy %lld of A, B and C: %s",
-                     (long long)sets[i], why);
+            lab_contender_drop(contender, LAB_ROW_WRONG, "WRONG on copy %lld of A, B and C: %s", (long long)sets[i],
+                               why);
     }
 }
 

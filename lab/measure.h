@@ -7,6 +7,7 @@
 #include "cases.h"
 #include "clock.h"
 #include "probe.h"
+#include "row_state.h"
 #include "rung/rung.h"
 #include "samples.h"
 #include "sets.h"
@@ -70,7 +71,8 @@ typedef struct lab_contender {
     char               library[512], doubt[256]; /* see rung_plan_info */
     rung_compute       compute;      /* how it forms products, once it ran */
     bool               verified;
-    char               why_not[512]; /* skipped or wrong, if not verified */
+    lab_row_state      state;        /* LAB_ROW_OK if verified */
+    char               why_not[512]; /* a sentence, if not verified */
     int64_t            first_ns;     /* the run that was verified, or by a clock a few of the next */
     int64_t            spent_ns;     /* on samples */
     int64_t            repeats;      /* runs a sample, of which a time is the mean */
@@ -91,6 +93,10 @@ void        lab_problem_destroy(lab_problem *problem);
 
 /* Other numbers for A and B, in memory, in the buffers and in all copies. */
 rung_status lab_problem_fill(const lab_problem *problem, lab_inputs inputs, uint64_t seed);
+
+/* Sets the state, which is not LAB_ROW_OK, and the sentence; the contender counts as not verified. */
+void lab_contender_drop(lab_contender *contender, lab_row_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Makes the plan, runs it once for the driver's sake and once to be judged. */
 void lab_contender_verify(const lab_problem *problem, lab_contender *contender);

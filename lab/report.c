@@ -247,6 +247,7 @@ int lab_memory_of(const lab_report *report, const lab_group *group, lab_ceiling 
             snprintf(ceilings[count].label, sizeof ceilings[count].label, "%.40s %s GB/s", lab_text(at, "level", "?"),
                      value);
             ceilings[count].gflops = 0;
+            ceilings[count].is_memory = strcmp(lab_text(at, "level", ""), "memory") == 0;
             ceilings[count++].gb_s = gb_s;
         }
     }

@@ -361,7 +361,7 @@ static double roof_at(const lab_roofline *roofline, double intensity)
     double compute = 0, memory = 0;
     for (int i = 0; i < roofline->ceiling_count; i++) {
         compute = fmax(compute, roofline->ceilings[i].gflops);
-        if (strncmp(roofline->ceilings[i].label, "memory", 6) == 0)
+        if (roofline->ceilings[i].is_memory)
             memory = roofline->ceilings[i].gb_s * intensity;
     }
     return memory > 0 && (compute == 0 || memory < compute) ? memory : compute;

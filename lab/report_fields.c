@@ -231,12 +231,14 @@ typedef struct fact {
     char name[NAME_MAX_TEXT], value[512];
     char files[600];
     int  count;
+    bool is_setting; /* an environment variable that rung bench set */
 } fact;
 
 typedef struct facts {
     fact       *list;
     int         count, room;
     const char *file;
+    bool        has_settings; /* what is noted now are settings */
 } facts;
 
 /* The same of several files is one line. */
@@ -262,6 +264,7 @@ static void note_fact(void *to, const char *name, const lab_value *value)
     snprintf(fact->value, sizeof fact->value, "%s", text);
     snprintf(fact->files, sizeof fact->files, "%.200s", facts->file);
     fact->count = 1;
+    fact->is_setting = facts->has_settings;
 }
 
 static int by_name(const void *a, const void *b)
@@ -280,22 +283,24 @@ static void gather_facts(const lab_report *report, facts *facts)
         for (const lab_value *at = root->kind == LAB_OBJECT ? root->first : NULL; at; at = at->next)
             if (at->kind == LAB_NUMBER || at->kind == LAB_STRING || at->kind == LAB_BOOLEAN)
                 note_fact(facts, at->name, at);
+        facts->has_settings = true;
         for (const lab_value *at = lab_field(root, "settings")->first; at; at = at->next) {
             char name[NAME_MAX_TEXT], value[400];
             snprintf(name, sizeof name, "set: %.80s", lab_text(at, "name", "?"));
             snprintf(value, sizeof value, "%.100s: %.280s", lab_text(at, "value", ""), lab_text(at, "why", ""));
             note_fact(facts, name, &(lab_value){.kind = LAB_STRING, .text = value, .name = ""});
         }
+        facts->has_settings = false;
     }
 }
 
-/* A fact that is another in most files is told file by file. */
-static bool differs(const facts *facts, const char *name)
+/* Returns whether a fact has so many values that it is listed file by file. */
+static bool differs(const facts *facts, const fact *fact)
 {
     int count = 0;
     for (int i = 0; i < facts->count; i++)
-        count += strcmp(facts->list[i].name, name) == 0;
-    return count >= 3 && strncmp(name, "set: ", 5) != 0;
+        count += strcmp(facts->list[i].name, fact->name) == 0;
+    return count >= 3 && !fact->is_setting;
 }
 
 static void tabulate_facts(const lab_report *report, const facts *facts, lab_grid *grid)
@@ -303,7 +308,7 @@ static void tabulate_facts(const lab_report *report, const facts *facts, lab_gri
     lab_grid_begin(grid, 3, "lll", (const char *[]){"what", "is", "in"});
     for (int i = 0; i < facts->count; i++) {
         const fact *fact = &facts->list[i];
-        if (differs(facts, fact->name))
+        if (differs(facts, fact))
             continue;
         lab_grid_add(grid, "%s", fact->name);
         lab_grid_add(grid, "%s", fact->value);
@@ -342,7 +347,7 @@ static void tabulate_files(const lab_report *report, const facts *facts, lab_gri
     const char *heads[COLUMNS_MAX] = {"file", "rows"};
     int count = 2;
     for (int i = 0; i < facts->count && count < COLUMNS_MAX; i++)
-        if (differs(facts, facts->list[i].name) &&
+        if (differs(facts, &facts->list[i]) &&
             (i == 0 || strcmp(facts->list[i].name, facts->list[i - 1].name) != 0))
             heads[count++] = facts->list[i].name;
     lab_grid_begin(grid, count, NULL, heads);

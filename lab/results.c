@@ -7,6 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Files written before rows had a "state": verified rows without a time were implausible, and the sentences of wrong
+ * results began with this word. Those files do not change any more. */
+static lab_row_state state_without_field(const lab_value *fields)
+{
+    static const char wrong[] = "WRONG";
+    if (lab_is_true(fields, "verified"))
+        return lab_integer(fields, "median_ns", 0) > 0 ? LAB_ROW_OK : LAB_ROW_IMPLAUSIBLE;
+    return strncmp(lab_text(fields, "why_not", ""), wrong, strlen(wrong)) == 0 ? LAB_ROW_WRONG : LAB_ROW_REFUSED;
+}
+
+/* A state that this version does not know counts as none. */
+static lab_row_state state_of(const lab_value *fields)
+{
+    lab_row_state state = lab_row_state_of(lab_text(fields, "state", ""));
+    return state < LAB_ROW_STATE_COUNT ? state : state_without_field(fields);
+}
+
 static lab_result row_of(const lab_value *fields)
 {
     return (lab_result){
@@ -15,7 +32,7 @@ static lab_result row_of(const lab_value *fields)
         .compute = lab_text(fields, "compute", "strict"), .epilogue = lab_text(fields, "epilogue", ""),
         .m = lab_integer(fields, "m", 0), .n = lab_integer(fields, "n", 0), .k = lab_integer(fields, "k", 0),
         .batch = lab_integer(fields, "batch", 1), .threads = lab_integer(fields, "threads", 0),
-        .verified = lab_is_true(fields, "verified"),
+        .verified = lab_is_true(fields, "verified"), .state = state_of(fields),
         .median_ns = lab_integer(fields, "median_ns", 0), .min_ns = lab_integer(fields, "min_ns", 0),
         .ci95_ns = lab_integer(fields, "ci95_ns", 0), .gflops = lab_number(fields, "gflops", 0),
         .fields = fields,

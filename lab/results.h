@@ -4,13 +4,15 @@
 #ifndef LAB_RESULTS_H
 #define LAB_RESULTS_H
 
+#include "row_state.h"
 #include "value.h"
 
 /* A row: what is asked of it most, and all of it. */
 typedef struct lab_result {
     const char *device, *kernel, *params, *dtype, *compute, *epilogue;
     int64_t     m, n, k, batch, threads;
-    bool        verified;  /* else it has no times; nor if it is beyond the roof, see bench.h */
+    bool        verified;  /* else it has no times; nor if its state is LAB_ROW_IMPLAUSIBLE */
+    lab_row_state state;
     int64_t     median_ns, min_ns, ci95_ns;
     double      gflops;
     const lab_value *fields;

@@ -295,7 +295,7 @@ static void judge(const lab_search *search, lab_contender *contender, lab_trial 
     lab_trial here = here_of(search);
     lab_contender_verify(search->problem, contender);
     if (!contender->verified)
-        trial->kind = strncmp(contender->why_not, "WRONG", 5) == 0 ? LAB_TRIAL_WRONG : LAB_TRIAL_REFUSED;
+        trial->kind = contender->state == LAB_ROW_WRONG ? LAB_TRIAL_WRONG : LAB_TRIAL_REFUSED;
     else if (time_it(search, contender, best_ns(search, &here, NULL), &trial->ns))
         trial->kind = LAB_TRIAL_TIMED;
     else

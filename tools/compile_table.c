@@ -242,7 +242,7 @@ static const char *parameters_of(const rung_kernel_info *info, int product)
 
 static const path *epilogue_of(int product)
 {
-    return products[product].name[0] == 'i' ? &whole_epilogue : &epilogue;
+    return rung_product_sum((rung_product)product) == RUNG_I32 ? &whole_epilogue : &epilogue;
 }
 
 /* The preset for an architecture, or its small one, where there is one. */

@@ -35,6 +35,7 @@ struct rung_kernel {
     rung_kernel_info         info;
     rung_context            *context;
     bool                     holds_context; /* a caller's own */
+    bool                     is_reduction;  /* the library's kernel that adds up slices of k */
     atomic_int               references;    /* of a caller's own */
     const rungi_backend     *backend;
     const rungi_ladder_step *step;    /* NULL for a caller's own */

@@ -99,7 +99,7 @@ static rung_status load_packed(rungi_cuda_device *device, const rungi_cuda_image
 static rung_status load_image(rungi_cuda_device *device, const rungi_cuda_wish *wish, const char *name,
                               rungi_cu_module *module)
 {
-    bool is_ours = wish->kernel->info.number >= 0 || strcmp(wish->kernel->info.file, "reduce.cu") == 0;
+    bool is_ours = wish->kernel->info.number >= 0 || wish->kernel->is_reduction;
     rung_status status = RUNG_NOT_FOUND;
     for (int is_ptx = 0; is_ours && is_ptx < 2 && status != RUNG_OK; is_ptx++) {
         const rungi_cuda_image *image = find_image(name, device->architecture, is_ptx);
@@ -192,7 +192,7 @@ static bool is_general(const rungi_cuda_wish *wish)
 {
     const rungi_simt_path *path = &wish->path;
     bool plain = !path->bias && !path->residual && path->activation == RUNG_NONE;
-    return plain || path->split || strcmp(wish->kernel->info.file, "reduce.cu") == 0;
+    return plain || path->split || wish->kernel->is_reduction;
 }
 
 static rung_status make_module(rungi_cuda_device *device, const rungi_cuda_wish *wish, const char *name,

@@ -365,8 +365,11 @@ rung_status rungi_simt_one_share(const rung_problem *turned, rungi_simt_split *s
 
 rung_status rungi_simt_reduce(const rung_plan *plan, rung_kernel **kernel)
 {
-    return rung_kernel_from_source(plan->device->context, plan->device->backend->name, "reduce.cu",
-                                   rungi_source_reduce, kernel);
+    rung_status status = rung_kernel_from_source(plan->device->context, plan->device->backend->name, "reduce.cu",
+                                                 rungi_source_reduce, kernel);
+    if (status == RUNG_OK)
+        (*kernel)->is_reduction = true;
+    return status;
 }
 
 /* ---- Launches ---------------------------------------------------------------------------------- */

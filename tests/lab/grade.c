@@ -83,7 +83,7 @@ static void races_have_lines(void **state)
     (void)state;
     lab_check_read_log(log, &mine, &check);
     assert_int_equal(check.count, 1);
-    assert_string_equal(check.remarks[0].kind, "data_race");
+    assert_int_equal(check.remarks[0].kind, LAB_REMARK_DATA_RACE);
     assert_int_equal(check.remarks[0].line, 30);
     assert_non_null(strstr(check.remarks[0].text, "in line 35"));
     assert_false(lab_check_is_dangerous(&check));
@@ -100,7 +100,7 @@ static void other_files_have_no_line(void **state)
     (void)state;
     lab_check_read_log(log, &mine, &check);
     assert_int_equal(check.count, 1); /* the second follows from the first */
-    assert_string_equal(check.remarks[0].kind, "out_of_bounds");
+    assert_int_equal(check.remarks[0].kind, LAB_REMARK_OUT_OF_BOUNDS);
     assert_int_equal(check.remarks[0].line, 0);
     assert_true(lab_check_is_dangerous(&check));
 }

@@ -73,7 +73,7 @@ static void judge(const rung_mpi_matrix *matrix, int64_t rank, int64_t ranks, co
 {
     rungi_layout layout;
     int64_t covered = 0, own = 0, walked = 0;
-    if (rungi_layout_open(matrix, "C", rank, ranks, &layout) != RUNG_OK)
+    if (rungi_layout_open(matrix, RUNG_MPI_C, rank, ranks, &layout) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     for (int64_t i = 0; i < layout.rows.blocks; i++)
         for (int64_t j = 0; j < layout.cols.blocks; j++) {
@@ -144,7 +144,7 @@ static void a_rank_walks_its_own_blocks_alone(void **state)
     rungi_layout layout;
     (void)state;
     matrix.cyclic.leading = 1 << 10;
-    assert_int_equal(rungi_layout_open(&matrix, "A", 12345, 1 << 20, &layout), RUNG_OK);
+    assert_int_equal(rungi_layout_open(&matrix, RUNG_MPI_A, 12345, 1 << 20, &layout), RUNG_OK);
     assert_int_equal((layout.rows.blocks - layout.rows.own + layout.rows.step - 1) / layout.rows.step, 1 << 10);
     assert_int_equal((layout.cols.blocks - layout.cols.own + layout.cols.step - 1) / layout.cols.step, 1 << 10);
     rungi_layout_close(&layout);
@@ -167,7 +167,7 @@ static void lines_are_found_between_any_splits(void **state)
 static rung_status open_it(const rung_mpi_matrix *matrix)
 {
     rungi_layout layout;
-    rung_status status = rungi_layout_open(matrix, "A", 0, 4, &layout);
+    rung_status status = rungi_layout_open(matrix, RUNG_MPI_A, 0, 4, &layout);
     rungi_layout_close(&layout);
     return status;
 }
@@ -260,7 +260,7 @@ static void a_route_takes_its_memory_beforehand(void **state)
     (void)state;
     for (int64_t i = 0; i < EXTENT * EXTENT; i++)
         memory[i] = (double)i;
-    assert_int_equal(rungi_layout_open(&matrix, "C", 0, 1, &layout), RUNG_OK);
+    assert_int_equal(rungi_layout_open(&matrix, RUNG_MPI_C, 0, 1, &layout), RUNG_OK);
     rungi_route route = {.team = &team, .layout = &layout, .size = sizeof(double), .message_bytes = 1 << 20};
     assert_int_equal(rungi_route_open(&route, &cluster, &grid, RUNG_MPI_C), RUNG_OK);
     has_memory = false;

@@ -111,12 +111,12 @@ static rung_status check_shares(const call *call)
 
 static rung_status check(call *call)
 {
-    static const char *const names[] = {"A", "B", "C"};
     rung_status status = check_options(&call->options);
     for (int i = 0; status == RUNG_OK && i < OPERANDS; i++) {
         if (!call->matrices[i])
-            return rung_fail(RUNG_INVALID, "%s is NULL; a rank without elements describes it too", names[i]);
-        status = rungi_layout_open(call->matrices[i], names[i], call->team->rank, call->team->ranks, &call->layouts[i]);
+            return rung_fail(RUNG_INVALID, "%c is NULL; a rank without elements describes it too", "ABC"[i]);
+        status = rungi_layout_open(call->matrices[i], (rung_mpi_operand)i, call->team->rank, call->team->ranks,
+                                   &call->layouts[i]);
     }
     if (status == RUNG_OK)
         status = check_shapes(call);

@@ -148,10 +148,11 @@ static rung_status check_splits(const char *name, const char *lines, int64_t ext
     return RUNG_OK;
 }
 
-/* A view fits its block and lies in memory; as C it also has no element twice, which a multiply of depth 0 is asked for. */
-static rung_status check_view(const char *name, const rung_mpi_matrix *matrix, rungi_rectangle block,
-                              const rung_matrix *view)
+/* Checks that a view fits its block and lies in memory. A view of C must not have an element twice either: a multiply
+ * with k = 0 checks that. */
+static rung_status check_view(const char *name, const rungi_layout *layout, rungi_rectangle block, const rung_matrix *view)
 {
+    const rung_mpi_matrix *matrix = layout->matrix;
     if (view->rows != block.rows || view->cols != block.cols || view->type != matrix->type)
         return rung_fail(RUNG_INVALID, "%s has a block of %lld x %lld %s, and a view of %lld x %lld %s for it", name,
                          (long long)block.rows, (long long)block.cols, rung_type_name(matrix->type),
@@ -162,7 +163,7 @@ static rung_status check_view(const char *name, const rung_mpi_matrix *matrix, r
         return rung_fail(RUNG_INVALID, "%s has a view with a negative stride or offset", name);
     rung_problem problem = rung_problem_of(rung_matrix_of(matrix->type, view->rows, 0, NULL),
                                            rung_matrix_of(matrix->type, 0, view->cols, NULL), *view);
-    return name[0] == 'C' ? rung_problem_check(&problem) : RUNG_OK;
+    return layout->operand == RUNG_MPI_C ? rung_problem_check(&problem) : RUNG_OK;
 }
 
 static rung_status open_views(const char *name, int64_t ranks, rungi_layout *layout)
@@ -190,7 +191,7 @@ static rung_status open_views(const char *name, int64_t ranks, rungi_layout *lay
         rungi_rectangle block = {.rows = blocks->row_splits[row + 1] - blocks->row_splits[row],
                                  .cols = blocks->col_splits[col + 1] - blocks->col_splits[col]};
         if (mine && own <= blocks->view_count)
-            status = check_view(name, layout->matrix, block, &blocks->views[own - 1]);
+            status = check_view(name, layout, block, &blocks->views[own - 1]);
     }
     if (status == RUNG_OK && own != blocks->view_count)
         return rung_fail(RUNG_INVALID, "%s has %lld blocks on this rank and %lld views of them; give one for each", name,
@@ -285,11 +286,13 @@ static rung_status open_cyclic(const char *name, int64_t ranks, rungi_layout *la
     return check_memory(name, layout);
 }
 
-rung_status rungi_layout_open(const rung_mpi_matrix *matrix, const char *name, int64_t rank, int64_t ranks,
+rung_status rungi_layout_open(const rung_mpi_matrix *matrix, rung_mpi_operand operand, int64_t rank, int64_t ranks,
                               rungi_layout *layout)
 {
+    static const char *const names[] = {[RUNG_MPI_A] = "A", [RUNG_MPI_B] = "B", [RUNG_MPI_C] = "C"};
+    const char *name = names[operand];
     rung_status status = RUNG_OK;
-    *layout = (rungi_layout){.matrix = matrix, .rank = rank};
+    *layout = (rungi_layout){.matrix = matrix, .operand = operand, .rank = rank};
     if (matrix->rows < 0 || matrix->cols < 0)
         return rung_fail(RUNG_INVALID, "%s is %lld x %lld; sizes are not negative", name, (long long)matrix->rows,
                          (long long)matrix->cols);

@@ -22,14 +22,15 @@ typedef struct rungi_axis {
 
 typedef struct rungi_layout {
     const rung_mpi_matrix *matrix;
+    rung_mpi_operand       operand;
     rungi_axis             rows, cols; /* as seen */
     int64_t                rank;
     int64_t               *views;      /* of any blocks: the view of each, -1 of others' */
 } rungi_layout;
 
-/* Looks at all that can be wrong with the matrix, called `name` in sentences; `ranks` is how many there are. Shares are
- * no blocks: for them nothing but the sizes is looked at. */
-rung_status rungi_layout_open(const rung_mpi_matrix *matrix, const char *name, int64_t rank, int64_t ranks,
+/* Checks the matrix; `ranks` is the number of ranks. Of shares only the sizes are checked. The views of C must not
+ * have an element twice. */
+rung_status rungi_layout_open(const rung_mpi_matrix *matrix, rung_mpi_operand operand, int64_t rank, int64_t ranks,
                               rungi_layout *layout);
 void        rungi_layout_close(rungi_layout *layout);
 
