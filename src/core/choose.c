@@ -82,10 +82,21 @@ static void default_parameters(const rung_plan *plan, const rung_kernel *kernel,
         snprintf(name, RUNGI_PRESET_NAME, "%s", small);
 }
 
+/* Adapts the defaults to the device, where it has an opinion. A plan on paper has no device. */
+static void fit_defaults(rung_plan *plan, const rung_kernel *kernel)
+{
+    const rung_device *device = plan->device;
+    size_t used = strlen(plan->origin);
+    if (device->ops && device->ops->fit_defaults &&
+        device->ops->fit_defaults(device, kernel, rungi_problem_sum_type(&plan->problem), plan->values.value))
+        snprintf(plan->origin + used, sizeof plan->origin - used, ", lowered to the caches");
+}
+
 rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
                               const char *origin)
 {
     char preset[RUNGI_PRESET_NAME];
+    bool are_defaults = !parameters;
     snprintf(plan->origin, sizeof plan->origin, "%s", origin);
     plan->kernel = kernel;
     plan->info.workspace = 0;
@@ -97,7 +108,7 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
         status = check_abilities(plan, kernel);
     if (status != RUNG_OK)
         return status;
-    if (!parameters) {
+    if (are_defaults) {
         rungi_error before;
         rungi_error_save(&before);
         default_parameters(plan, kernel, preset);
@@ -105,7 +116,10 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
         parameters = preset;
         snprintf(plan->origin, sizeof plan->origin, "%s%s", *preset ? "preset " : "defaults", preset);
     }
-    return rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
+    status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
+    if (status == RUNG_OK && are_defaults)
+        fit_defaults(plan, kernel);
+    return status;
 }
 
 /* Makes the plan with this kernel, or says why not. */

@@ -57,6 +57,10 @@ typedef struct rungi_device_ops {
     rung_status (*host_allocate)(rung_device *device, int64_t bytes, void **memory, void **handle);
     void (*host_release)(rung_device *device, void *memory, void *handle);
 
+    /* Optional: adapts default parameters, in the kernel's order, to this device, and returns whether
+     * any changed. The result meets the kernel's constraints. */
+    bool (*fit_defaults)(const rung_device *device, const rung_kernel *kernel, rung_type sum, int64_t *parameters);
+
     /* Fills plan->info but for kernel, parameters and refused. RUNG_UNSUPPORTED and
      * RUNG_COMPILE pass an open choice on to the next kernel. */
     rung_status (*plan_create)(rung_plan *plan);

@@ -71,6 +71,9 @@ typedef struct rungi_cpu_kernel {
      * is the whole problem's, m, n or k perhaps 0, without memory and scratch; alpha and beta
      * may be others at a run. */
     rung_status (*settle)(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form);
+    /* Optional: lowers default parameters to what the caches hold; the result meets the constraints of the
+     * kernel's file. Parameters that a caller or a tuning record names are left as they are. */
+    void (*fit)(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *parameters);
     /* Optional: packs all of the job's B into form->packed.bytes bytes, 64-byte aligned. */
     void (*pack)(const rungi_cpu_job *job, char *packed);
     bool is_threaded; /* else one thread runs the whole */

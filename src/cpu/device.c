@@ -2,6 +2,7 @@
 /* device.c - the processor as a device: buffers are plain memory, and a queue has
  * always come past what it was given, since work is done as it is put there. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,9 +62,7 @@ static void describe(rung_device_info *info, int64_t processors)
     info->compute_units = processors;
     info->memory_bytes = known(sysconf(_SC_PHYS_PAGES)) * known(sysconf(_SC_PAGESIZE));
     info->max_buffer_bytes = info->memory_bytes;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    info->last_cache_bytes = known(sysconf(_SC_LEVEL3_CACHE_SIZE));
-#endif
+    info->last_cache_bytes = rungi_caches_find().l3;
 }
 
 /* ---- Queues and events ------------------------------------------------------------------------ */
@@ -239,6 +238,22 @@ static void close_device(rung_device *device)
     rungi_release(device->context, device);
 }
 
+/* The vendors' steps have no such table. */
+static const rungi_cpu_kernel *table_of(const rung_kernel *kernel)
+{
+    return kernel->step && !kernel->step->is_vendor ? kernel->step->function : NULL;
+}
+
+static bool fit_defaults(const rung_device *device, const rung_kernel *kernel, rung_type sum, int64_t *parameters)
+{
+    const rungi_cpu_kernel *table = table_of(kernel);
+    int64_t before[RUNGI_PARAMETERS_MAX];
+    memcpy(before, parameters, sizeof before);
+    if (table && table->fit)
+        table->fit(&((const rungi_cpu_device *)device)->features.blocks, rung_type_size(sum), parameters);
+    return memcmp(before, parameters, sizeof before) != 0;
+}
+
 static const rungi_device_ops ops = {
     .close = close_device,
     .queue_create = queue_create,
@@ -257,6 +272,7 @@ static const rungi_device_ops ops = {
     .buffer_native = buffer_native,
     .buffer_write = buffer_write,
     .buffer_read = buffer_read,
+    .fit_defaults = fit_defaults,
     .plan_create = rungi_cpu_plan_create,
     .plan_run = rungi_cpu_plan_run,
     .plan_pack = rungi_cpu_plan_pack,
@@ -293,6 +309,17 @@ static rung_status list_devices(rung_context *context, void *state, rungi_device
     return RUNG_OK;
 }
 
+/* RUNG_CPU_CACHES is read when a device is opened. */
+static void report_environment(const rung_context *context)
+{
+    bool is_valid;
+    rungi_caches_asked_for(&is_valid);
+    if (!is_valid)
+        rungi_log(context, 1, "rung: RUNG_CPU_CACHES is \"%.80s\", which describes no caches, and is ignored; give the "
+                  "sizes of L1, L2 and L3 and the number of cores that share the L3, such as 32K,256K,8M/4",
+                  getenv("RUNG_CPU_CACHES"));
+}
+
 static rung_status open_device(rung_context *context, void *state, int64_t index,
                                rung_device **device)
 {
@@ -303,6 +330,7 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
         return RUNG_NO_MEMORY;
     rungi_device_init(&made->base, context, &rungi_cpu_backend, &ops);
     rungi_cpu_features_find(&made->features);
+    report_environment(context);
     made->pool = state;
     made->base.takes_data = true;
     describe(&made->base.info, rungi_pool_processors(made->pool));
@@ -347,12 +375,6 @@ static const rungi_ladder_step ladder[] = {
 #undef VENDOR_STEP
 #undef X
 _Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "a context has place for them");
-
-/* The vendors' steps have no such table. */
-static const rungi_cpu_kernel *table_of(const rung_kernel *kernel)
-{
-    return kernel->step && !kernel->step->is_vendor ? kernel->step->function : NULL;
-}
 
 static unsigned abilities(const rung_kernel *kernel)
 {

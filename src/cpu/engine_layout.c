@@ -5,8 +5,6 @@
 
 #if defined(__x86_64__)
 
-enum { KEPT_BYTES = 16 << 20 }; /* of B, packed */
-
 /* The next place, at a multiple of 4096. */
 static int64_t take(int64_t *bytes, int64_t more)
 {
@@ -37,7 +35,7 @@ rungi_layout rungi_lay_out(int64_t m, int64_t n, int64_t k, rungi_packing packin
     l.panels = l.nc / RUNGI_PANEL;
     l.slice_bytes = rungi_round_up(l.panels, 2) * l.panel_bytes;
     l.stretch = rungi_smaller(cuts->kd / cuts->kc, l.slices);
-    bool keeps_all = m > l.mc && l.slices <= KEPT_BYTES / (l.slice_bytes + 1) && l.slices <= cuts->most_kept;
+    bool keeps_all = m > l.mc && l.slices <= cuts->kept_bytes / (l.slice_bytes + 1) && l.slices <= cuts->most_kept;
     l.kept = keeps_all ? l.slices : l.stretch;
     int64_t strips = l.mc / RUNGI_PANEL, blocks = strips * l.panels;
     l.a = take(&l.bytes, (cuts->is_whole_a ? strips * l.slices : 1) * l.panel_bytes);

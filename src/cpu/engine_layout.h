@@ -13,6 +13,7 @@
 typedef struct rungi_cuts {
     int64_t kc, kd, mc, nc;
     bool    is_whole_a;
+    int64_t kept_bytes; /* of B, packed: up to this, all slices are kept */
     int64_t most_kept; /* slices of B, see rungi_layout's kept: of a part of C those of the whole */
 } rungi_cuts;
 

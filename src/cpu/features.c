@@ -87,6 +87,8 @@ void rungi_cpu_features_find(rungi_cpu_features *features)
     const char *asked = getenv("RUNG_CPU_ISA");
     memset(features, 0, sizeof *features);
     look(features);
+    rungi_caches caches = rungi_caches_asked_for(NULL);
+    features->blocks = rungi_blocks_of(&caches);
     for (int isa = 0; asked && isa < RUNGI_ISA_COUNT; isa++)
         if (strcmp(asked, names[isa]) == 0 && (rungi_isa)isa < features->isa)
             features->isa = (rungi_isa)isa;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* features.h - which instructions this processor has and this process may use. */
+/* features.h - which instructions this processor has and this process may use, and the block sizes for
+ * its caches. */
 #ifndef RUNGI_CPU_FEATURES_H
 #define RUNGI_CPU_FEATURES_H
 
 #include <stdbool.h>
+
+#include "cpu/blocks.h"
 
 /* From least to most; each has all before it. The words are those of RUNG_CPU_ISA, which takes
  * a processor for less than it is. */
@@ -25,9 +28,11 @@ typedef struct rungi_cpu_features {
     rungi_isa isa;
     bool      has_vnni, has_bf16; /* of DOT and above */
     bool      has_f16c;
+    rungi_blocks blocks;
 } rungi_cpu_features;
 
-/* What is there, or what RUNG_CPU_ISA leaves of it; a word that is none leaves all. */
+/* What is there, or what RUNG_CPU_ISA leaves of it; a word that is none leaves all. The block sizes are
+ * for the caches that RUNG_CPU_CACHES describes, or for those that are there. */
 void rungi_cpu_features_find(rungi_cpu_features *features);
 
 const char *rungi_isa_name(rungi_isa isa);

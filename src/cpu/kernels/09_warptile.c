@@ -210,4 +210,13 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     return RUNG_OK;
 }
 
-TYPED_KERNEL(09_warptile) = {.run = run, .settle = settle};
+/* A block of A stays in L2, and a panel of B in the core's share of L3. */
+static void fit(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *parameters)
+{
+    const int64_t mc = parameters[0], nc = parameters[1];
+    int64_t *kc = &parameters[2];
+    while (*kc > 64 && (mc * *kc * sum_bytes > blocks->packed_b || nc * *kc * sum_bytes > blocks->l3_share))
+        *kc /= 2;
+}
+
+TYPED_KERNEL(09_warptile) = {.run = run, .settle = settle, .fit = fit};

@@ -41,15 +41,12 @@
 enum { PARAMETER_KC, PARAMETER_NC };
 enum { PACKED, IN_PLACE }; /* paths: how B is read */
 enum {
-    BLOCK = 7 << 18,  /* bytes of B that are packed at a time, at most */
     SUM_ROWS = 336,   /* of sums that are kept beside C */
     WIDE = 4096,      /* columns that a short A is multiplied with before the next of k */
     SHALLOW = 32,     /* steps of k that it is multiplied with at a time; twice as many where it has more panels */
-    LARGE = 512 << 10, /* bytes of B from which on that is done, */
-    IMMENSE = 1 << 20, /* and for up to ... */
-    FEW = 10,         /* ... panels */
-    NEAR = 8,         /* tiles whose B is still in the first cache */
-    KEPT = 20 << 20,  /* bytes of A that are copied at a time, at most */
+    FEW = 10,         /* panels up to which a B of more than in_place_b bytes is left unpacked */
+    NEAR = 8,         /* tiles whose B is still in the first cache, at most */
+    ROW_BYTES = 896,  /* of a block of B, at least, in the default parameters */
     EVEN = 1 << 16,   /* alpha up to which beta is not divided by it: whole numbers stay whole */
     GAP = 64,         /* bytes between copied rows of A, so that they do not meet in the cache */
     PAGE = 4096
@@ -87,7 +84,7 @@ static int64_t depth_of(const rungi_cpu_job *job)
 /* Columns of a block of B, which leaves some of the second cache to A and C. */
 static int64_t width_of(const rungi_cpu_job *job, int64_t tile, int64_t step_bytes)
 {
-    int64_t room = BLOCK / (step_bytes > 0 ? step_bytes : 1) / tile * tile;
+    int64_t room = job->features->blocks.packed_b / (step_bytes > 0 ? step_bytes : 1) / tile * tile;
     int64_t most = rungi_round_up(rungi_smaller(job->parameters[PARAMETER_NC], room > tile ? room : tile), tile);
     int64_t blocks = rungi_divide_up(job->n, most);
     return blocks > 1 ? rungi_round_up((job->n + blocks - 1) / blocks, tile) : rungi_round_up(job->n, tile);
@@ -104,7 +101,8 @@ static int64_t a_row_bytes(const work *work, int64_t depth)
 static int64_t rows_kept(const work *work)
 {
     int64_t row = a_row_bytes(work, work->kc), tile = work->tiles->rows, m = work->job->m;
-    int64_t most = row < KEPT / tile ? KEPT / row : tile, blocks = rungi_divide_up(m, most);
+    int64_t bytes = work->job->features->blocks.kept_a;
+    int64_t most = row < bytes / tile ? bytes / row : tile, blocks = rungi_divide_up(m, most);
     return blocks > 1 ? rungi_round_up((m + blocks - 1) / blocks, tile) : m;
 }
 
@@ -158,7 +156,15 @@ static double b_bytes(const work *work)
 /* Whether B is read where it stands: for two panels of rows always, for some more where it comes from the memory. */
 static bool is_in_place(const work *work)
 {
-    return work->b_fits && work->job->m <= (b_bytes(work) > IMMENSE ? FEW : 2) * work->tiles->rows;
+    return work->b_fits && work->job->m <= (b_bytes(work) > (double)work->job->features->blocks.in_place_b ? FEW : 2) * work->tiles->rows;
+}
+
+/* A block of B that is packed at once should not become narrow: KC is lowered first, and NC follows. */
+static void fit(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *parameters)
+{
+    int64_t most = blocks->packed_b / ROW_BYTES / 16 * 16;
+    (void)sum_bytes;
+    parameters[PARAMETER_KC] = rungi_smaller(parameters[PARAMETER_KC], most > 64 ? most : 64);
 }
 
 /* The layout of a packed B: see packed_place. */
@@ -182,7 +188,7 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     work.kc = depth_of(job);
     work.nc = width_of(job, 2 * work.tiles->lanes, work.kc * work.size);
     bool in_place = is_in_place(&work);
-    if (in_place && b_bytes(&work) > LARGE)
+    if (in_place && b_bytes(&work) > (double)job->features->blocks.shallow_b)
         work.kc = job->m <= 2 * work.tiles->rows ? SHALLOW : 2 * SHALLOW;
     form->path = in_place ? IN_PLACE : PACKED;
     form->grain_m = work.tiles->rows;
@@ -474,9 +480,16 @@ static void multiply_near(const work *work, rungi_tile_job tile, int64_t j, int6
     }
 }
 
+/* Columns of B whose next few rows stay in L1 while all panels of A are multiplied with them. */
+static int64_t columns_in_l1(const work *work)
+{
+    int64_t tile = 2 * work->tiles->lanes, tiles = work->job->features->blocks.l1_tiles / (SHALLOW * tile * work->size);
+    return tile * (tiles < 1 ? 1 : rungi_smaller(tiles, NEAR));
+}
+
 static void multiply_stretch(const work *work)
 {
-    int64_t near = work->rows > work->tiles->rows ? NEAR * 2 * work->tiles->lanes : work->cols;
+    int64_t near = work->rows > work->tiles->rows ? columns_in_l1(work) : work->cols;
     int64_t step = work->job->b.row_stride;
     rungi_tile_job tile = {.panels = 1, .b_step = step};
     take_a(work, 0, work->rows, &tile);
@@ -528,7 +541,7 @@ static void run(const rungi_cpu_job *job)
                      job->c.row_stride * work.size % 64 == 0;
     work.scales_last = !work.keeps_sums && job->out != RUNG_I32 && job->k > work.kc &&
                        fabs(job->alpha) > (job->beta == 0 ? 1 : EVEN);
-    work.brings_c = !work.streams_c && c_bytes > (int64_t)1 << 20;
+    work.brings_c = !work.streams_c && c_bytes > job->features->blocks.prefetch_c;
     work.a_rows = job->scratch;
     work.kept = rungi_smaller(job->form->kept, job->m);
     settle_copies(&work, in_place);
@@ -546,4 +559,4 @@ static void run(const rungi_cpu_job *job)
 #endif
 }
 
-const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run, .settle = settle, .pack = pack, .is_threaded = true};
+const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run, .settle = settle, .fit = fit, .pack = pack, .is_threaded = true};

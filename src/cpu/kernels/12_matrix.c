@@ -93,15 +93,17 @@ enum {
  * alike, since slices decide what is summed how. */
 static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime, int64_t most_kept)
 {
-    const int64_t *given = job->parameters;
+    const int64_t *given = job->parameters, kept_bytes = job->features->blocks.kept_b;
     rungi_packing packing = path == TILES_PARTS                     ? RUNGI_PACK_PARTS
                             : path == TILES_I8 || path == DOT_I8    ? RUNGI_PACK_I8
                                                                     : RUNGI_PACK_BF16;
-    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false, most_kept};
+    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false, kept_bytes, most_kept};
     if (regime == IS_THIN)
-        cuts = (rungi_cuts){given[KC_GIVEN] / 2, given[KC_GIVEN] / 2, given[MC_GIVEN], 4 * given[NC_GIVEN], false, most_kept};
+        cuts = (rungi_cuts){given[KC_GIVEN] / 2, given[KC_GIVEN] / 2, given[MC_GIVEN], 4 * given[NC_GIVEN], false, kept_bytes,
+                            most_kept};
     if (regime == IS_SMALL)
-        cuts = (rungi_cuts){given[KC_GIVEN], given[KC_GIVEN], job->m, path == TILES_I8 ? 2 * PANEL : PANEL, true, most_kept};
+        cuts = (rungi_cuts){given[KC_GIVEN], given[KC_GIVEN], job->m, path == TILES_I8 ? 2 * PANEL : PANEL, true, kept_bytes,
+                            most_kept};
     return rungi_lay_out(job->m, job->n, job->k, packing, &cuts);
 }
 
@@ -631,7 +633,28 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     }
     return RUNG_OK;
 }
+
+/* The panels of A and B that are multiplied stay in L1, with room for a third. Half of L2 is for slices of B, and
+ * half for sums that wait for the next slices. */
+static void fit(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *parameters)
+{
+    int64_t *kc = &parameters[KC_GIVEN], *kd = &parameters[KD_GIVEN], nc = parameters[NC_GIVEN];
+    int64_t rows = blocks->half_l2 / (nc * sum_bytes) / RUNGI_PANEL * RUNGI_PANEL;
+    *kc = rungi_smaller(*kc, rungi_smaller(blocks->panel / RUNGI_PANEL, blocks->half_l2 / nc) / 64 * 64);
+    *kc = *kc > 192 ? *kc : 192;
+    *kd = rungi_smaller(*kd, blocks->half_l2 / nc) / *kc * *kc;
+    *kd = *kd > *kc ? *kd : *kc;
+    parameters[MC_GIVEN] = rungi_smaller(parameters[MC_GIVEN], rows > RUNGI_PANEL ? rows : RUNGI_PANEL);
+    parameters[SMALL_GIVEN] = rungi_smaller(parameters[SMALL_GIVEN], blocks->small >> 10);
+}
 #else
+static void fit(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *parameters)
+{
+    (void)blocks;
+    (void)sum_bytes;
+    (void)parameters;
+}
+
 static void run(const rungi_cpu_job *job)
 {
     (void)job;
@@ -646,4 +669,4 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 }
 #endif
 
-const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .is_threaded = true, .is_engine = true};
+const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .fit = fit, .is_threaded = true, .is_engine = true};
