@@ -33,6 +33,8 @@
  *           failed call leaves a created object NULL. Where work on a queue fails,
  *           finish the queue before freeing memory that was given to it. The
  *           library never exits, aborts or prints, unless RUNG_VERBOSE asks it to.
+ *           (A debug or sanitizer build checks internal invariants, and prints
+ *           and aborts if one does not hold.)
  */
 #ifndef RUNG_H
 #define RUNG_H
@@ -88,9 +90,9 @@ RUNG_API const char *rung_version(void);
     X(STOPPED,    -11, "the caller stopped it")
 
 typedef enum rung_status {
-#define X(name, value, text) RUNG_##name = value,
-    RUNG_STATUS_LIST(X)
-#undef X
+#define RUNG_LIST_ENTRY(name, value, text) RUNG_##name = value,
+    RUNG_STATUS_LIST(RUNG_LIST_ENTRY)
+#undef RUNG_LIST_ENTRY
 } rung_status;
 
 /* "RUNG_OVERLAP", and one line for people. Both take any number. */
@@ -118,9 +120,9 @@ RUNG_API rung_status rung_fail(rung_status status, const char *format, ...) RUNG
     X(I32,  4, "i32")
 
 typedef enum rung_type {
-#define X(name, bytes, word) RUNG_##name,
-    RUNG_TYPE_LIST(X)
-#undef X
+#define RUNG_LIST_ENTRY(name, bytes, word) RUNG_##name,
+    RUNG_TYPE_LIST(RUNG_LIST_ENTRY)
+#undef RUNG_LIST_ENTRY
     RUNG_TYPE_COUNT
 } rung_type;
 
@@ -146,9 +148,9 @@ RUNG_API const char *rung_type_name(rung_type type);
     X(I32,  I32,  I32, "i32")
 
 typedef enum rung_product {
-#define X(in, out, sum, word) RUNG_##in##_TO_##out,
-    RUNG_PRODUCT_LIST(X)
-#undef X
+#define RUNG_LIST_ENTRY(in, out, sum, word) RUNG_##in##_TO_##out,
+    RUNG_PRODUCT_LIST(RUNG_LIST_ENTRY)
+#undef RUNG_LIST_ENTRY
     RUNG_PRODUCT_COUNT
 } rung_product;
 
@@ -191,9 +193,9 @@ RUNG_API uint16_t rung_bf16_from_f32(float value);
     X(BF16X1, "bf16x1")
 
 typedef enum rung_compute {
-#define X(name, word) RUNG_##name,
-    RUNG_COMPUTE_LIST(X)
-#undef X
+#define RUNG_LIST_ENTRY(name, word) RUNG_##name,
+    RUNG_COMPUTE_LIST(RUNG_LIST_ENTRY)
+#undef RUNG_LIST_ENTRY
     RUNG_COMPUTE_COUNT
 } rung_compute;
 
@@ -266,9 +268,9 @@ RUNG_API rung_matrix rung_matrix_repeat(rung_matrix matrix, int64_t rows, int64_
     X(GELU, "gelu")
 
 typedef enum rung_activation {
-#define X(name, word) RUNG_##name,
-    RUNG_ACTIVATION_LIST(X)
-#undef X
+#define RUNG_LIST_ENTRY(name, word) RUNG_##name,
+    RUNG_ACTIVATION_LIST(RUNG_LIST_ENTRY)
+#undef RUNG_LIST_ENTRY
     RUNG_ACTIVATION_COUNT
 } rung_activation;
 
@@ -386,7 +388,11 @@ typedef struct rung_context_options {
  * kernel, where its parameters came from, the `rung verify` command that runs the
  * same problem again, and which kernels and tuning records were refused and why. Work
  * on a queue is told when it is done and the queue is next used or finished. Verbose 2
- * adds a line for each kernel compiled and each library that was not found. */
+ * adds a line for each kernel compiled and each library that was not found.
+ *
+ * An environment variable of the library (RUNG_DEVICE, RUNG_VERBOSE and the others of the
+ * manual) with an invalid value is treated as unset. Each is reported once per context, at
+ * verbose 1 and above; a context that has a log function gets the report at verbose 0 too. */
 RUNG_API rung_status rung_context_create(const rung_context_options *options,
                                          rung_context **context);
 RUNG_API void        rung_context_destroy(rung_context *context);
@@ -419,9 +425,9 @@ typedef struct rung_device_info {
     char    platform[128]; /* whose driver it is */
     char    driver[128];   /* that driver's version */
     char    missing[256];  /* "" if it can be opened, else why not and what to do */
-#define X(field, words, unit) int64_t field;
-    RUNG_DEVICE_FACT_LIST(X)
-#undef X
+#define RUNG_LIST_ENTRY(field, words, unit) int64_t field;
+    RUNG_DEVICE_FACT_LIST(RUNG_LIST_ENTRY)
+#undef RUNG_LIST_ENTRY
 } rung_device_info;
 
 /* Every device of every backend; a backend without one stands in the list as
@@ -576,6 +582,10 @@ typedef struct rung_preset {
     const char *parameters;
 } rung_preset;
 
+/* Capacity, with its terminating 0, that holds any list of parameters ("TILE=16,UNROLL=4").
+ * Functions that take parameters reject a longer list with RUNG_INVALID. */
+enum { RUNG_PARAMETERS_TEXT = 688 };
+
 /* What a kernel may do beyond one multiply or a batch by strides. */
 #define RUNG_ABILITY_LIST(X)                                                    \
     X(SCATTERED, 1, "batches by offsets")                                       \
@@ -584,9 +594,9 @@ typedef struct rung_preset {
     X(PACKED,    8, "a packed B")
 
 enum {
-#define X(name, bit, words) RUNG_##name = bit,
-    RUNG_ABILITY_LIST(X)
-#undef X
+#define RUNG_LIST_ENTRY(name, bit, words) RUNG_##name = bit,
+    RUNG_ABILITY_LIST(RUNG_LIST_ENTRY)
+#undef RUNG_LIST_ENTRY
 };
 
 /* Whether a kernel multiplies by a matrix engine's instructions. In software, which stands
@@ -598,9 +608,9 @@ enum {
     X(ENGINE_EMULATED, "software")
 
 typedef enum rung_engine {
-#define X(name, word) RUNG_##name,
-    RUNG_ENGINE_LIST(X)
-#undef X
+#define RUNG_LIST_ENTRY(name, word) RUNG_##name,
+    RUNG_ENGINE_LIST(RUNG_LIST_ENTRY)
+#undef RUNG_LIST_ENTRY
     RUNG_ENGINE_COUNT
 } rung_engine;
 
@@ -696,6 +706,8 @@ RUNG_API void        rung_code_destroy(rung_code *code);
  * need neither data nor buffer. One that was made for views that begin at multiples of
  * four elements or of 16 bytes, where each item of a batch does so too, may refuse others;
  * views without memory count as such.
+ * With alpha = 0, a plan of a vendor's library runs a kernel of this library instead: not every
+ * vendor leaves A and B unread then.
  *
  *     rung_device_open(NULL, "opencl", &device);
  *     rung_queue_create(device, &queue);

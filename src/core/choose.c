@@ -190,7 +190,7 @@ rung_status rungi_choose_check(const rung_kernel *kernel, const rung_problem *pr
  * become. */
 static rung_status check_parameters(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    char all[RUNGI_PARAMETERS_TEXT];
+    char all[RUNG_PARAMETERS_TEXT];
     rungi_values values;
     rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &values);
     if (status != RUNG_OK)

@@ -268,7 +268,7 @@ static rung_status set_value(const rung_kernel *kernel, const char *text, const 
             return RUNG_OK;
         }
     }
-    char known[RUNGI_PARAMETERS_TEXT];
+    char known[RUNG_PARAMETERS_TEXT];
     rungi_kernel_values_text(kernel, values, known, sizeof known);
     return rungi_fail(RUNG_NOT_FOUND, "%s has no parameter \"%.*s\"; it has %s", kernel->info.name,
                       (int)(equals - text), text, *known ? known : "none");
@@ -411,7 +411,7 @@ void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *val
     for (int64_t i = 0; i < kernel->info.parameter_count && used < capacity; i++)
         used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "",
                                  kernel->parameters[i].name, (long long)values->value[i]);
-    RUNGI_ASSERT(used < capacity); /* names and values are limited so that they fit RUNGI_PARAMETERS_TEXT */
+    RUNGI_ASSERT(used < capacity); /* names and values are limited so that they fit RUNG_PARAMETERS_TEXT */
 }
 
 rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)

@@ -16,7 +16,7 @@ struct rung_plan {
     const rung_kernel *kernel;
     rungi_values       values;
     rung_plan_info     info;
-    char               parameters[RUNGI_PARAMETERS_TEXT];
+    char               parameters[RUNG_PARAMETERS_TEXT];
     char               origin[256];
     char               refused[1024];
     bool               is_open;           /* the kernel is the library's choice */
@@ -55,7 +55,7 @@ rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_p
 struct rungi_code {
     rung_code     code;
     rung_context *context;
-    char          parameters[RUNGI_PARAMETERS_TEXT];
+    char          parameters[RUNG_PARAMETERS_TEXT];
     char          path[64];
     void         *image;
 };

@@ -187,7 +187,7 @@ rung_status rung_tuning_key(const rung_device *device, const rung_problem *probl
 /* The configuration as a record has it, or why it can be none. */
 static rung_status check_found(const rung_device *device, const rung_problem *problem,
                                const rung_tuning *found, const rung_kernel **kernel,
-                               char parameters[RUNGI_PARAMETERS_TEXT])
+                               char parameters[RUNG_PARAMETERS_TEXT])
 {
     rung_kernel *named;
     rungi_values values;
@@ -202,7 +202,7 @@ static rung_status check_found(const rung_device *device, const rung_problem *pr
         status = rungi_kernel_check_range(named, &values);
     if (status != RUNG_OK)
         return status;
-    rungi_kernel_values_text(named, &values, parameters, RUNGI_PARAMETERS_TEXT);
+    rungi_kernel_values_text(named, &values, parameters, RUNG_PARAMETERS_TEXT);
     *kernel = named;
     return RUNG_OK;
 }
@@ -210,7 +210,7 @@ static rung_status check_found(const rung_device *device, const rung_problem *pr
 rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, const rung_tuning *found,
                              const char *path)
 {
-    char parameters[RUNGI_PARAMETERS_TEXT], line[RUNGI_STORE_LINE], users[RUNGI_STORE_PATH];
+    char parameters[RUNG_PARAMETERS_TEXT], line[RUNGI_STORE_LINE], users[RUNGI_STORE_PATH];
     const rung_kernel *kernel = NULL;
     rungi_tuning_key key;
     rungi_record record;
