@@ -52,25 +52,36 @@ void rungi_worker_fail(rungi_worker *worker, rung_status status)
     rungi_share_leave(&worker->job->share, worker->who);
 }
 
-/* Five at most: one that goes out, one that waits for that, and of those with one strip alone two that are fetched and one that was
- * just taken. */
-void rungi_worker_hold(rungi_worker *worker, int64_t block)
+/* With the mutex: returns where `block` is in the list of held blocks, or where there is room (-1); RUNGI_HELD if nowhere. */
+static int find_held(const rungi_worker *worker, int64_t block)
 {
     int i = 0;
-    pthread_mutex_lock(&worker->mutex);
-    while (worker->held[i] >= 0)
+    while (i < RUNGI_HELD && worker->held[i] != block)
         i++;
-    worker->held[i] = block;
+    return i;
+}
+
+/* A worker holds at most five blocks: one that is written out, one that waits for that and, where a block has a single strip,
+ * two that are read and one that was just taken. */
+rung_status rungi_worker_hold(rungi_worker *worker, int64_t block)
+{
+    pthread_mutex_lock(&worker->mutex);
+    int i = find_held(worker, -1);
+    if (i < RUNGI_HELD)
+        worker->held[i] = block;
     pthread_mutex_unlock(&worker->mutex);
+    if (i < RUNGI_HELD)
+        return RUNG_OK;
+    return rung_fail(RUNG_DEVICE_LOST, "internal error: a device holds more than %d blocks; please report this",
+                     RUNGI_HELD);
 }
 
 void rungi_worker_release(rungi_worker *worker, int64_t block)
 {
-    int i = 0;
     pthread_mutex_lock(&worker->mutex);
-    while (worker->held[i] != block)
-        i++;
-    worker->held[i] = -1;
+    int i = find_held(worker, block);
+    if (i < RUNGI_HELD)
+        worker->held[i] = -1;
     pthread_mutex_unlock(&worker->mutex);
 }
 

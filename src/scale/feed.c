@@ -158,7 +158,11 @@ void *rungi_feed(void *user)
     rung_status status = RUNG_OK;
     feeding feeding = {.worker = worker};
     while (status == RUNG_OK && (feeding.number = rungi_share_take(&worker->job->share, worker->who)) >= 0) {
-        rungi_worker_hold(worker, feeding.number);
+        status = rungi_worker_hold(worker, feeding.number);
+        if (status != RUNG_OK) {
+            rungi_share_give_back(&worker->job->share, worker->who, feeding.number, 1);
+            break;
+        }
         feeding.block = rungi_block_at(&worker->job->whole, &worker->job->cut, feeding.number);
         feeding.serial++;
         status = feed_block(&feeding);

@@ -124,8 +124,10 @@ bool rungi_exchange_wait(rungi_worker *worker, int64_t end);
 /* This thread has failed: keeps the sentence, and ends the other two. */
 void rungi_worker_fail(rungi_worker *worker, rung_status status);
 
-void rungi_worker_hold(rungi_worker *worker, int64_t block);
-void rungi_worker_release(rungi_worker *worker, int64_t block);
+/* Adds a block to those that a failed device gives back, or removes it. Holding more than RUNGI_HELD blocks fails; releasing
+ * a block that is not held does nothing. */
+rung_status rungi_worker_hold(rungi_worker *worker, int64_t block);
+void        rungi_worker_release(rungi_worker *worker, int64_t block);
 
 /* Strips of a block of so many rows, and one of them. */
 int64_t rungi_strip_count(int64_t rows);

@@ -10,6 +10,7 @@
 
 #include "scale/journal.h"
 #include "scale/share.h"
+#include "scale/worker.h"
 
 /* A block is out of the memory a moment before it is told of: the next may be finished in between, and must wait. */
 void __real_rungi_share_done(rungi_share *share, int who, int64_t block);
@@ -879,6 +880,28 @@ static void wrong_problems(void **state)
     assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
 }
 
+/* The list of held blocks is as long as it is, also where a block more is held than can be, or one is released twice. */
+static void held_blocks_stay_in_their_list(void **state)
+{
+    rungi_worker worker = {.out_block = -1, .in_block = -1};
+    (void)state;
+    pthread_mutex_init(&worker.mutex, NULL);
+    for (int i = 0; i < RUNGI_HELD; i++)
+        worker.held[i] = i;
+    assert_int_equal(rungi_worker_hold(&worker, 1000), RUNG_DEVICE_LOST);
+    for (int i = 0; i < RUNGI_HELD; i++)
+        assert_true(worker.held[i] == i);
+    assert_true(worker.out_block == -1 && worker.in_block == -1);
+    worker.out_block = 2000;
+    rungi_worker_release(&worker, 2000);
+    assert_true(worker.out_block == 2000);
+    rungi_worker_release(&worker, 3);
+    assert_true(worker.held[3] == -1);
+    must(rungi_worker_hold(&worker, 5000));
+    assert_true(worker.held[3] == 5000);
+    pthread_mutex_destroy(&worker.mutex);
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -913,6 +936,7 @@ static int run_all(void)
         cmocka_unit_test(a_file_that_changes_meanwhile),
         cmocka_unit_test(a_file_that_is_cut_meanwhile),
         cmocka_unit_test(wrong_problems),
+        cmocka_unit_test(held_blocks_stay_in_their_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
