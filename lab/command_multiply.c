@@ -25,6 +25,7 @@ typedef struct task {
     bool               is_checked;
     lab_rigour         rigour;
     lab_sample         sample;
+    rung_large_report  report;
     double             check_seconds;
 } task;
 
@@ -216,7 +217,8 @@ static rung_status check(void *user, const rung_stored *c)
     int64_t began = lab_now();
     lab_progress shown = {.what = "checking", .done = 0, .count = 1, .units = "samples"};
     lab_progress_show(&shown);
-    rung_status status = lab_sampled_judge(&task->problem, c, task->rigour, (uint64_t)began, &task->sample);
+    rung_status status = lab_sampled_judge(&task->problem, c, &task->report.cut, task->rigour, (uint64_t)began,
+                                           &task->sample);
     task->check_seconds = (double)(lab_now() - began) * 1e-9;
     return status;
 }
@@ -336,22 +338,21 @@ static int run(task *task)
     rung_large_options options = {.devices = task->devices, .device_count = task->device_count,
                                   .restart = task->options->restart != NULL, .progress = show_progress,
                                   .accept = check, .user = task};
-    rung_large_report report;
     rung_product product = rung_product_of(task->problem.a.view.type, task->problem.c.view.type);
     task->is_checked = !task->options->unchecked && product < RUNG_PRODUCT_COUNT &&
                        lab_oracle_takes_k(product, task->problem.a.view.cols);
     lab_interrupt_watch();
     lab_progress_begin(task->options->quiet != NULL);
-    rung_status status = rung_large_multiply(NULL, &task->problem, &options, &report);
+    rung_status status = rung_large_multiply(NULL, &task->problem, &options, &task->report);
     lab_progress_end();
     if (status == RUNG_STOPPED)
         lab_interrupt_tell("the same command goes on behind the blocks that are done; --restart throws them away");
     else if (status != RUNG_OK)
         complain();
     else if (task->options->json)
-        print_json(task, &report);
+        print_json(task, &task->report);
     else
-        print_report(task, &report);
+        print_report(task, &task->report);
     return code_of(status);
 }
 

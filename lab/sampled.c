@@ -3,39 +3,29 @@
 #include "sampled.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "random.h"
 
-/* STEPS of the oracle take a part of a second. Memory stays small, since little of it may be left: so much for the drawn
- * columns of B, and for the drawn rows of A at a time. */
-enum { STEPS = 1 << 24, COLUMNS = 16, BYTES = 8 << 20, ROWS_ACROSS = 64 };
+/* STEPS of the oracle take a part of a second. Little memory may be left: so many bytes for the drawn columns of B at a
+ * time, and for the drawn rows of A. */
+enum { STEPS = 1 << 24, COLUMNS = 16, BYTES = 8 << 20, ROWS_ACROSS = 64, PAGE = 4096 };
+
+/* Drawn rows or columns, in ascending order. */
+typedef struct draws {
+    int64_t *list;
+    int64_t  count;
+    int64_t  at_a_time; /* as many as there is memory for */
+} draws;
 
 typedef struct drawing {
     const rung_large_problem *problem;
     const rung_stored        *c;
     uint64_t    seed;
-    int64_t     rows, cols;      /* drawn */
-    int64_t     rows_at_a_time;
-    rung_matrix a, b, c_part, c0_part;
+    draws       rows, cols;
+    rung_matrix a, b, c_part, c0_part; /* of rows.at_a_time and cols.at_a_time */
+    char       *slice;                 /* of a row of B */
 } drawing;
-
-/* One of each of `count` even parts of [0, size). */
-static int64_t draw(const drawing *drawing, int64_t size, int64_t count, int64_t index, uint64_t stream)
-{
-    int64_t first = (int64_t)((__extension__ (__int128)size * index) / count);
-    int64_t end = (int64_t)((__extension__ (__int128)size * (index + 1)) / count);
-    return first + (int64_t)(lab_random(drawing->seed, stream, (uint64_t)index) % (uint64_t)(end - first));
-}
-
-static int64_t draw_row(const drawing *drawing, int64_t index)
-{
-    return draw(drawing, drawing->problem->a.view.rows, drawing->rows, index, 910);
-}
-
-static int64_t draw_col(const drawing *drawing, int64_t index)
-{
-    return draw(drawing, drawing->problem->b.view.cols, drawing->cols, index, 911);
-}
 
 static int64_t limited(int64_t value, int64_t least, int64_t most)
 {
@@ -43,17 +33,53 @@ static int64_t limited(int64_t value, int64_t least, int64_t most)
     return value > most ? most : value;
 }
 
-static void choose_counts(drawing *drawing)
+/* ---- Drawing ------------------------------------------------------------------------------------------- */
+
+/* Draws one of each of `count` even parts of [first, first + size). */
+static void draw_from_block(draws *draws, int64_t first, int64_t size, int64_t count, uint64_t seed, uint64_t stream)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t begin = (int64_t)((__extension__ (__int128)size * i) / count);
+        int64_t end = (int64_t)((__extension__ (__int128)size * (i + 1)) / count);
+        uint64_t drawn = lab_random(seed, stream, (uint64_t)draws->count) % (uint64_t)(end - begin);
+        draws->list[draws->count++] = first + begin + (int64_t)drawn;
+    }
+}
+
+/* Draws about `wanted` of [0, size), and at least one of each block of `block`. False if there is no memory. */
+static bool draw(draws *draws, int64_t size, int64_t block, int64_t wanted, uint64_t seed, uint64_t stream)
+{
+    block = limited(block, 1, size);
+    int64_t blocks = (size - 1) / block + 1, each = wanted >= size ? block : limited(wanted / blocks, 1, block);
+    draws->list = malloc((size_t)limited(blocks * each, 1, size) * sizeof *draws->list);
+    for (int64_t first = 0; draws->list && first < size; first += block) {
+        int64_t here = limited(block, 1, size - first);
+        draw_from_block(draws, first, here, limited(each, 1, here), seed, stream);
+    }
+    return draws->list != NULL;
+}
+
+/* All of a small problem; else as many columns and rows as take about a second, and at least one of each block, so that a
+ * block that is wrong is always seen. */
+static bool draw_sample(drawing *drawing, const rung_large_cut *cut)
 {
     const rung_matrix *a = &drawing->problem->a.view, *b = &drawing->problem->b.view;
-    int64_t m = a->rows, n = b->cols, k = a->cols + 1, size = rung_type_size(a->type);
+    int64_t m = a->rows, n = b->cols, k = a->cols + 1, size = rung_type_size(a->type), fit = BYTES / (k * size);
     bool is_small = (double)m * (double)n * (double)k <= STEPS;
-    drawing->cols = is_small ? n : limited(BYTES / (k * size), 1, n < COLUMNS ? n : COLUMNS);
-    drawing->rows = is_small ? m : limited(STEPS / (k * drawing->cols), 1, m);
+    if (!draw(&drawing->cols, n, cut->cols, is_small ? n : limited(fit, 1, n < COLUMNS ? n : COLUMNS), drawing->seed, 911))
+        return false;
+    int64_t rows = is_small ? m : limited(STEPS / k / drawing->cols.count, 1, m);
     if (!is_small && a->row_stride == 1 && a->col_stride != 1) /* a row is gathered element by element */
-        drawing->rows = limited(drawing->rows, 1, ROWS_ACROSS);
-    drawing->rows_at_a_time = limited(BYTES / (k * size), 1, drawing->rows);
+        rows = limited(rows, 1, ROWS_ACROSS);
+    if (!draw(&drawing->rows, m, cut->rows, rows, drawing->seed, 910))
+        return false;
+    drawing->cols.at_a_time = limited(fit, 1, drawing->cols.count);
+    int64_t of_c = BYTES / (drawing->cols.at_a_time * rung_type_size(drawing->c->view.type));
+    drawing->rows.at_a_time = limited(fit < of_c ? fit : of_c, 1, drawing->rows.count);
+    return true;
 }
+
+/* ---- Reading -------------------------------------------------------------------------------------------- */
 
 static rung_matrix new_part(rung_type type, int64_t rows, int64_t cols)
 {
@@ -64,12 +90,13 @@ static rung_matrix new_part(rung_type type, int64_t rows, int64_t cols)
 static bool make_parts(drawing *drawing)
 {
     rung_type in = drawing->problem->a.view.type, out = drawing->c->view.type;
-    int64_t k = drawing->problem->a.view.cols;
-    drawing->a = new_part(in, drawing->rows_at_a_time, k);
-    drawing->b = new_part(in, k, drawing->cols);
-    drawing->c_part = new_part(out, drawing->rows_at_a_time, drawing->cols);
-    drawing->c0_part = new_part(out, drawing->rows_at_a_time, drawing->cols);
-    return drawing->a.data && drawing->b.data && drawing->c_part.data && drawing->c0_part.data;
+    int64_t k = drawing->problem->a.view.cols, rows = drawing->rows.at_a_time, cols = drawing->cols.at_a_time;
+    drawing->a = new_part(in, rows, k);
+    drawing->b = rung_matrix_transpose(new_part(in, cols, k)); /* a drawn column is in one piece */
+    drawing->c_part = new_part(out, rows, cols);
+    drawing->c0_part = new_part(out, rows, cols);
+    drawing->slice = malloc(BYTES);
+    return drawing->a.data && drawing->b.data && drawing->c_part.data && drawing->c0_part.data && drawing->slice;
 }
 
 static void free_parts(drawing *drawing)
@@ -78,90 +105,127 @@ static void free_parts(drawing *drawing)
     free(drawing->b.data);
     free(drawing->c_part.data);
     free(drawing->c0_part.data);
+    free(drawing->slice);
+    free(drawing->rows.list);
+    free(drawing->cols.list);
 }
 
 static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
 {
-    return (char *)matrix->data + (row * matrix->cols + col) * rung_type_size(matrix->type);
+    return (char *)matrix->data + (row * matrix->row_stride + col * matrix->col_stride) * rung_type_size(matrix->type);
 }
 
-/* The drawn columns of B; whole rows of it where all are. */
-static rung_status read_b(drawing *drawing)
+/* Reads row `row` of the `count` drawn columns `cols` of B: the span between them at once where that is little more. */
+static rung_status read_across(const drawing *drawing, int64_t row, const int64_t *cols, int64_t count)
 {
     const rung_stored *b = &drawing->problem->b;
+    int64_t size = rung_type_size(b->view.type), span = (cols[count - 1] - cols[0] + 1) * size;
+    bool is_near = span <= BYTES && span <= count * PAGE;
     rung_status status = RUNG_OK;
-    if (drawing->cols == b->view.cols)
-        return rung_stored_read(b, 0, 0, b->view.rows, b->view.cols, drawing->b.data);
-    for (int64_t j = 0; j < drawing->cols; j++) {
-        int64_t col = draw_col(drawing, j);
-        for (int64_t i = 0; status == RUNG_OK && i < b->view.rows; i++)
-            status = rung_stored_read(b, i, col, 1, 1, element_at(&drawing->b, i, j));
+    if (is_near)
+        status = rung_stored_read(b, row, cols[0], 1, cols[count - 1] - cols[0] + 1, drawing->slice);
+    for (int64_t j = 0; status == RUNG_OK && j < count; j++) {
+        char *to = element_at(&drawing->b, row, j);
+        if (is_near)
+            memcpy(to, drawing->slice + (cols[j] - cols[0]) * size, (size_t)size);
+        else
+            status = rung_stored_read(b, row, cols[j], 1, 1, to);
     }
     return status;
 }
 
-static rung_status read_elements(const drawing *drawing, const rung_stored *from, int64_t row, int64_t to_row,
-                                 const rung_matrix *to)
+/* Reads the drawn columns `cols` of B. */
+static rung_status read_b(const drawing *drawing, const int64_t *cols, int64_t count)
 {
+    const rung_stored *b = &drawing->problem->b;
     rung_status status = RUNG_OK;
-    if (drawing->cols == from->view.cols)
-        return rung_stored_read(from, row, 0, 1, drawing->cols, element_at(to, to_row, 0));
-    for (int64_t j = 0; status == RUNG_OK && j < drawing->cols; j++)
-        status = rung_stored_read(from, row, draw_col(drawing, j), 1, 1, element_at(to, to_row, j));
+    if (b->view.row_stride == 1 && b->view.col_stride != 1) {
+        for (int64_t j = 0; status == RUNG_OK && j < count; j++)
+            status = rung_stored_read(b, 0, cols[j], b->view.rows, 1, element_at(&drawing->b, 0, j));
+        return status;
+    }
+    for (int64_t i = 0; status == RUNG_OK && i < b->view.rows; i++)
+        status = read_across(drawing, i, cols, count);
     return status;
 }
 
-static rung_status read_row(const drawing *drawing, int64_t row, int64_t to_row)
+static rung_status read_elements(const rung_stored *from, int64_t row, const int64_t *cols, int64_t count, int64_t to_row,
+                                 const rung_matrix *to)
+{
+    rung_status status = RUNG_OK;
+    if (cols[count - 1] - cols[0] + 1 == count)
+        return rung_stored_read(from, row, cols[0], 1, count, element_at(to, to_row, 0));
+    for (int64_t j = 0; status == RUNG_OK && j < count; j++)
+        status = rung_stored_read(from, row, cols[j], 1, 1, element_at(to, to_row, j));
+    return status;
+}
+
+static rung_status read_row(const drawing *drawing, int64_t row, const int64_t *cols, int64_t count, int64_t to_row)
 {
     const rung_large_problem *problem = drawing->problem;
     rung_status status = rung_stored_read(&problem->a, row, 0, 1, problem->a.view.cols,
                                           element_at(&drawing->a, to_row, 0));
     if (status == RUNG_OK)
-        status = read_elements(drawing, drawing->c, row, to_row, &drawing->c_part);
+        status = read_elements(drawing->c, row, cols, count, to_row, &drawing->c_part);
     if (status == RUNG_OK && problem->beta != 0)
-        status = read_elements(drawing, &problem->c0, row, to_row, &drawing->c0_part);
+        status = read_elements(&problem->c0, row, cols, count, to_row, &drawing->c0_part);
     return status;
 }
 
-/* Some of the drawn rows. */
-static rung_status judge_rows(const drawing *drawing, int64_t first, int64_t count, lab_rigour rigour)
+/* ---- Judging -------------------------------------------------------------------------------------------- */
+
+/* Compares drawn rows with drawn columns, whose elements of B were read. */
+static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64_t row_count, const int64_t *cols,
+                              int64_t col_count, lab_rigour rigour)
 {
     const rung_large_problem *problem = drawing->problem;
+    int64_t k = problem->a.view.cols;
     rung_status status = RUNG_OK;
-    for (int64_t i = 0; status == RUNG_OK && i < count; i++)
-        status = read_row(drawing, draw_row(drawing, first + i), i);
+    for (int64_t i = 0; status == RUNG_OK && i < row_count; i++)
+        status = read_row(drawing, rows[i], cols, col_count, i);
     if (status != RUNG_OK)
         return status;
-    rung_matrix c0 = rung_matrix_block(drawing->c0_part, 0, 0, count, drawing->cols);
-    rung_problem part = rung_problem_of(rung_matrix_block(drawing->a, 0, 0, count, problem->a.view.cols), drawing->b,
-                                        rung_matrix_block(drawing->c_part, 0, 0, count, drawing->cols));
+    rung_matrix c0 = rung_matrix_block(drawing->c0_part, 0, 0, row_count, col_count);
+    rung_problem part = rung_problem_of(rung_matrix_block(drawing->a, 0, 0, row_count, k),
+                                        rung_matrix_block(drawing->b, 0, 0, k, col_count),
+                                        rung_matrix_block(drawing->c_part, 0, 0, row_count, col_count));
     part.alpha = problem->alpha;
     part.beta = problem->beta;
     part.compute = problem->compute;
     lab_verdict verdict = lab_oracle_judge(&part, &c0, rigour);
     if (verdict.right)
         return RUNG_OK;
-    return rung_fail(RUNG_DEVICE_LOST, "the result is wrong, and is thrown away: element (%lld, %lld) is %.9g, "
-                     "expected %.9g within %.3g; see what rung verify says of the device",
-                     (long long)draw_row(drawing, first + verdict.row), (long long)draw_col(drawing, verdict.col),
-                     verdict.got, verdict.expected, verdict.bound);
+    return rung_fail(RUNG_DEVICE_LOST, "the result is wrong, and is discarded: element (%lld, %lld) is %.9g, "
+                     "expected %.9g within %.3g; rung verify tests the device", (long long)rows[verdict.row],
+                     (long long)cols[verdict.col], verdict.got, verdict.expected, verdict.bound);
 }
 
-rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stored *c, lab_rigour rigour, uint64_t seed,
-                              lab_sample *sample)
+static rung_status judge_all(const drawing *drawing, lab_rigour rigour)
+{
+    const draws *rows = &drawing->rows, *cols = &drawing->cols;
+    rung_status status = RUNG_OK;
+    for (int64_t j = 0; status == RUNG_OK && j < cols->count; j += cols->at_a_time) {
+        int64_t col_count = limited(cols->at_a_time, 1, cols->count - j);
+        status = read_b(drawing, cols->list + j, col_count);
+        for (int64_t i = 0; status == RUNG_OK && i < rows->count; i += rows->at_a_time)
+            status = judge_rows(drawing, rows->list + i, limited(rows->at_a_time, 1, rows->count - i), cols->list + j,
+                                col_count, rigour);
+    }
+    return status;
+}
+
+rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stored *c, const rung_large_cut *cut,
+                              lab_rigour rigour, uint64_t seed, lab_sample *sample)
 {
     drawing drawing = {.problem = problem, .c = c, .seed = seed};
     *sample = (lab_sample){.is_all = true};
     if (problem->a.view.rows == 0 || problem->b.view.cols == 0)
         return RUNG_OK;
-    choose_counts(&drawing);
-    rung_status status = make_parts(&drawing) ? RUNG_OK : rung_fail(RUNG_NO_MEMORY, "no memory to check the result");
-    if (status == RUNG_OK)
-        status = read_b(&drawing);
-    for (int64_t i = 0; status == RUNG_OK && i < drawing.rows; i += drawing.rows_at_a_time)
-        status = judge_rows(&drawing, i, limited(drawing.rows_at_a_time, 1, drawing.rows - i), rigour);
+    rung_status status = draw_sample(&drawing, cut) && make_parts(&drawing)
+                             ? judge_all(&drawing, rigour)
+                             : rung_fail(RUNG_NO_MEMORY, "no memory to check the result");
+    sample->elements = drawing.rows.count * drawing.cols.count;
+    sample->is_all = drawing.rows.count == c->view.rows && drawing.cols.count == c->view.cols;
     free_parts(&drawing);
-    sample->elements = drawing.rows * drawing.cols;
-    sample->is_all = drawing.rows == c->view.rows && drawing.cols == c->view.cols;
     return status;
 }

@@ -3,8 +3,8 @@
  *
  * Freivalds' test, which the lab takes for whole numbers (exact.h), has no teeth here: it compares sums over a whole
  * row, for which rounding may explain the sum of all elements' bounds, and a block that is wrong altogether is less
- * than that. So single elements are held to their own bounds (oracle.h): all of them where the problem is small,
- * else so many as take about a second, drawn from every part of C: each block of rows and of columns has some. */
+ * than that. So single elements are compared with their own bounds (oracle.h): all of them where the problem is small, else
+ * as many as take about a second, and at least one of each block of C: a block that is wrong altogether is always seen. */
 #ifndef LAB_SAMPLED_H
 #define LAB_SAMPLED_H
 
@@ -17,9 +17,9 @@ typedef struct lab_sample {
     bool    is_all;
 } lab_sample;
 
-/* Judges C as the product of a problem in files or memory. RUNG_DEVICE_LOST, with a sentence for rung_error_text(),
- * if an element is wrong. */
-rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stored *c, lab_rigour rigour, uint64_t seed,
-                              lab_sample *sample);
+/* Compares a sample of C with the product of a problem in files or memory: at least one element of each block of `cut`.
+ * Returns RUNG_DEVICE_LOST, with a sentence for rung_error_text(), if an element is wrong. */
+rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stored *c, const rung_large_cut *cut,
+                              lab_rigour rigour, uint64_t seed, lab_sample *sample);
 
 #endif /* LAB_SAMPLED_H */

@@ -136,7 +136,7 @@ typedef struct rung_large_options {
     int (*progress)(void *user, const rung_large_progress *progress);
     /* Called before a file gets its name: where it does not return RUNG_OK, the file gets none, and the call returns that. What
      * was computed is thrown away, unless it could not be judged: RUNG_NO_MEMORY, RUNG_IO or RUNG_STOPPED leave it to the next
-     * call. */
+     * call. Of the report, `cut` is filled in by then. */
     rung_status (*accept)(void *user, const rung_stored *c);
     void *user;
 } rung_large_options;

@@ -262,6 +262,8 @@ static rung_status multiply_on(const rung_large_problem *problem, const rung_lar
         run_workers(&job, workers, devices, count);
         status = outcome(&job, workers);
     }
+    if (report)
+        report->cut = job.cut; /* for `accept` */
     if (status == RUNG_OK && job.output)
         status = rungi_output_finish(job.output, options->accept, options->user);
     if (report)

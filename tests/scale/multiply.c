@@ -189,6 +189,7 @@ typedef struct caller {
     double      before;
     rung_status accepts;
     int         asked;
+    const rung_large_report *report; /* of the call; or NULL */
 } caller;
 
 static int count_steps(void *user, const rung_large_progress *progress)
@@ -205,6 +206,7 @@ static rung_status accept_or_not(void *user, const rung_stored *c)
     caller *caller = user;
     caller->asked++;
     assert_true(c->file >= 0);
+    assert_true(!caller->report || (caller->report->cut.rows > 0 && caller->report->cut.row_blocks > 1));
     return caller->accepts == RUNG_OK ? RUNG_OK : rung_fail(caller->accepts, "not this one");
 }
 
@@ -460,7 +462,9 @@ static void only_what_is_accepted_gets_its_name(void **state)
         assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), unable[i]);
         assert_true(!is_there("c.npy") && is_there("c.npy.part") && is_there("c.npy.journal"));
         caller.accepts = RUNG_OK;
+        caller.report = &report;
         must(rung_large_multiply(NULL, &problem, &options, &report));
+        caller.report = NULL;
         assert_int_equal(report.blocks_before, report.cut.row_blocks * report.cut.col_blocks);
         assert_true(report.read == 0 && is_there("c.npy"));
     }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampled.c - a block of C that is wrong is seen by the sample, whichever it is and however many blocks there are. */
+#include "sampled.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Too large for all elements to be looked at, with more columns of blocks than columns were once drawn, and with a last
+ * block in both directions that is smaller than the others. */
+enum { M = 49, N = 63, K = 8192, ROWS = 4, COLS = 2 };
+
+static float *a, *b, *c;
+
+static int make_matrices(void **state)
+{
+    (void)state;
+    a = malloc(M * K * sizeof *a);
+    b = malloc(K * N * sizeof *b);
+    c = malloc(M * N * sizeof *c);
+    if (!a || !b || !c)
+        return -1;
+    for (int i = 0; i < M * K; i++)
+        a[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < K * N; i++)
+        b[i] = (float)(i % 5 - 2);
+    return rung_gemm(NULL, 1, rung_matrix_of(RUNG_F32, M, K, a), rung_matrix_of(RUNG_F32, K, N, b), 0,
+                     rung_matrix_of(RUNG_F32, M, N, c));
+}
+
+static int free_matrices(void **state)
+{
+    (void)state;
+    free(a);
+    free(b);
+    free(c);
+    return 0;
+}
+
+static rung_large_cut cut_of(int64_t rows, int64_t cols)
+{
+    return (rung_large_cut){.rows = rows, .cols = cols, .depth = K, .row_blocks = (M + rows - 1) / rows,
+                            .col_blocks = (N + cols - 1) / cols, .panels = 1};
+}
+
+static rung_status judge(const rung_large_cut *cut, uint64_t seed, lab_sample *sample)
+{
+    rung_stored stored = rung_stored_of(rung_matrix_of(RUNG_F32, M, N, c));
+    rung_large_problem problem = rung_large_problem_of(rung_stored_of(rung_matrix_of(RUNG_F32, M, K, a)),
+                                                       rung_stored_of(rung_matrix_of(RUNG_F32, K, N, b)));
+    problem.c = stored;
+    return lab_sampled_judge(&problem, &stored, cut, LAB_BOUNDED, seed, sample);
+}
+
+static void add_to_block(const rung_large_cut *cut, int64_t row_block, int64_t col_block, float what)
+{
+    for (int64_t i = row_block * cut->rows; i < M && i < (row_block + 1) * cut->rows; i++)
+        for (int64_t j = col_block * cut->cols; j < N && j < (col_block + 1) * cut->cols; j++)
+            c[i * N + j] += what;
+}
+
+static void wrong_blocks_are_seen(void **state)
+{
+    rung_large_cut cut = cut_of(ROWS, COLS);
+    lab_sample sample;
+    (void)state;
+    assert_int_equal(judge(&cut, 1, &sample), RUNG_OK);
+    assert_true(!sample.is_all && sample.elements >= cut.row_blocks * cut.col_blocks);
+    for (int i = 0; i < 12; i++) { /* the last row and column of blocks, the first, and some between */
+        int64_t row_block = i < 6 ? cut.row_blocks - 1 : i, col_block = i == 0 ? cut.col_blocks - 1 : i == 1 ? 0 : 5 * i % 29;
+        add_to_block(&cut, row_block, col_block, 4096);
+        rung_status status = judge(&cut, (uint64_t)i, &sample);
+        add_to_block(&cut, row_block, col_block, -4096);
+        if (status != RUNG_DEVICE_LOST)
+            fail_msg("block (%d, %d) is wrong, and was not seen", (int)row_block, (int)col_block);
+    }
+    assert_int_equal(judge(&cut, 1, &sample), RUNG_OK);
+}
+
+/* Blocks of all shapes: the counts stay within the matrix, and one block is as good as none. */
+static void cuts_of_all_shapes(void **state)
+{
+    static const int64_t shapes[][2] = {{M, N}, {M, 1}, {1, N}, {M - 1, N - 1}, {32, 7}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        rung_large_cut cut = cut_of(shapes[i][0], shapes[i][1]);
+        lab_sample sample;
+        assert_int_equal(judge(&cut, i, &sample), RUNG_OK);
+        assert_true(sample.elements >= cut.row_blocks * cut.col_blocks && sample.elements <= M * N);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_blocks_are_seen), cmocka_unit_test(cuts_of_all_shapes)};
+    return cmocka_run_group_tests(tests, make_matrices, free_matrices);
+}
