@@ -16,8 +16,6 @@
 #define THREADS_MAX "1024"
 #define SHARED_MAX "49152"
 
-enum { SECONDS_MAX = 300 };
-
 const char *lab_remark_kind_name(lab_remark_kind kind)
 {
     static const char *const names[] = {
@@ -217,7 +215,10 @@ static bool read_verdict(const char *path, const rung_kernel_info *kernel, lab_c
     const char *platform = lab_text(document.root, "platform", "");
     bool good = strcmp(platform, "Oclgrind") == 0;
     const lab_value *failure = lab_field(document.root, "failures")->first;
-    if (good && failure && !lab_is_true(failure, "ran")) {
+    if (good && failure && lab_is_true(failure, "timed_out")) {
+        check->is_endless = true;
+        add(check, "endless", 0, "on Oclgrind, a simulator, %s", lab_text(failure, "message", "the kernel did not finish"));
+    } else if (good && failure && !lab_is_true(failure, "ran")) {
         snprintf(check->why_not, sizeof check->why_not, "it did not run");
         good = false;
     } else if (good)
@@ -234,22 +235,23 @@ static bool read_verdict(const char *path, const rung_kernel_info *kernel, lab_c
 /* Of the edges the first, the 14th and the 27th problem: one less, as many and one more than a tile in each
  * direction, so that a tile is short of k, filled, and followed by another. False if it ended by no verdict, or on
  * another driver. */
-static bool run_child(const rung_kernel_info *kernel, const char *parameters, const char *dtype, bool uninitialised,
-                      const char *driver, lab_workplace *place, lab_check *check)
+static bool run_child(const rung_kernel_info *kernel, const char *parameters, const char *dtype, double seconds,
+                      bool uninitialised, const char *driver, lab_workplace *place, lab_check *check)
 {
-    enum { LOG_TEXT = 1 << 20 };
-    char *log = malloc(LOG_TEXT), errors[2000];
+    enum { LOG_TEXT = 1 << 20, PROBLEMS = 3 };
+    char *log = malloc(LOG_TEXT), errors[2000], limit[32];
     bool large = strstr(kernel->source, "LARGE_SHARED(") != NULL;
     int code = -1;
     char *argv[] = {NULL, "verify", "--device", "opencl", "--kernels", (char *)kernel->file, "--suite", "edges",
-                    "--every", "13", "--json", "--quiet", "--dtype", (char *)dtype, parameters ? "--params" : NULL,
+                    "--every", "13", "--json", "--quiet", "--time-limit", limit, "--dtype", (char *)dtype, parameters ? "--params" : NULL,
                     (char *)parameters, NULL};
     const lab_variable own[] = {
         {"OCL_ICD_VENDORS", driver}, {"OCLGRIND_DATA_RACES", "1"}, {"OCLGRIND_UNINITIALIZED", uninitialised ? "1" : "0"},
         {"OCLGRIND_CHECK_API", "1"}, {"OCLGRIND_LOCAL_MEM_SIZE", large ? "233472" : SHARED_MAX},
         {"OCLGRIND_MAX_WGSIZE", THREADS_MAX}, {"OCLGRIND_MAX_ERRORS", "1000"}, {"OCLGRIND_LOG", place->log}};
+    snprintf(limit, sizeof limit, "%.17g", seconds);
     bool ended = log && lab_self_run(argv, own, sizeof own / sizeof *own, place->output, place->errors,
-                                     SECONDS_MAX, &code);
+                                     (PROBLEMS + 1) * seconds, &code);
     check->count = 0;
     bool is_understood = log != NULL;
     if (log) {
@@ -268,8 +270,10 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
         return read_verdict(place->output, kernel, check);
     check->is_endless = code == LAB_ENDLESS;
     if (check->is_endless)
-        add(check, LAB_REMARK_ENDLESS, 0, "it did not end within %d seconds on a small problem; does each of its loops end?",
-            SECONDS_MAX);
+        add(check, LAB_REMARK_ENDLESS, 0, "the check on Oclgrind did not finish within %g s; check that each loop of the kernel ends",
+            (PROBLEMS + 1) * seconds);
+    else if (code == LAB_STOPPED)
+        snprintf(check->why_not, sizeof check->why_not, "the check was interrupted");
     else
         snprintf(check->why_not, sizeof check->why_not, "Oclgrind did not come to its end: %.*s",
                  (int)strcspn(lab_sentence_in(errors), "\n"), lab_sentence_in(errors));
@@ -278,7 +282,8 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
 
 /* Oclgrind's check for uninitialised reads dies of an instruction that it does not know, which LLVM
  * makes of / and % by the same value: then without. */
-void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, const char *dtype, lab_check *check)
+void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, const char *dtype, double seconds,
+                      lab_check *check)
 {
     char driver[512];
     lab_workplace place;
@@ -295,10 +300,10 @@ void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, co
     }
     if (!parameters && lab_has_preset(kernel, "tiny"))
         parameters = "tiny";
-    check->ran = run_child(kernel, parameters, dtype, true, driver, &place, check);
+    check->ran = run_child(kernel, parameters, dtype, seconds, true, driver, &place, check);
     if (!check->ran && !check->is_endless && !lab_interrupted()) {
         check->is_partial = true;
-        check->ran = run_child(kernel, parameters, dtype, false, driver, &place, check);
+        check->ran = run_child(kernel, parameters, dtype, seconds, false, driver, &place, check);
     }
     lab_workplace_clear(&place);
 }

@@ -4,12 +4,14 @@
  * For each problem every contender is verified exactly, then all take turns, a
  * sample each, until each knows its median well or has spent its time: what disturbs
  * the machine disturbs them alike. A time of a wrong result is never printed. */
+#define _GNU_SOURCE /* strsignal */
 #include "baseline.h"
 #include "bench.h"
 #include "interrupt.h"
 #include "launch.h"
 #include "measure.h"
 #include "progress.h"
+#include "supervise.h"
 #include "target.h"
 
 #include <errno.h>
@@ -18,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, ROWS_MAX = 4096, THREADS_MAX = 256 };
+enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, ROWS_MAX = 4096, THREADS_MAX = 256, TIME_LIMIT = 600 };
 
 /* So many rounds at least, if there is time, where two executables take turns: a difference is told by
  * the number of pairs. */
@@ -351,6 +353,17 @@ static void show_progress(const session *session, const lab_problem *problem, co
                                       .count = session->problem_count * session->dtype_count, .units = "problems"});
 }
 
+/* Tells the supervisor which kernel file runs; rung's own kernels end. */
+static void begin_step(const lab_problem *problem, const char *what, const lab_contender *contender)
+{
+    char text[512];
+    if (!contender->kernel || rung_kernel_describe(contender->kernel)->number != -1)
+        return;
+    snprintf(text, sizeof text, "%s %s, %lld x %lld x %lld, %s", what, name_of(contender), (long long)problem->m,
+             (long long)problem->n, (long long)problem->k, rung_product_name(problem->product));
+    lab_step_begin(text);
+}
+
 static void verify_all(session *session, const lab_problem *problem)
 {
     for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
@@ -358,7 +371,9 @@ static void verify_all(session *session, const lab_problem *problem)
         show_progress(session, problem, "verifying", contender);
         if (is_too_slow(session, contender, problem))
             continue;
+        begin_step(problem, "verifying", contender);
         lab_contender_verify(problem, contender);
+        lab_step_end();
         if (contender->verified)
             remember(session, contender, problem, contender->first_ns);
         else if (contender->state == LAB_ROW_WRONG)
@@ -400,7 +415,10 @@ static void take_sample(session *session, const lab_problem *problem, lab_conten
 {
     int64_t *count = &contender->taken.count;
     show_progress(session, problem, "sampling", contender);
-    if (lab_contender_sample(problem, contender) != RUNG_OK) {
+    begin_step(problem, "timing", contender);
+    rung_status status = lab_contender_sample(problem, contender);
+    lab_step_end();
+    if (status != RUNG_OK) {
         lab_contender_drop(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
         return;
     }
@@ -902,12 +920,9 @@ static int bench(session *session)
     return outcome(session);
 }
 
-int lab_command_bench(const lab_options *options)
+static int run_session(void *opaque)
 {
-    if (options->cluster)
-        return lab_cluster_launch(options);
-    if (options->block || options->layout)
-        return usage("--block and --layout are for --cluster");
+    const lab_options *options = opaque;
     session *session = calloc(1, sizeof *session);
     int code = LAB_NOTHING;
     if (session) {
@@ -926,4 +941,43 @@ int lab_command_bench(const lab_options *options)
     }
     free(session);
     return code;
+}
+
+/* Runs the session in a child process, since a file could contain an endless loop. */
+static int run_safely(const lab_options *options, double seconds)
+{
+    lab_progress_begin(options->quiet);
+    lab_supervised child = lab_supervise(run_session, (void *)(uintptr_t)options, seconds);
+    lab_progress_end();
+    switch (child.ending) {
+    case LAB_ENDED_ITSELF: return child.code;
+    case LAB_ENDED_STOPPED:
+        lab_interrupt_tell("a kernel did not finish, and its times are lost; --output keeps those of earlier problems");
+        return LAB_INTERRUPTED;
+    case LAB_ENDED_TIMED_OUT:
+        fprintf(stderr, "rung: %s: the kernel did not finish within %g s; check that each of its loops ends "
+                "(--time-limit SECONDS allows more time)\n", child.step, seconds);
+        return LAB_WRONG;
+    case LAB_ENDED_CRASHED:
+        fprintf(stderr, "rung: %s: the kernel crashed (signal %d, %s); see: rung verify FILE\n",
+                *child.step ? child.step : "before a kernel ran", child.code, strsignal(child.code));
+        return LAB_WRONG;
+    case LAB_ENDED_NEVER_BEGAN: break;
+    }
+    fprintf(stderr, "rung: the process that runs the kernels could not be started; end other processes, or raise "
+            "ulimit -u\n");
+    return LAB_NOTHING;
+}
+
+int lab_command_bench(const lab_options *options)
+{
+    double seconds;
+    if (options->cluster)
+        return lab_cluster_launch(options);
+    if (options->block || options->layout)
+        return usage("--block and --layout are for --cluster");
+    if (!lab_read_time_limit(options->time_limit, TIME_LIMIT, &seconds))
+        return usage(LAB_TIME_LIMIT_WRONG);
+    bool is_file = lab_names_file(options->argument ? options->argument : options->kernels);
+    return is_file ? run_safely(options, seconds) : run_session((void *)(uintptr_t)options);
 }

@@ -8,9 +8,11 @@
 
 #include "clock.h"
 #include "explain_show.h"
+#include "interrupt.h"
 #include "options.h"
 #include "parameters.h"
 #include "progress.h"
+#include "supervise.h"
 #include "table.h"
 
 enum { JOBS_MAX = 256 };
@@ -31,6 +33,7 @@ typedef struct session {
     lab_machine        machine;
     lab_dtype          dtypes[LAB_DTYPES_MAX];
     int64_t            m, n, k;
+    double             seconds; /* time limit, as in lab_look */
     job               *jobs;
     int                count, next, done; /* next: of those that nobody has begun */
     pthread_mutex_t    lock;
@@ -54,6 +57,9 @@ static const char *read_options(const lab_options *options, session *session)
     rung_compute compute;
     int count;
     const char *wrong = lab_read_machine(options, &session->machine);
+    if (!wrong && !lab_read_time_limit(options->time_limit, LAB_LOOK_SECONDS, &session->seconds))
+        wrong = LAB_TIME_LIMIT_WRONG;
+    session->seconds = session->seconds > 0 ? session->seconds : -1;
     if (!wrong)
         wrong = lab_read_dtypes(options, &compute, session->dtypes, &count);
     if (!wrong && count != 1)
@@ -75,7 +81,7 @@ static job *add_job(session *session, const char *kernel)
     job *job = &session->jobs[session->count++];
     job->question = (lab_question){.kernel = kernel, .parameters = session->options->params,
                                    .dtype = session->dtypes[0], .m = session->m, .n = session->n, .k = session->k,
-                                   .machine = session->machine};
+                                   .machine = session->machine, .seconds = session->seconds};
     return job;
 }
 
@@ -233,7 +239,7 @@ static void *answer_some(void *opaque)
     session *session = opaque;
     for (;;) {
         pthread_mutex_lock(&session->lock);
-        int index = session->next++;
+        int index = lab_interrupted() ? session->count : session->next++;
         job *job = index < session->count ? &session->jobs[index] : NULL;
         if (job)
             show_progress(session, job->question.kernel);
@@ -254,7 +260,7 @@ static void watch_progress(session *session)
     bool is_done = false;
     while (!is_done) {
         pthread_mutex_lock(&session->lock);
-        is_done = session->done == session->count;
+        is_done = session->done == session->count || lab_interrupted();
         int last = session->next < session->count ? session->next : session->count;
         if (!is_done && last > 0)
             show_progress(session, session->jobs[last - 1].question.kernel);
@@ -463,9 +469,14 @@ static int run(session *session)
         return usage(wrong);
     if (options->argument)
         add_one(session, options->argument);
+    lab_interrupt_watch();
     lab_progress_begin(options->quiet);
     answer_all(session);
     lab_progress_end();
+    if (lab_interrupted()) {
+        lab_interrupt_tell("nothing is explained; run it again");
+        return LAB_INTERRUPTED;
+    }
     int code = outcome(session);
     if (code != LAB_USAGE)
         print_all(session);

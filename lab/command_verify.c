@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_verify.c - rung verify: every kernel against the oracle, on a suite of
  * problems or on one. */
+#define _GNU_SOURCE /* strsignal */
 #include "checker.h"
 #include "conform.h"
 #include "interrupt.h"
@@ -9,6 +10,7 @@
 #include "oracle.h"
 #include "parameters.h"
 #include "progress.h"
+#include "supervise.h"
 #include "table.h"
 #include "tally.h"
 #include "target.h"
@@ -16,11 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128 };
+enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128, TIME_LIMIT = 60, SIMULATOR_FACTOR = 5 };
 
 /* A kernel with one set of parameters, and how it fared. */
 typedef struct contender {
     const rung_kernel *kernel; /* NULL: rung_gemm */
+    char               name[256];
     lab_dtype          dtype;
     char               parameters[PARAMETERS_TEXT];
     lab_suite          suite;
@@ -31,17 +34,28 @@ typedef struct contender {
 
 /* A file of the user's is looked at more closely than a kernel of the ladder. */
 typedef struct grade {
-    const rung_kernel_info *kernel; /* NULL: there is no file among the contenders */
-    lab_check               check;
-    bool                    is_dangerous; /* so it was not run here */
+    const rung_kernel *kernel;
+    char               file[1024];
+    lab_check          check;
+    bool               is_dangerous; /* so it was not run here */
 } grade;
 
 typedef struct failure {
     bool ran;
+    bool timed_out;
     char replay[1024];
     char message[4096];
 } failure;
 
+/* The problem that is being run. */
+typedef struct position {
+    int      contender;
+    lab_case problem;
+    int64_t  number, count; /* of the contender's problems */
+} position;
+
+/* With a file among the kernels, a child process runs them (supervise.h) and the parent prints: the session is in
+ * memory that both share, and what is printed refers to no kernel and no device. */
 typedef struct session {
     const lab_options *options;
     lab_target         target;
@@ -59,7 +73,12 @@ typedef struct session {
     int                contender_count;
     failure            failures[FAILURES_TOLD];
     int64_t            failure_count;
-    bool               is_complete; /* not interrupted */
+    bool               is_complete; /* neither interrupted nor ended by a kernel */
+    position           running;
+    double             time_limit; /* seconds for one problem, 0: none */
+    struct {
+        char name[64], title[256], platform[128];
+    } device;
     grade              grades[LAB_KERNELS_MAX];
     int                grade_count;
 } session;
@@ -182,6 +201,8 @@ static int read_options(session *session)
     if (options->seed && !lab_read_integer(options->seed, &seed))
         return usage("--seed is a whole number");
     session->seed = (uint64_t)seed;
+    if (!lab_read_time_limit(options->time_limit, TIME_LIMIT, &session->time_limit))
+        return usage(LAB_TIME_LIMIT_WRONG);
     if (options->m ? !read_single(session, &session->single)
                    : options->n || options->k || options->a_strides || options->b_strides ||
                          options->c_strides || options->alpha || options->beta)
@@ -202,6 +223,7 @@ static void add_contender(session *session, const rung_kernel *kernel, const cha
         return;
     contender *added = &session->contenders[session->contender_count++];
     added->kernel = kernel;
+    snprintf(added->name, sizeof added->name, "%s", kernel ? rung_kernel_describe(kernel)->name : "rung_gemm");
     added->dtype = *dtype;
     added->suite = suite;
     snprintf(added->parameters, sizeof added->parameters, "%s", parameters ? parameters : "");
@@ -321,14 +343,18 @@ static int add_contenders(session *session)
 
 /* ---- Running ------------------------------------------------------------------------------------------ */
 
+static bool is_file(const contender *contender)
+{
+    return contender->kernel && rung_kernel_describe(contender->kernel)->number == -1;
+}
+
 static lab_traits traits_of(const contender *contender);
 
 static void note(session *session, contender *contender, const lab_subject *subject,
                  const lab_case *problem, const lab_outcome *outcome)
 {
     contender->cases++;
-    bool is_file = contender->kernel && rung_kernel_describe(contender->kernel)->number == -1;
-    if (is_file && (outcome->kind == LAB_RIGHT || outcome->kind == LAB_WRONG_RESULT))
+    if (is_file(contender) && (outcome->kind == LAB_RIGHT || outcome->kind == LAB_WRONG_RESULT))
         lab_tally_add(&contender->tally, problem, traits_of(contender), outcome->kind == LAB_RIGHT,
                       outcome->fault == LAB_FAULT_OUTSIDE);
     switch (outcome->kind) {
@@ -407,20 +433,28 @@ static lab_case_list problems_of(const session *session, const contender *conten
     return list;
 }
 
-static const char *name_of(const contender *contender)
-{
-    return contender->kernel ? rung_kernel_describe(contender->kernel)->name : "rung_gemm";
-}
-
 static void show_progress(const session *session, const contender *contender, int64_t done,
                           int64_t count)
 {
     char text[256];
-    snprintf(text, sizeof text, "%s %s, case %lld of %lld", name_of(contender), contender->parameters,
+    snprintf(text, sizeof text, "%s %s, case %lld of %lld", contender->name, contender->parameters,
              (long long)done + 1, (long long)count);
     lab_progress_show(&(lab_progress){
         .what = text, .done = (double)(contender - session->contenders) + (double)done / (double)count,
         .count = session->contender_count, .units = "settings"});
+}
+
+/* Tells the supervisor which problem a kernel file runs, by the command that runs it again; rung's own kernels end. */
+static void begin_problem(session *session, const contender *contender, const lab_subject *subject,
+                          const lab_case *problem, int64_t number, int64_t count)
+{
+    char replay[LAB_STEP_TEXT];
+    if (!is_file(contender))
+        return;
+    session->running = (position){.contender = (int)(contender - session->contenders), .problem = *problem,
+                                  .number = number, .count = count};
+    lab_replay(subject, problem, replay, sizeof replay);
+    lab_step_begin(replay);
 }
 
 static int run_contender(session *session, contender *contender)
@@ -441,9 +475,11 @@ static int run_contender(session *session, contender *contender)
     }
     for (int64_t i = 0; i < list.count && !lab_interrupted(); i += session->every) {
         show_progress(session, contender, i, list.count);
+        begin_problem(session, contender, &subject, &list.cases[i], i, list.count);
         lab_conform(&subject, &list.cases[i], &outcome);
         if (session->repeat > 0 && outcome.kind == LAB_RIGHT)
             lab_conform_repeat(&subject, &list.cases[i], session->repeat, &outcome);
+        lab_step_end();
         note(session, contender, &subject, &list.cases[i], &outcome);
         /* What does not compile or fit once never will. */
         if (outcome.kind == LAB_FAILED || (outcome.kind == LAB_REFUSED && contender->cases == 1))
@@ -458,7 +494,7 @@ static int run_contender(session *session, contender *contender)
 static grade *grade_of(session *session, const rung_kernel *kernel)
 {
     for (int i = 0; i < session->grade_count; i++)
-        if (kernel && session->grades[i].kernel == rung_kernel_describe(kernel))
+        if (kernel && session->grades[i].kernel == kernel)
             return &session->grades[i];
     return NULL;
 }
@@ -472,16 +508,17 @@ static void check_files(session *session)
     for (int i = 0; is_checkable && !session->options->m && !lab_interrupted() && i < session->contender_count; i++) {
         const contender *contender = &session->contenders[i];
         char what[512];
-        if (!contender->kernel || rung_kernel_describe(contender->kernel)->number != -1 ||
-            grade_of(session, contender->kernel) || session->grade_count == LAB_KERNELS_MAX)
+        if (!is_file(contender) || grade_of(session, contender->kernel) || session->grade_count == LAB_KERNELS_MAX)
             continue;
         grade *grade = &session->grades[session->grade_count++];
-        grade->kernel = rung_kernel_describe(contender->kernel);
-        snprintf(what, sizeof what, "%s under Oclgrind", grade->kernel->file);
+        const rung_kernel_info *kernel = rung_kernel_describe(contender->kernel);
+        grade->kernel = contender->kernel;
+        snprintf(grade->file, sizeof grade->file, "%s", kernel->file);
+        snprintf(what, sizeof what, "%.400s under Oclgrind", kernel->file);
         lab_progress_show(&(lab_progress){.what = what, .done = session->grade_count, .count = session->contender_count,
                                           .units = "files"});
-        lab_check_kernel(grade->kernel, session->options->params, rung_product_name(contender->dtype.product),
-                         &grade->check);
+        lab_check_kernel(kernel, session->options->params, rung_product_name(contender->dtype.product),
+                         SIMULATOR_FACTOR * session->time_limit, &grade->check);
         grade->is_dangerous = lab_check_is_dangerous(&grade->check);
     }
 }
@@ -503,7 +540,7 @@ static lab_tally tally_of(const session *session, const grade *grade)
 {
     lab_tally sum = {0};
     for (int i = 0; i < session->contender_count; i++)
-        if (session->contenders[i].kernel && rung_kernel_describe(session->contenders[i].kernel) == grade->kernel)
+        if (session->contenders[i].kernel == grade->kernel)
             add_tally(&sum, &session->contenders[i].tally);
     return sum;
 }
@@ -550,7 +587,7 @@ static void json_remark(lab_json *json, const grade *grade, const char *kind, in
 {
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "kind", kind);
-    lab_json_string(json, "file", grade->kernel->file);
+    lab_json_string(json, "file", grade->file);
     lab_json_integer(json, "line", line);
     lab_json_string(json, "text", text);
     lab_json_end(json, '}');
@@ -575,16 +612,15 @@ static void json_findings(lab_json *json, const session *session)
 
 static void print_json(const session *session)
 {
-    const rung_device_info *device = rung_device_describe(session->target.device);
     contender total = total_of(session);
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-verify/1");
     lab_json_true(&json, "complete", session->is_complete);
     lab_json_string(&json, "version", rung_version());
-    lab_json_string(&json, "device", device->name);
-    lab_json_string(&json, "title", device->title);
-    lab_json_string(&json, "platform", device->platform);
+    lab_json_string(&json, "device", session->device.name);
+    lab_json_string(&json, "title", session->device.title);
+    lab_json_string(&json, "platform", session->device.platform);
     lab_json_integer(&json, "seed", (int64_t)session->seed);
     lab_json_string(&json, "compute", rung_compute_name(session->compute));
     lab_json_integer(&json, "cases", total.cases);
@@ -594,7 +630,7 @@ static void print_json(const session *session)
     for (int i = 0; i < session->contender_count; i++) {
         const contender *contender = &session->contenders[i];
         lab_json_begin(&json, NULL, '{');
-        lab_json_string(&json, "kernel", name_of(contender));
+        lab_json_string(&json, "kernel", contender->name);
         lab_json_string(&json, "params", contender->parameters);
         lab_json_string(&json, "dtype", rung_product_name(contender->dtype.product));
         lab_json_string(&json, "compute", rung_compute_name(contender->dtype.compute));
@@ -609,6 +645,7 @@ static void print_json(const session *session)
     for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++) {
         lab_json_begin(&json, NULL, '{');
         lab_json_true(&json, "ran", session->failures[i].ran);
+        lab_json_true(&json, "timed_out", session->failures[i].timed_out);
         lab_json_string(&json, "message", session->failures[i].message);
         lab_json_string(&json, "replay", session->failures[i].replay);
         lab_json_end(&json, '}');
@@ -634,23 +671,22 @@ static void print_failure(const failure *failure)
 {
     fputc('\n', stdout);
     lab_colour_begin(LAB_RED, stdout);
-    fputs(failure->ran ? "wrong" : "did not run", stdout);
+    fputs(failure->timed_out ? "did not finish" : failure->ran ? "wrong" : "did not run", stdout);
     lab_colour_end(LAB_RED, stdout);
     printf(": %s\n  again: %s\n", failure->message, failure->replay);
 }
 
 static void print_table(const session *session)
 {
-    const rung_device_info *device = rung_device_describe(session->target.device);
     contender total = total_of(session);
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return;
-    printf("%s: %s (%s)\n\n", device->name, device->title, device->platform);
+    printf("%s: %s (%s)\n\n", session->device.name, session->device.title, session->device.platform);
     lab_table_add(table, 7, (const char *[]){"kernel", "type", "parameters", "cases", "wrong", "skipped",
                                              ""});
     for (int i = 0; i < session->contender_count; i++)
-        add_row(table, name_of(&session->contenders[i]),
+        add_row(table, session->contenders[i].name,
                 session->contenders[i].dtype.name, session->contenders[i].parameters, &session->contenders[i]);
     add_row(table, "all", "", "", &total);
     lab_table_print(table, "lllrrrl", stdout);
@@ -674,10 +710,10 @@ static void print_grade(const session *session, const grade *grade)
         char line[16] = "";
         if (check->remarks[i].line > 0)
             snprintf(line, sizeof line, ":%d", check->remarks[i].line);
-        printf("  %s%s: %s\n", grade->kernel->file, line, check->remarks[i].text);
+        printf("  %s%s: %s\n", grade->file, line, check->remarks[i].text);
     }
     if (*text)
-        printf("  %s: %s\n", grade->kernel->file, text);
+        printf("  %s: %s\n", grade->file, text);
     if (grade->is_dangerous)
         printf("  It was not run here: it %s.\n", check->is_endless ? "might not end"
                                                                     : "could write over memory that is not its own");
@@ -689,15 +725,86 @@ static void print_grade(const session *session, const grade *grade)
                                  : ", and no read of what was never written");
 }
 
+static void describe_device(session *session)
+{
+    const rung_device_info *device = rung_device_describe(session->target.device);
+    snprintf(session->device.name, sizeof session->device.name, "%s", device->name);
+    snprintf(session->device.title, sizeof session->device.title, "%s", device->title);
+    snprintf(session->device.platform, sizeof session->device.platform, "%s", device->platform);
+}
+
+/* All that needs a device. */
+static int run_session(void *opaque)
+{
+    session *session = opaque;
+    int code = lab_target_open(session->options, session->kernels, &session->target);
+    if (code == LAB_GOOD) {
+        describe_device(session);
+        code = add_contenders(session);
+    }
+    if (code == LAB_GOOD)
+        code = run_all(session);
+    lab_target_close(&session->target);
+    return code;
+}
+
+/* Counts the problem that ended the child as a failure. */
+static void note_ending(session *session, const lab_supervised *child)
+{
+    const position *running = &session->running;
+    contender *contender = &session->contenders[running->contender];
+    int64_t last = session->failure_count < FAILURES_TOLD ? session->failure_count : FAILURES_TOLD - 1;
+    failure *failure = &session->failures[last];
+    char where[256], name[sizeof contender->name];
+    snprintf(name, sizeof name, "%s", contender->name);
+    snprintf(where, sizeof where, "m = %lld, n = %lld, k = %lld (problem %lld of %lld)", (long long)running->problem.m,
+             (long long)running->problem.n, (long long)running->problem.k, (long long)running->number + 1,
+             (long long)running->count);
+    *failure = (struct failure){.timed_out = child->ending == LAB_ENDED_TIMED_OUT};
+    if (failure->timed_out)
+        snprintf(failure->message, sizeof failure->message,
+                 "%s did not finish within %g s on %s; check that each of its loops ends (--time-limit SECONDS "
+                 "allows more time)", name, session->time_limit, where);
+    else
+        snprintf(failure->message, sizeof failure->message,
+                 "%s crashed (signal %d, %s) on %s; check that each access is inside its matrix", name, child->code,
+                 strsignal(child->code), where);
+    snprintf(failure->replay, sizeof failure->replay, "%s", child->step);
+    session->failure_count++;
+    contender->cases++;
+    contender->wrong++;
+}
+
+/* Runs the session here, or in a child process where a file could contain an endless loop. */
+static int run_safely(session *session)
+{
+    if (!lab_names_file(session->kernels))
+        return run_session(session);
+    lab_progress_begin(session->options->quiet);
+    lab_supervised child = lab_supervise(run_session, session, session->time_limit);
+    lab_progress_end();
+    switch (child.ending) {
+    case LAB_ENDED_ITSELF: return child.code;
+    case LAB_ENDED_STOPPED: return LAB_GOOD;
+    case LAB_ENDED_NEVER_BEGAN: break;
+    case LAB_ENDED_TIMED_OUT:
+    case LAB_ENDED_CRASHED:
+        if (*child.step) {
+            note_ending(session, &child);
+            return LAB_GOOD;
+        }
+    }
+    fprintf(stderr, "rung: the process that runs the kernels %s\n",
+            child.ending == LAB_ENDED_NEVER_BEGAN ? "could not be started; end other processes, or raise ulimit -u"
+                                                  : "crashed before it ran a kernel; is the driver broken?");
+    return LAB_WRONG;
+}
+
 static int verify(session *session)
 {
     int code = read_options(session);
     if (code == LAB_GOOD)
-        code = lab_target_open(session->options, session->kernels, &session->target);
-    if (code == LAB_GOOD)
-        code = add_contenders(session);
-    if (code == LAB_GOOD)
-        code = run_all(session);
+        code = run_safely(session);
     if (code != LAB_GOOD)
         return code;
     if (session->options->json)
@@ -706,7 +813,7 @@ static int verify(session *session)
         print_table(session);
     for (int i = 0; !session->options->json && i < session->grade_count; i++)
         print_grade(session, &session->grades[i]);
-    if (!session->is_complete) {
+    if (!session->is_complete && lab_interrupted()) {
         lab_interrupt_tell("these are the cases so far; run it again for all of them");
         return LAB_INTERRUPTED;
     }
@@ -718,13 +825,12 @@ static int verify(session *session)
 
 int lab_command_verify(const lab_options *options)
 {
-    session *session = calloc(1, sizeof *session);
+    session *session = lab_shared_allocate(sizeof *session);
     if (!session)
         return LAB_NOTHING;
     session->options = options;
     session->kernels = options->argument ? options->argument : options->kernels;
     int code = verify(session);
-    lab_target_close(&session->target);
-    free(session);
+    lab_shared_free(session, sizeof *session);
     return code;
 }

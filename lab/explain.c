@@ -146,7 +146,7 @@ static lab_look look_of(const lab_question *question, const lab_explanation *exp
                       .product = question->dtype.product, .compute = question->dtype.compute,
                       .m = smaller(question->m, explanation->bm), .n = smaller(question->n, explanation->bn), .k = k,
                       .a_stride = alike(question->k), .b_stride = alike(question->n),
-                      .c_stride = alike(question->n)};
+                      .c_stride = alike(question->n), .seconds = question->seconds};
 }
 
 static lab_block_counts count_block(const lab_sight *sight)

@@ -23,6 +23,7 @@ typedef struct lab_question {
     lab_dtype   dtype;
     int64_t     m, n, k;
     lab_machine machine;
+    double      seconds; /* time limit of one simulated run, as in lab_look */
 } lab_question;
 
 /* Something to be mended, and where. */

@@ -7,14 +7,18 @@
 
 #include "colour.h"
 
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNAL_COUNT = sizeof signals / sizeof *signals };
+
 static volatile sig_atomic_t was_interrupted;
+static const atomic_int *followed; /* NULL: this process watches signals itself */
 
 static void note(int number)
 {
     (void)number;
     was_interrupted = 1;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        signal(signals[i], SIG_DFL);
 }
 
 static void watch(int number)
@@ -27,13 +31,20 @@ static void watch(int number)
 
 void lab_interrupt_watch(void)
 {
-    watch(SIGINT);
-    watch(SIGTERM);
+    for (int i = 0; !followed && i < SIGNAL_COUNT; i++)
+        watch(signals[i]);
+}
+
+void lab_interrupt_follow(const atomic_int *flag)
+{
+    followed = flag;
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        signal(signals[i], SIG_IGN);
 }
 
 bool lab_interrupted(void)
 {
-    return was_interrupted != 0;
+    return was_interrupted != 0 || (followed && atomic_load(followed) != 0);
 }
 
 void lab_interrupt_tell(const char *what)

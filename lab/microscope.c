@@ -61,9 +61,16 @@ static bool run_child(const lab_look *look, const lab_microscope_parts *parts, c
         {"OCL_ICD_VENDORS", parts->oclgrind}, {"OCLGRIND_PLUGINS", parts->plugin},
         {"OCLGRIND_LOCAL_MEM_SIZE", SHARED_BYTES}, {"OCLGRIND_LOG", place->log},
         {"OCLGRIND_MAX_ERRORS", "1"}, {"RUNG_MICROSCOPE_OUTPUT", place->output}};
-    bool ended = lab_self_run(argv, own, sizeof own / sizeof *own, place->errors, place->errors, 0, &code);
+    double seconds = look->seconds > 0 ? look->seconds : look->seconds < 0 ? 0 : LAB_LOOK_SECONDS;
+    bool ended = lab_self_run(argv, own, sizeof own / sizeof *own, place->errors, place->errors, seconds, &code);
     lab_text_read(place->errors, text, sizeof text);
-    if (!ended || code != 0)
+    if (code == LAB_ENDLESS)
+        snprintf(why, capacity, "%s did not finish within %g s on Oclgrind, a simulator, with m = %lld, n = %lld, k = %lld; "
+                 "check that each of its loops ends (--time-limit SECONDS allows more time)", look->kernel, seconds,
+                 (long long)look->m, (long long)look->n, (long long)look->k);
+    else if (code == LAB_STOPPED)
+        snprintf(why, capacity, "interrupted");
+    else if (!ended || code != 0)
         snprintf(why, capacity, "the look at %s failed: %s", look->kernel, lab_sentence_in(text));
     return ended && code == 0;
 }

@@ -26,7 +26,10 @@ typedef struct lab_look {
     int64_t      m, n, k;
     int64_t      a_stride, b_stride, c_stride;
     bool         b_col_major;
+    double       seconds; /* time limit; 0: LAB_LOOK_SECONDS, negative: none */
 } lab_look;
+
+enum { LAB_LOOK_SECONDS = 600 };
 
 typedef enum lab_traffic {
 #define X(name, word) LAB_##name,
@@ -80,7 +83,7 @@ typedef struct lab_sight {
     int64_t            line_count, branch_count, barrier_count, buffer_count;
 } lab_sight;
 
-/* Looks, for ten minutes at most. False, with a sentence in `why`, if it cannot be done, the kernel is refused, computes
+/* Looks, within the time limit. False, with a sentence in `why`, if it cannot be done, the kernel is refused, computes
  * a wrong result or reads where nothing is. Several threads may look at once. */
 bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size_t capacity);
 void lab_sight_free(lab_sight *sight);

@@ -6,14 +6,16 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
+#include "interrupt.h"
+#include "supervise.h"
 
 extern char **environ;
 
@@ -124,54 +126,62 @@ static char **make_environment(const lab_variable *own, int own_count)
     return variables;
 }
 
-/* Looks a hundred times a second, and ends what takes too long. */
-static bool wait_for(pid_t child, int seconds, int *code)
+/* Looks a hundred times per second. Ends a child that exceeds its time or that outlives an interruption. */
+static bool wait_for(pid_t child, double seconds, int *code)
 {
-    const struct timespec moment = {.tv_nsec = 10000000};
-    bool is_endless = false;
-    int status;
-    for (int64_t looks = 0;; looks++) {
-        pid_t ended = waitpid(child, &status, WNOHANG);
-        if (ended == child)
-            break;
+    const int64_t began = lab_now();
+    int ended_for = 0, status;
+    pid_t ended;
+    while ((ended = waitpid(child, &status, WNOHANG)) != child) {
         if (ended < 0 && errno != EINTR)
             return false;
-        if (seconds > 0 && looks == 100 * (int64_t)seconds) {
-            is_endless = true;
-            kill(child, SIGKILL);
-        }
-        nanosleep(&moment, NULL);
+        if (!ended_for && lab_interrupted())
+            ended_for = LAB_STOPPED;
+        else if (!ended_for && seconds > 0 && (double)(lab_now() - began) > seconds * 1e9)
+            ended_for = LAB_ENDLESS;
+        if (ended_for)
+            kill(-child, SIGKILL);
+        lab_rest(10000000);
     }
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : is_endless ? LAB_ENDLESS : -1;
+    *code = WIFEXITED(status) ? WEXITSTATUS(status) : ended_for ? ended_for : -1;
     return WIFEXITED(status);
 }
 
-static bool spawn_and_wait(const char *path, char **argv, char **environment, const char *output, const char *errors,
-                           int seconds, int *code)
+/* In the child, between fork and exec: async-signal-safe calls only. A process group of its own lets the parent end
+ * the child together with all processes that the child starts. */
+static void become(const char *path, char **argv, char **environment, const char *output, const char *errors,
+                   pid_t parent)
 {
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    bool together = strcmp(output, errors) == 0;
-    if (posix_spawn_file_actions_init(&actions) != 0)
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    int in = open("/dev/null", O_RDONLY), out = open(output, flags, 0600);
+    int other = strcmp(output, errors) == 0 ? out : open(errors, flags, 0600);
+    setpgid(0, 0);
+    if (lab_die_with(parent) && in >= 0 && out >= 0 && other >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 &&
+        dup2(other, 2) >= 0)
+        execve(path, argv, environment);
+    _exit(127);
+}
+
+static bool start_and_wait(const char *path, char **argv, char **environment, const char *output, const char *errors,
+                           double seconds, int *code)
+{
+    pid_t parent = getpid(), child = fork();
+    if (child == 0)
+        become(path, argv, environment, output, errors, parent);
+    if (child < 0)
         return false;
-    bool good = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-                posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600) == 0 &&
-                (together ? posix_spawn_file_actions_adddup2(&actions, 1, 2)
-                          : posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC,
-                                                             0600)) == 0 &&
-                posix_spawn(&child, path, &actions, NULL, argv, environment) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    return good && wait_for(child, seconds, code);
+    setpgid(child, child); /* in both processes, so that neither depends on the other's timing */
+    return wait_for(child, seconds, code);
 }
 
 bool lab_self_run(char **argv, const lab_variable *own, int count, const char *output, const char *errors,
-                  int seconds, int *code)
+                  double seconds, int *code)
 {
     char self[400];
     char **environment = make_environment(own, count);
     lab_find_self(self, sizeof self);
     argv[0] = self;
-    bool ended = environment && spawn_and_wait(self, argv, environment, output, errors, seconds, code);
+    bool ended = environment && start_and_wait(self, argv, environment, output, errors, seconds, code);
     free(environment);
     return ended;
 }

@@ -32,13 +32,14 @@ typedef struct lab_variable {
     const char *name, *value;
 } lab_variable;
 
-/* Starts this command with these arguments, `own` in its environment and nothing of Oclgrind's,
- * of OpenCL's loader's and of the user's wishes beside it, and waits. Its standard output and error go to
- * these files, which may be one. After so many seconds, 0: never, it is ended. False if it cannot be started or
- * does not end by itself; the code is then LAB_ENDLESS if it took too long. */
-enum { LAB_ENDLESS = -2 };
+/* Starts this command with these arguments in a process group of its own, and waits for it. Its environment has the
+ * variables of `own`, and none of Oclgrind's, of the OpenCL loader's or of the user's choice of device. Standard output
+ * and error go to these files, which may be the same. The child is ended after `seconds` (0: no limit), when this
+ * process is interrupted, and when this process dies. Returns false if the child could not be started or did not exit
+ * by itself; *code is then LAB_ENDLESS after the limit, LAB_STOPPED after an interruption, and -1 otherwise. */
+enum { LAB_ENDLESS = -2, LAB_STOPPED = -3 };
 bool lab_self_run(char **argv, const lab_variable *own, int count, const char *output, const char *errors,
-                  int seconds, int *code);
+                  double seconds, int *code);
 
 /* The beginning of a file, without the newline at its end; "" if there is none. */
 void lab_text_read(const char *path, char *text, size_t capacity);

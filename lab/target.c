@@ -140,6 +140,19 @@ static bool is_file(const char *name)
     return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".cu") == 0);
 }
 
+bool lab_names_file(const char *list)
+{
+    while (list && *list) {
+        char name[512];
+        size_t length = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        if (is_file(name))
+            return true;
+        list += length + (list[length] == ',');
+    }
+    return false;
+}
+
 /* Whether the ladder of a backend has every kernel of a list; files are compiled by
  * OpenCL devices alone. */
 static bool has_all(const char *backend, const char *list)

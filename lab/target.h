@@ -28,6 +28,9 @@ void lab_target_close(lab_target *target);
 int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels,
                        int *count);
 
+/* Returns whether a list of kernels, which may be NULL, names a file. */
+bool lab_names_file(const char *list);
+
 /* One kernel by its name, or from its file; a sentence on why not. For rung_kernel_destroy. */
 bool lab_kernel_open(rung_context *context, const char *backend, const char *name, rung_kernel **kernel, char *why,
                      size_t capacity);

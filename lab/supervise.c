@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervise.c - see supervise.h. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "supervise.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "clock.h"
+#include "interrupt.h"
+#include "options.h"
+
+static const int64_t second_ns = 1000000000, look_ns = 10000000;
+
+enum { GRACE_SECONDS = 3 }; /* for a child to finish its step and report after a signal */
+
+/* What both processes see. */
+typedef struct shared_state {
+    atomic_int     is_interrupted;
+    atomic_llong   step; /* counts beginnings and ends: odd during a step */
+    char           text[LAB_STEP_TEXT];
+} shared_state;
+
+static shared_state *shared; /* NULL: this process is not supervised */
+
+bool lab_die_with(int parent)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    return getppid() == parent;
+}
+
+void *lab_shared_allocate(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void lab_shared_free(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
+}
+
+bool lab_read_time_limit(const char *text, double otherwise, double *seconds)
+{
+    *seconds = otherwise;
+    return !text || (lab_read_number(text, seconds) && *seconds >= 0 && *seconds <= 1e6);
+}
+
+/* ---- The child ---- */
+
+void lab_step_begin(const char *text)
+{
+    if (!shared)
+        return;
+    snprintf(shared->text, sizeof shared->text, "%s", text);
+    atomic_fetch_add(&shared->step, 1);
+}
+
+void lab_step_end(void)
+{
+    if (shared && atomic_load(&shared->step) % 2 != 0)
+        atomic_fetch_add(&shared->step, 1);
+}
+
+static void become_child(shared_state *state, pid_t parent, int (*work)(void *), void *user)
+{
+    if (!lab_die_with(parent))
+        _exit(LAB_NOTHING);
+    shared = state;
+    lab_interrupt_follow(&state->is_interrupted);
+    exit(work(user));
+}
+
+/* ---- The parent ---- */
+
+/* The time that has passed, as far as this process was running: a stopped job does not exceed its limit. */
+typedef struct stopwatch {
+    int64_t last_ns, step_ns, interrupted_ns;
+    long long step;
+} stopwatch;
+
+static void advance(stopwatch *watch, long long step)
+{
+    int64_t now = lab_now(), passed = now - watch->last_ns;
+    passed = passed < second_ns ? passed : look_ns;
+    watch->last_ns = now;
+    watch->step_ns = step == watch->step ? watch->step_ns + passed : 0;
+    watch->step = step;
+    watch->interrupted_ns += lab_interrupted() ? passed : 0;
+}
+
+/* Returns whether the child must be ended now, and why. */
+static bool is_over(const stopwatch *watch, double seconds, lab_ending *why)
+{
+    bool is_in_step = watch->step % 2 != 0;
+    if (watch->interrupted_ns > GRACE_SECONDS * second_ns)
+        *why = LAB_ENDED_STOPPED;
+    else if (seconds > 0 && is_in_step && (double)watch->step_ns > seconds * 1e9)
+        *why = LAB_ENDED_TIMED_OUT;
+    else
+        return false;
+    return true;
+}
+
+/* Further signals are ignored: the end is near, and the child removes its temporary files until then. */
+static void pass_on_interruption(shared_state *state)
+{
+    if (!lab_interrupted() || atomic_exchange(&state->is_interrupted, 1))
+        return;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+}
+
+static void wait_for_child(pid_t child, shared_state *state, double seconds, lab_supervised *result)
+{
+    stopwatch watch = {.last_ns = lab_now()};
+    bool is_ended = false;
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(child, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+        pass_on_interruption(state);
+        advance(&watch, atomic_load(&state->step));
+        if (!is_ended && is_over(&watch, seconds, &result->ending)) {
+            is_ended = true;
+            kill(child, SIGKILL);
+        }
+        lab_rest(look_ns);
+    }
+    if (ended < 0 || WIFEXITED(status)) {
+        result->ending = LAB_ENDED_ITSELF;
+        result->code = ended < 0 ? LAB_NOTHING : WEXITSTATUS(status);
+    } else {
+        result->ending = is_ended ? result->ending : LAB_ENDED_CRASHED;
+        result->code = WTERMSIG(status);
+    }
+    if (atomic_load(&state->step) % 2 != 0)
+        snprintf(result->step, sizeof result->step, "%s", state->text);
+}
+
+lab_supervised lab_supervise(int (*work)(void *user), void *user, double seconds)
+{
+    lab_supervised result = {.ending = LAB_ENDED_NEVER_BEGAN};
+    shared_state *state = lab_shared_allocate(sizeof *state);
+    if (!state)
+        return result;
+    fflush(NULL);
+    signal(SIGCHLD, SIG_DFL); /* if it was inherited as ignored, the child's end could not be known */
+    lab_interrupt_watch();
+    pid_t parent = getpid(), child = fork();
+    if (child == 0)
+        become_child(state, parent, work, user);
+    if (child > 0)
+        wait_for_child(child, state, seconds, &result);
+    lab_shared_free(state, sizeof *state);
+    return result;
+}

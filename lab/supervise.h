@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervise.h - runs a command's work in a child process, with a time limit for each step.
+ *
+ * A kernel file may contain an endless loop or crash. An OpenCL driver that runs kernels on the CPU then never
+ * returns to its caller. A command that runs such a file therefore forks before it opens a device: the child does
+ * the work, and the parent ends the child when one step exceeds the limit or when a signal asks for the end. */
+#ifndef LAB_SUPERVISE_H
+#define LAB_SUPERVISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LAB_STEP_TEXT = 2048 };
+
+typedef enum lab_ending {
+    LAB_ENDED_ITSELF,    /* with an exit code */
+    LAB_ENDED_TIMED_OUT, /* a step exceeded the limit */
+    LAB_ENDED_STOPPED,   /* after a signal the child did not finish its step, so the parent ended it */
+    LAB_ENDED_CRASHED,   /* by a signal of its own */
+    LAB_ENDED_NEVER_BEGAN
+} lab_ending;
+
+typedef struct lab_supervised {
+    lab_ending ending;
+    int        code;                /* the exit code or the signal */
+    char       step[LAB_STEP_TEXT]; /* the step that was in progress; "" between steps */
+} lab_supervised;
+
+/* Runs work(user) in a child process and waits for it. `seconds` limits each step, 0 means no limit. SIGINT, SIGTERM
+ * and SIGHUP make lab_interrupted() true in both processes; a child that does not return within a few seconds is
+ * ended. The child dies with its parent. Call it before the process has a second thread. */
+lab_supervised lab_supervise(int (*work)(void *user), void *user, double seconds);
+
+/* Marks the beginning and the end of a step in the child. `text` says what runs. Both do nothing without a supervisor,
+ * and lab_step_end() without a step. */
+void lab_step_begin(const char *text);
+void lab_step_end(void);
+
+/* Allocates zeroed memory that a supervised child shares with its parent. Returns NULL if there is none. */
+void *lab_shared_allocate(size_t bytes);
+void  lab_shared_free(void *memory, size_t bytes);
+
+/* Reads --time-limit: a number of seconds from 0 (no limit) to 1e6, `otherwise` if `text` is NULL. */
+bool lab_read_time_limit(const char *text, double otherwise, double *seconds);
+#define LAB_TIME_LIMIT_WRONG "--time-limit is a number of seconds from 0 (no limit) to 1000000"
+
+/* Ends the calling process when the process `parent` ends. Async-signal-safe. False if `parent` has already ended. */
+bool lab_die_with(int parent);
+
+#endif /* LAB_SUPERVISE_H */
