@@ -124,13 +124,19 @@ static void print_outliers(const lab_bench *bench, const lab_row *row)
 static void print_explained(const lab_bench *bench, const lab_row *row)
 {
     const lab_explanation *answer = row->explanation;
-    if (!answer || !answer->prediction.runs)
+    if (!answer)
         return;
+    if (!answer->prediction.runs) {
+        const char *reason = lab_why_not_predicted(answer);
+        fprintf(bench->out, "%s on %s: not predicted: %.*s (rung explain %s says more)\n", row->kernel,
+                answer->machine.title, (int)strcspn(reason, "\n"), reason, row->asked_as);
+        return;
+    }
     fprintf(bench->out, "%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, "
-            "predicted %.0f GFLOPS, bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer),
+            "%s %.0f GFLOPS, bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer),
             lab_sectors_ideal(answer),
             lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer), 100 * answer->occupancy.fraction,
-            answer->prediction.gflops, lab_station_words(answer->prediction.bound));
+            answer->counts_loop ? "predicted" : "estimated", answer->prediction.gflops, lab_station_words(answer->prediction.bound));
 }
 
 /* The calls of rung_gemm among these rows, in parts. */

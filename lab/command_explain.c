@@ -289,6 +289,48 @@ static void answer_all(session *session)
 
 /* ---- Telling ------------------------------------------------------------------------------------- */
 
+/* The first answer that lacks a tool; NULL if all have it. */
+static const lab_explanation *lacking(const session *session, lab_tool tool)
+{
+    for (int i = 0; i < session->count; i++)
+        if (session->jobs[i].answer.missing_tools & 1u << tool)
+            return &session->jobs[i].answer;
+    return NULL;
+}
+
+/* Each missing tool once, however many kernels were explained. */
+static void print_missing_tools(const session *session, FILE *out)
+{
+    bool any = false;
+    for (int tool = 0; tool < LAB_TOOL_COUNT; tool++) {
+        const lab_explanation *answer = lacking(session, (lab_tool)tool);
+        if (answer && !any)
+            fprintf(out, "Missing tools (without them nothing is predicted):\n");
+        any = any || answer;
+        if (answer)
+            fprintf(out, "  %s. It provides %s.\n", lab_tool_advice(answer, (lab_tool)tool),
+                    lab_tool_gives((lab_tool)tool));
+    }
+    if (any)
+        fprintf(out, "\n");
+}
+
+static void write_missing_tools(lab_json *json, const session *session)
+{
+    lab_json_begin(json, "missing_tools", '[');
+    for (int tool = 0; tool < LAB_TOOL_COUNT; tool++) {
+        const lab_explanation *answer = lacking(session, (lab_tool)tool);
+        if (!answer)
+            continue;
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "tool", lab_tool_name((lab_tool)tool));
+        lab_json_string(json, "provides", lab_tool_gives((lab_tool)tool));
+        lab_json_string(json, "install", lab_tool_advice(answer, (lab_tool)tool));
+        lab_json_end(json, '}');
+    }
+    lab_json_end(json, ']');
+}
+
 static void write_answer(lab_json *json, const job *job)
 {
     lab_json_begin(json, NULL, '{');
@@ -311,6 +353,7 @@ static void write_json(const session *session)
 {
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
+    write_missing_tools(&json, session);
     lab_json_begin(&json, "kernels", '[');
     for (int i = 0; i < session->count; i++)
         if (!session->jobs[i].is_next)
@@ -345,7 +388,7 @@ static void add_overview(lab_table *table, const job *job)
         snprintf(math, sizeof math, "%.0f %%", 100 * answer->math_share);
     write_reason(job, bound, sizeof bound);
     if (answer->prediction.runs) {
-        snprintf(gflops, sizeof gflops, "%.0f", answer->prediction.gflops);
+        snprintf(gflops, sizeof gflops, "%.0f%s", answer->prediction.gflops, answer->counts_loop ? "" : "*");
         snprintf(bound, sizeof bound, "%s", lab_station_words(answer->prediction.bound));
     }
     lab_table_add(table, 9, (const char *[]){job->question.kernel, job->question.dtype.name, sectors, wavefronts,
@@ -362,22 +405,28 @@ static void print_overview(const session *session)
            session->machine.arch);
     lab_table_add(table, 9, (const char *[]){"kernel", "dtype", "sectors", "wavefronts", "registers", "occupancy", "math",
                                              "GFLOPS", "bound by"});
-    for (int i = 0; i < session->count; i++)
+    bool any_estimate = false;
+    for (int i = 0; i < session->count; i++) {
+        const lab_explanation *answer = &session->jobs[i].answer;
+        any_estimate = any_estimate || (answer->prediction.runs && !answer->counts_loop);
         add_overview(table, &session->jobs[i]);
+    }
     lab_table_print(table, "llrrrrrrl", stdout);
+    if (any_estimate)
+        printf("* estimate: instructions are counted in the source; compare it only with other estimates\n");
     free(table);
 }
 
 /* ---- Beside what was reported ------------------------------------------------------------------------------- */
 
-/* The rank correlation of one machine's rows, and how far they are off. */
+/* The rank correlation of one machine's rows, and how far they are off. Estimates are left out. */
 static void print_correlation(const session *session, const char *machine)
 {
     double predicted[JOBS_MAX], reported[JOBS_MAX], sum = 0;
     int count = 0;
     for (int i = 0; i < session->count; i++) {
         const job *job = &session->jobs[i];
-        if (strcmp(job->question.machine.name, machine) != 0 || !job->answer.prediction.runs)
+        if (strcmp(job->question.machine.name, machine) != 0 || !job->answer.prediction.runs || !job->answer.counts_loop)
             continue;
         predicted[count] = job->answer.prediction.gflops;
         reported[count] = job->reported;
@@ -399,8 +448,9 @@ static void print_compared(const job *job)
     if (!prediction->runs)
         printf("-\t-\t-\t-\t%s\n", note);
     else
-        printf("%.5g\t%.2f\t%s\t%.2f\t%s\n", prediction->gflops, prediction->gflops / job->reported,
-               lab_station_name(prediction->bound), job->answer.occupancy.fraction, *job->note ? job->note : "-");
+        printf("%.5g\t%.2f\t%s\t%.2f\t%s%s\n", prediction->gflops, prediction->gflops / job->reported,
+               lab_station_name(prediction->bound), job->answer.occupancy.fraction,
+               job->answer.counts_loop ? "" : "estimate, not ranked; ", *job->note ? job->note : "-");
 }
 
 static void print_comparison(const session *session)
@@ -417,6 +467,8 @@ static void print_comparison(const session *session)
 
 static void print_all(const session *session)
 {
+    if (!session->options->json)
+        print_missing_tools(session, session->options->compare ? stderr : stdout); /* that is tab-separated */
     if (session->options->json)
         write_json(session);
     else if (session->options->compare)

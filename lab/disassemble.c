@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const char *const lab_code_install = "pip install nvidia-cuda-nvdisasm, or point RUNG_NVDISASM at it";
+const char *const lab_code_install = "pip install nvidia-cuda-nvdisasm, or set RUNG_NVDISASM to its path";
 
 /* ---- Finding ------------------------------------------------------------------------------ */
 
@@ -191,7 +191,7 @@ bool lab_code_take_apart(const void *image, int64_t bytes, lab_code *code, char 
     char program[4096], path[4096];
     *code = (lab_code){.has_loop = false};
     if (!lab_code_find_disassembler(program, sizeof program)) {
-        snprintf(why, capacity, "nvdisasm, NVIDIA's disassembler, was not found; %s", lab_code_install);
+        snprintf(why, capacity, "nvdisasm was not found: %s", lab_code_install);
         return false;
     }
     if (!write_image(image, bytes, path, sizeof path)) {

@@ -59,6 +59,9 @@ static void take_apart(const lab_question *question, const pair *pair, const run
 {
     rung_problem problem = problem_of(question);
     rung_code *other = NULL;
+    char program[4096];
+    if (!lab_code_find_disassembler(program, sizeof program))
+        explanation->missing_tools |= 1u << LAB_TOOL_NVDISASM;
     snprintf(explanation->code_arch, sizeof explanation->code_arch, "%s", question->machine.arch);
     explanation->is_taken_apart = lab_code_take_apart(code->image, code->image_bytes, &explanation->code,
                                                       explanation->why_whole, LAB_WHY);
@@ -99,12 +102,15 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
     lab_look_parameters(rung_kernel_describe(pair->simt), question->dtype.product, question->parameters,
                         explanation->parameters, sizeof explanation->parameters);
     if (!pair->cuda) {
-        snprintf(explanation->why_uncompiled, LAB_WHY, "this library was built without CUDA");
+        explanation->missing_tools |= 1u << LAB_TOOL_NVRTC;
+        snprintf(explanation->why_uncompiled, LAB_WHY, "this library was built without CUDA; configure it with "
+                 "-DRUNG_CUDA=ON");
         return true;
     }
     rung_status status = rung_kernel_compile(pair->cuda, &problem, question->parameters, question->machine.arch,
                                              &code);
     if (status == RUNG_NO_DEVICE) {
+        explanation->missing_tools |= 1u << LAB_TOOL_NVRTC;
         snprintf(explanation->why_uncompiled, LAB_WHY, "%s", rung_error_text());
         return true;
     }
@@ -245,6 +251,10 @@ static void look_twice(const lab_question *question, const pair *pair, lab_expla
     int64_t step = evaluate(pair, explanation, in, "BK", 8), stages = evaluate(pair, explanation, in, "STAGES", 1);
     int64_t sector = 32 / rung_type_size(in);
     bool too_short = true;
+    lab_microscope_parts parts;
+    lab_microscope_find(&parts);
+    if (!*parts.oclgrind || !*parts.plugin)
+        explanation->missing_tools |= 1u << (*parts.oclgrind ? LAB_TOOL_COUNTERS : LAB_TOOL_OCLGRIND);
     step = (step + sector - 1) / sector * sector;
     for (; too_short && step <= STEP_MAX; step *= 2) {
         lab_sight_free(&explanation->sight);
@@ -356,20 +366,20 @@ static void predict(const lab_question *question, const pair *pair, lab_explanat
         .barriers = block->barriers, .waits = waits_of(explanation, warps), .chain = (double)question->k,
         .dram_bytes = dram_bytes_of(question, pair, explanation, (double)explanation->occupancy.blocks),
     };
+    explanation->counts_loop = knows_loop(explanation);
     explanation->prediction = lab_predict(&question->machine, &explanation->load);
 }
 
 /* ---- All of it -------------------------------------------------------------------------------- */
 
-/* What was not compiled holds as many blocks as its threads allow. */
+/* Occupancy, which needs the compiler's registers; the number of threads is known without them. */
 static void hold(const lab_question *question, lab_explanation *explanation)
 {
     const lab_limits *limits = lab_limits_of(question->machine.arch);
     if (!explanation->is_compiled && explanation->is_seen && explanation->sight.totals.blocks > 0)
         explanation->threads = explanation->sight.totals.threads / explanation->sight.totals.blocks;
-    if (limits)
-        explanation->occupancy = lab_occupancy_of(limits, explanation->threads,
-                                                  explanation->is_compiled ? explanation->registers : 1,
+    if (limits && explanation->is_compiled)
+        explanation->occupancy = lab_occupancy_of(limits, explanation->threads, explanation->registers,
                                                   explanation->shared_bytes);
 }
 
@@ -391,7 +401,7 @@ static void explain_pair(const lab_question *question, const pair *pair, lab_exp
     explanation->bn = evaluate(pair, explanation, in, "BN", 16);
     look_twice(question, pair, explanation);
     hold(question, explanation);
-    if (explanation->is_seen && explanation->threads > 0)
+    if (explanation->is_seen && explanation->is_compiled && explanation->is_taken_apart)
         predict(question, pair, explanation);
     lab_find_mistakes(explanation, rung_kernel_describe(pair->simt)->source);
 }
@@ -419,12 +429,47 @@ void lab_explanation_free(lab_explanation *explanation)
     lab_sight_free(&explanation->sight);
 }
 
+static const struct { const char *name, *gives, *missing; } tools[] = {
+#define X(name, word, gives) {word, gives, word " is missing"},
+    LAB_TOOL_LIST(X)
+#undef X
+};
+
+const char *lab_tool_name(lab_tool tool)
+{
+    return tools[tool].name;
+}
+
+const char *lab_tool_gives(lab_tool tool)
+{
+    return tools[tool].gives;
+}
+
+const char *lab_tool_advice(const lab_explanation *explanation, lab_tool tool)
+{
+    switch (tool) {
+    case LAB_TOOL_NVRTC: return explanation->why_uncompiled;
+    case LAB_TOOL_NVDISASM: return explanation->why_whole;
+    default: return explanation->why_unseen;
+    }
+}
+
+bool lab_may_compare(const lab_explanation *a, const lab_explanation *b)
+{
+    return a->prediction.runs && b->prediction.runs && a->counts_loop == b->counts_loop;
+}
+
 const char *lab_why_not_predicted(const lab_explanation *explanation)
 {
     if (explanation->prediction.runs)
         return "";
+    for (int tool = 0; tool < LAB_TOOL_COUNT; tool++)
+        if (explanation->missing_tools & 1u << tool)
+            return tools[tool].missing;
     if (!explanation->is_seen)
         return explanation->why_unseen;
+    if (!explanation->is_taken_apart)
+        return explanation->why_whole;
     return explanation->prediction.peak_gflops > 0 ? "no multiprocessor holds a block of it"
                                                    : "this GPU has no matrix engine for this type";
 }

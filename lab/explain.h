@@ -17,6 +17,21 @@
 
 enum { LAB_FINDINGS_MAX = 16, LAB_WHY = 512 };
 
+/* Optional tools, in the order in which an explanation uses them. Each provides an input of the prediction, so
+ * a prediction is made only where all of them are installed. */
+#define LAB_TOOL_LIST(X)                                                                            \
+    X(OCLGRIND, "Oclgrind", "memory access counts")                                                 \
+    X(COUNTERS, "rung_microscope.so", "memory access counts")                                       \
+    X(NVRTC, "NVRTC", "registers, shared memory and occupancy")                                     \
+    X(NVDISASM, "nvdisasm", "the instructions of the hottest loop")
+
+typedef enum lab_tool {
+#define X(name, word, gives) LAB_TOOL_##name,
+    LAB_TOOL_LIST(X)
+#undef X
+    LAB_TOOL_COUNT
+} lab_tool;
+
 typedef struct lab_question {
     const char *kernel;     /* by name or number, or a file */
     const char *parameters; /* NULL: those that a GPU of that architecture takes */
@@ -56,8 +71,11 @@ typedef struct lab_explanation {
     lab_code         code;
     char             code_arch[16]; /* the architecture that `code` is for: see explain.c */
     lab_occupancy    occupancy;
+    unsigned         missing_tools; /* one bit, 1u << LAB_TOOL_..., per tool that is not installed */
     lab_load         load;
-    lab_prediction   prediction;
+    lab_prediction   prediction; /* made only if is_seen, is_compiled and is_taken_apart */
+    bool             counts_loop; /* instructions and shared loads of `load` are the compiled loop's; false: the
+                                   * source's, because the loop's multiply-adds cannot be told from addresses */
     double           math_share;             /* of the hottest loop's instructions; 0 if it is not known */
     double           shared_loads_compiled;  /* as the compiler issues them, a block; those written if not known */
     lab_finding      findings[LAB_FINDINGS_MAX];
@@ -69,8 +87,18 @@ typedef struct lab_explanation {
 bool lab_explain(const lab_question *question, lab_explanation *explanation, char *why, size_t capacity);
 void lab_explanation_free(lab_explanation *explanation);
 
-/* Why there is no prediction; "" where there is one. */
+/* Returns why there is no prediction, "" if there is one. A missing tool is named without advice: lab_tool_advice
+ * has that. */
 const char *lab_why_not_predicted(const lab_explanation *explanation);
+
+/* Whether two predictions may be compared: both were made, from inputs of the same kind. */
+bool lab_may_compare(const lab_explanation *a, const lab_explanation *b);
+
+const char *lab_tool_name(lab_tool tool);  /* "nvdisasm" */
+const char *lab_tool_gives(lab_tool tool); /* what is unknown without it */
+
+/* Returns what to install for a tool that `explanation` lacks. */
+const char *lab_tool_advice(const lab_explanation *explanation, lab_tool tool);
 
 /* Fills in the findings from the rest. (findings.c) */
 void lab_find_mistakes(lab_explanation *explanation, const char *source);

@@ -46,6 +46,7 @@ void lab_explanation_fields(lab_json *json, const lab_explanation *explanation)
     known(json, "math_share", explanation->math_share > 0, explanation->math_share);
     lab_json_string(json, "bound", runs ? lab_station_name(explanation->prediction.bound) : "");
     known(json, "predicted_gflops", runs, explanation->prediction.gflops);
+    lab_json_string(json, "predicted_from", !runs ? "" : explanation->counts_loop ? "compiled loop" : "source");
 }
 
 static void add_stations(lab_json *json, const lab_explanation *explanation)
@@ -144,7 +145,7 @@ static void print_seen(const lab_explanation *explanation)
     const lab_block_counts *block = &explanation->block;
     double macs = block->macs / 32, shared = block->shared_loads + block->shared_stores;
     if (!explanation->is_seen) {
-        printf("\nNot looked at: %s\n", explanation->why_unseen);
+        printf("\nMemory accesses were not counted: %s\n", lab_why_not_predicted(explanation));
         return;
     }
     printf("\nAs written: requests of the warps of one block, counted on Oclgrind (%s)\n", explanation->file);
@@ -182,7 +183,7 @@ static void print_compiled(const lab_explanation *explanation)
     const lab_occupancy *occupancy = &explanation->occupancy;
     bool has_path = strcmp(explanation->path, "-") != 0;
     if (!explanation->is_compiled) {
-        printf("\nNot compiled, so taken to have registers enough: %s\n", explanation->why_uncompiled);
+        printf("\nNot compiled: %s is missing\n", lab_tool_name(LAB_TOOL_NVRTC));
         return;
     }
     printf("\nAs compiled for %s%s%s\n", explanation->machine.arch, has_path ? ", path " : "",
@@ -193,7 +194,8 @@ static void print_compiled(const lab_explanation *explanation)
     if (explanation->is_taken_apart && explanation->code.has_loop)
         print_loop(explanation);
     else
-        printf("  its loop: %s\n", explanation->is_taken_apart ? "none was found that multiplies" : explanation->why_whole);
+        printf("  hottest loop: %s\n", explanation->is_taken_apart ? "no loop multiplies"
+               : explanation->missing_tools & 1u << LAB_TOOL_NVDISASM ? "nvdisasm is missing" : explanation->why_whole);
     printf("  a multiprocessor holds %lld block%s, %lld of %lld warps (%.0f %%), bounded by %s; %lld registers a thread "
            "and %lld bytes are to spare\n", (long long)occupancy->blocks, occupancy->blocks == 1 ? "" : "s",
            (long long)occupancy->warps, (long long)occupancy->warps_max, 100 * occupancy->fraction, occupancy->bound_by,
@@ -206,7 +208,8 @@ static void print_prediction(const lab_explanation *explanation)
     const lab_machine *machine = &explanation->machine;
     const lab_load *load = &explanation->load;
     if (!prediction->runs) {
-        printf("\nNot predicted: %s\n", lab_why_not_predicted(explanation));
+        printf("\nNot predicted: %s\n", explanation->is_seen || explanation->missing_tools != 0
+               ? lab_why_not_predicted(explanation) : "its memory accesses were not counted");
         return;
     }
     printf("\nOn %s (%.0f multiprocessors, %.0f MHz, %.0f GB/s): clocks of a block at each station\n ", machine->title,
@@ -221,6 +224,10 @@ static void print_prediction(const lab_explanation *explanation)
            (long long)waves.blocks, waves.tail, 100 * waves.efficiency);
     printf("Predicted: %.0f GFLOPS, %.1f %% of the peak of %.0f.\n", prediction->gflops,
            100 * prediction->gflops / prediction->peak_gflops, prediction->peak_gflops);
+    if (!explanation->counts_loop)
+        printf("This is an estimate: instructions are counted in the source, because the compiled loop's "
+               "multiply-adds cannot be\ntold from its address arithmetic. Compare it only with other "
+               "estimates.\n");
     printf("Bound by %s: %s.\n", lab_station_words(prediction->bound), lab_station_help(prediction->bound));
 }
 
@@ -243,7 +250,7 @@ void lab_explanation_print(const lab_explanation *explanation)
 
 void lab_explanation_print_next(const lab_explanation *here, const lab_explanation *next)
 {
-    if (!here->prediction.runs || !next->prediction.runs)
+    if (!lab_may_compare(here, next))
         return;
     printf("\nNext, %s: sectors a request %.2f to %.2f, shared loads a multiply-add %.3g to %.3g, waits %.0f to %.0f; "
            "predicted %.0f to %.0f GFLOPS, bound by %s.\n", next->kernel, lab_sectors_per_request(here),

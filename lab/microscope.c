@@ -34,11 +34,11 @@ static bool have_parts(lab_microscope_parts *parts, char *why, size_t capacity)
 {
     lab_microscope_find(parts);
     if (!*parts->oclgrind)
-        snprintf(why, capacity, "Oclgrind, on which the microscope looks, was not found: install it (Debian: "
-                 "oclgrind), or let RUNG_OCLGRIND name its liboclgrind-rt-icd.so");
+        snprintf(why, capacity, "Oclgrind was not found: install it (Debian: oclgrind), or set RUNG_OCLGRIND to the "
+                 "path of its liboclgrind-rt-icd.so");
     else if (!*parts->plugin)
-        snprintf(why, capacity, "the microscope, rung_microscope.so, was not found: build rung where Oclgrind's "
-                 "headers are (Debian: liboclgrind-dev, llvm-14-dev), or let RUNG_MICROSCOPE name it");
+        snprintf(why, capacity, "rung_microscope.so was not found: install what it is built with (Debian: g++, "
+                 "liboclgrind-dev, llvm-14-dev) and build rung again, or set RUNG_MICROSCOPE to its path");
     return *parts->oclgrind && *parts->plugin;
 }
 

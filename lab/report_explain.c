@@ -32,6 +32,17 @@ static void write_title(const explained *explained, char *text, size_t capacity)
     snprintf(text, capacity, "%.80s", explained->is_known ? explained->about.title : explained->machine);
 }
 
+/* The predicted GFLOPS of a row, 0 if it has none or if an input was missing: an estimate is not drawn beside
+ * predictions. Results of earlier versions do not say "predicted_from", but tell by other fields that the loop is
+ * unknown. */
+static double predicted_of(const lab_value *row)
+{
+    bool has_loop = lab_number(row, "math_share", 0) > 0 && !*lab_text(row, "not_taken_apart", "") &&
+                    !*lab_text(row, "not_compiled", "");
+    bool is_estimate = strcmp(lab_text(row, "predicted_from", "compiled loop"), "compiled loop") != 0;
+    return has_loop && !is_estimate ? lab_number(row, "predicted_gflops", 0) : 0;
+}
+
 /* ---- Pictures --------------------------------------------------------------------------------------- */
 
 static void label_row(const lab_value *row, char *text, size_t capacity)
@@ -52,7 +63,7 @@ static void draw_predicted(lab_report *report, const explained *explained, const
                                     "of the peak", "bound by", "math in its loop"});
     for (int i = 0; i < explained->count; i++) {
         const lab_value *row = explained->rows[i];
-        double gflops = lab_number(row, "predicted_gflops", 0), peak = lab_number(row, "peak_gflops", 0);
+        double gflops = predicted_of(row), peak = lab_number(row, "peak_gflops", 0);
         char problem[96];
         lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), problem,
                           sizeof problem);
@@ -108,7 +119,7 @@ static void add_ceiling(lab_roofline *roofline, const char *words, double gflops
 static void add_point(lab_roofline *roofline, lab_grid *grid, const lab_value *row)
 {
     double flops = lab_flops(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0));
-    double bytes = lab_number(row, "dram_bytes", 0), gflops = lab_number(row, "predicted_gflops", 0);
+    double bytes = lab_number(row, "dram_bytes", 0), gflops = predicted_of(row);
     const char *kernel = lab_text(row, "kernel", "?");
     char peak[80];
     if (!(bytes > 0) || !(gflops > 0) || !(flops > 0))
@@ -246,6 +257,17 @@ static void write_findings(lab_report *report, const explained *explained)
 
 /* ---- All of it -------------------------------------------------------------------------------------- */
 
+static void write_unpredicted(lab_report *report, const explained *explained)
+{
+    int count = 0;
+    for (int i = 0; i < explained->count; i++)
+        count += !(predicted_of(explained->rows[i]) > 0);
+    if (count > 0)
+        lab_page_text(&report->page, "warn", "%d of %d kernels %s no complete prediction and %s not ranked: a tool was "
+                      "missing, or an input could not be determined. \"rung doctor\" lists the tools.", count,
+                      explained->count, count == 1 ? "has" : "have", count == 1 ? "is" : "are");
+}
+
 static void write_machine(lab_report *report, const explained *explained, int number)
 {
     char title[128], heading[200], id[32];
@@ -257,6 +279,7 @@ static void write_machine(lab_report *report, const explained *explained, int nu
                   "Counted from the addresses that the kernels compute and the code that the compiler made, with no "
                   "GPU at hand; architecture %.30s.",
                   lab_text(explained->rows[0], "arch", "?"));
+    write_unpredicted(report, explained);
     draw_predicted(report, explained, title);
     draw_traffic(report, explained, title);
     write_memory(report, explained);
@@ -285,7 +308,7 @@ static bool is_explained(const lab_input *input, const lab_value *row)
 {
     return input->kind == LAB_INPUT_EXPLAIN
                ? !*lab_text(row, "error", "")
-               : input->kind == LAB_INPUT_BENCH && lab_number(row, "predicted_gflops", 0) > 0;
+               : input->kind == LAB_INPUT_BENCH && predicted_of(row) > 0;
 }
 
 bool lab_has_explained(const lab_report *report)

@@ -177,8 +177,10 @@ static void add_unexplained(refusals *refusals, const lab_input *input, const la
     } reasons[] = {{"error", "not explained"}, {"not_looked_at", "not looked at"}, {"not_compiled", "not compiled"},
                    {"not_taken_apart", "not taken apart"}, {"not_predicted", "not predicted"}};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if (*lab_text(row, reasons[i].field, ""))
+        if (*lab_text(row, reasons[i].field, "")) { /* the later ones follow from the first */
             add_refused(refusals, input, row, reasons[i].words, lab_text(row, reasons[i].field, ""));
+            return;
+        }
 }
 
 static void gather_refused(const lab_report *report, refusals *refusals)

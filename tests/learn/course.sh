@@ -12,4 +12,4 @@ export RUNG_MICROSCOPE=${RUNG_MICROSCOPE:-$(dirname "$RUNG")/rung_microscope.so}
 rung verify --device opencl --kernels 01 --m 2 > "$out" 2>&1
 [ $? -ne 77 ] || { cat "$out"; exit 77; }
 rung explain 01 --m 64 --quiet > "$out" 2>&1
-! grep -q "^Not compiled\|^Not looked at\|its loop: nvdisasm\|was not found" "$out" || { cat "$out"; exit 77; }
+! grep -q "^Missing tools\|was not found" "$out" || { cat "$out"; exit 77; }
