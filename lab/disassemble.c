@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "simulator.h"
+
 const char *const lab_code_install = "pip install nvidia-cuda-nvdisasm, or set RUNG_NVDISASM to its path";
 
 /* ---- Finding ------------------------------------------------------------------------------ */
@@ -94,10 +96,12 @@ bool lab_code_find_disassembler(char *path, size_t capacity)
 /* The cubin as a file, which nvdisasm wants; false if it cannot be written. */
 static bool write_image(const void *image, int64_t bytes, char *path, size_t capacity)
 {
-    const char *folder = getenv("TMPDIR"), *from = image;
-    if (snprintf(path, capacity, "%s/rung-XXXXXX", folder && *folder ? folder : "/tmp") >= (int)capacity)
+    const char *from = image;
+    if (snprintf(path, capacity, "%s/rung-XXXXXX", lab_temporary_folder()) >= (int)capacity) {
+        errno = ENAMETOOLONG;
         return false;
-    int file = mkstemp(path);
+    }
+    int file = mkostemp(path, O_CLOEXEC);
     if (file < 0)
         return false;
     ssize_t written = 0;
@@ -106,9 +110,13 @@ static bool write_image(const void *image, int64_t bytes, char *path, size_t cap
         from += written > 0 ? written : 0;
         bytes -= written > 0 ? written : 0;
     }
-    if (close(file) == 0 && bytes == 0)
+    int error = bytes > 0 ? errno : 0;
+    if (close(file) != 0 && error == 0)
+        error = errno;
+    if (error == 0)
         return true;
     unlink(path);
+    errno = error;
     return false;
 }
 
@@ -195,8 +203,7 @@ bool lab_code_take_apart(const void *image, int64_t bytes, lab_code *code, char 
         return false;
     }
     if (!write_image(image, bytes, path, sizeof path)) {
-        snprintf(why, capacity, "a temporary file could not be written: %s; let TMPDIR name a folder that you may write "
-                 "to", strerror(errno));
+        lab_temporary_failed(errno, why, capacity);
         return false;
     }
     bool good = run(program, path, code, why, capacity);

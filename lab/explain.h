@@ -15,7 +15,7 @@
 #include "occupancy.h"
 #include "target.h"
 
-enum { LAB_FINDINGS_MAX = 16, LAB_WHY = 512 };
+enum { LAB_FINDINGS_MAX = 16, LAB_WHY = 4096 };
 
 /* Optional tools, in the order in which an explanation uses them. Each provides an input of the prediction, so
  * a prediction is made only where all of them are installed. */

@@ -47,7 +47,7 @@ static bool have_parts(lab_microscope_parts *parts, char *why, size_t capacity)
 static bool run_child(const lab_look *look, const lab_microscope_parts *parts, const lab_workplace *place, char *why,
                       size_t capacity)
 {
-    char numbers[9][24], text[2000];
+    char numbers[9][24], text[4096];
     int code = -1;
     const int64_t values[9] = {look->product, look->compute, look->m, look->n, look->k, look->b_col_major,
                                look->a_stride, look->b_stride, look->c_stride};
@@ -230,8 +230,7 @@ bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size
         return false;
     }
     if (!lab_workplace_make(&place)) {
-        snprintf(why, capacity, "no folder can be made in TMPDIR, or in /tmp: %s; let TMPDIR name one that you may write "
-                 "to", strerror(errno));
+        lab_temporary_failed(errno, why, capacity);
         return false;
     }
     bool good = run_child(look, &parts, &place, why, capacity);
@@ -240,9 +239,13 @@ bool lab_microscope_look(const lab_look *look, lab_sight *sight, char *why, size
         snprintf(why, capacity, "what the microscope wrote cannot be read: is %s of another version?", parts.plugin);
         good = false;
     }
-    lab_workplace_clear(&place);
-    if (!good)
+    if (!good) {
+        char full[4096];
+        if (!lab_workplace_check(&place, full, sizeof full))
+            snprintf(why, capacity, "%s", full);
         lab_sight_free(sight);
+    }
+    lab_workplace_clear(&place);
     return good;
 }
 

@@ -6,6 +6,7 @@
  * know. Whatever goes wrong it says on standard error, which the parent hands on. */
 #include "microscope.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,11 +191,12 @@ static bool is_right(const scene *scene)
 /* The last line: without it the parent knows that something went wrong. */
 static bool write_end(const scene *scene, const char *path)
 {
-    FILE *out = fopen(path, "a");
-    if (!out)
-        return false;
-    fprintf(out, "run\t%s\n", rung_plan_describe(scene->plan)->parameters);
-    return fclose(out) == 0;
+    FILE *out = fopen(path, "ae");
+    bool good = out && fprintf(out, "run\t%s\n", rung_plan_describe(scene->plan)->parameters) > 0;
+    good = out && fclose(out) == 0 && good;
+    if (!good)
+        fprintf(stderr, "rung: %s cannot be written: %s\n", path, strerror(errno));
+    return good;
 }
 
 static bool look_at(const lab_look *look, const char *output, scene *scene)

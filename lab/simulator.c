@@ -62,10 +62,40 @@ void lab_simulator_find(char *path, size_t capacity)
 
 /* ---- A place to work in ---------------------------------------------------------------------------- */
 
+const char *lab_temporary_folder(void)
+{
+    const char *named = getenv("TMPDIR");
+    return named && *named ? named : "/tmp";
+}
+
+void lab_temporary_failed(int error, char *why, size_t capacity)
+{
+    const char *named = getenv("TMPDIR");
+    snprintf(why, capacity, "no temporary file can be written to %s%s: %s; free some space there, or set TMPDIR to "
+             "another folder", named && *named ? "TMPDIR=" : "", lab_temporary_folder(), strerror(error));
+}
+
+bool lab_workplace_check(const lab_workplace *place, char *why, size_t capacity)
+{
+    enum { ENOUGH = 1 << 16 }; /* bytes; what a child writes is less */
+    static const char zeros[ENOUGH];
+    char path[sizeof place->folder + 16];
+    snprintf(path, sizeof path, "%s/check", place->folder);
+    errno = 0;
+    FILE *file = fopen(path, "we");
+    bool good = file && fwrite(zeros, 1, sizeof zeros, file) == sizeof zeros;
+    good = file && fclose(file) == 0 && good;
+    if (!good)
+        lab_temporary_failed(errno, why, capacity);
+    unlink(path);
+    return good;
+}
+
 bool lab_workplace_make(lab_workplace *place)
 {
-    const char *base = getenv("TMPDIR");
-    int length = snprintf(place->folder, sizeof place->folder, "%s/rung-XXXXXX", base && *base ? base : "/tmp");
+    int length = snprintf(place->folder, sizeof place->folder, "%s/rung-XXXXXX", lab_temporary_folder());
+    if (length >= (int)sizeof place->folder)
+        errno = ENAMETOOLONG;
     if (length >= (int)sizeof place->folder || !mkdtemp(place->folder))
         return false;
     snprintf(place->output, sizeof place->output, "%s/output", place->folder);

@@ -15,6 +15,16 @@ typedef struct lab_workplace {
 bool lab_workplace_make(lab_workplace *place);
 void lab_workplace_clear(const lab_workplace *place);
 
+/* Writes a small file there and removes it. Returns false with a sentence if that fails: a child whose files
+ * cannot be written cannot say so. */
+bool lab_workplace_check(const lab_workplace *place, char *why, size_t capacity);
+
+/* The folder for temporary files: TMPDIR, or /tmp. */
+const char *lab_temporary_folder(void);
+
+/* Writes that nothing can be written there because of this errno, and what to do. */
+void lab_temporary_failed(int error, char *why, size_t capacity);
+
 /* Oclgrind's driver: RUNG_OCLGRIND if it is set, else the usual places; "" if it is not there. */
 void lab_simulator_find(char *path, size_t capacity);
 

@@ -3,6 +3,7 @@
 #include "opencl/opencl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* FNV-1a, over both texts with their ends. */
@@ -28,21 +29,69 @@ static rungi_opencl_program *find_program(rungi_opencl_device *device, uint64_t 
     return NULL;
 }
 
+/* Finds the file and line that line `number` of the assembled text comes from, by its #line directives. */
+static long find_origin(const char *source, long number, const char **file, int *file_length)
+{
+    long line = 1;
+    *file = "";
+    *file_length = 0;
+    for (long at = 1; at < number; at++, source++) {
+        line++;
+        if (strncmp(source, "#line ", 6) == 0) {
+            const char *name = strchr(source, '"');
+            line = strtol(source + 6, NULL, 10);
+            *file = name ? name + 1 : "";
+            *file_length = (int)strcspn(*file, "\"\n");
+        }
+        source += strcspn(source, "\n");
+        if (!*source)
+            break;
+    }
+    return line;
+}
+
+/* Copies a compiler's log with the places of the assembled text replaced by those of the files it was assembled
+ * from. Compilers that obey #line have done so already; Oclgrind's names the text input.cl and counts its lines. */
+static void restore_places(const char *source, const char *log, char *text, size_t capacity)
+{
+    static const char unnamed[] = "input.cl:";
+    size_t used = 0;
+    bool line_begins = true;
+    for (; *log && used + 1 < capacity; log++) {
+        char *end = NULL;
+        long number = line_begins && strncmp(log, unnamed, sizeof unnamed - 1) == 0
+                          ? strtol(log + sizeof unnamed - 1, &end, 10) : 0;
+        if (number > 0) {
+            const char *file;
+            int file_length;
+            long line = find_origin(source, number, &file, &file_length);
+            int written = snprintf(text + used, capacity - used, "%.*s:%ld", file_length, file, line);
+            used += (size_t)written < capacity - used ? (size_t)written : capacity - used - 1;
+            log = end;
+        }
+        line_begins = *log == '\n';
+        if (!*log || used + 1 >= capacity)
+            break;
+        text[used++] = *log;
+    }
+    text[used] = '\0';
+}
+
 /* The compiler's own words become the error text. */
-static rung_status fail_with_log(rungi_opencl_device *device, cl_program program, cl_int error,
-                                 const char *file, const char *options)
+static rung_status fail_with_log(rungi_opencl_device *device, const rungi_opencl_program *made, cl_int error,
+                                 const char *file)
 {
     char log[3000] = "";
     size_t length = 0;
     rung_context *context = device->base.context;
-    device->cl->GetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
+    device->cl->GetProgramBuildInfo(made->program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
     char *whole = length > 0 ? rungi_new(context, length + 1) : NULL;
     if (whole) {
-        device->cl->GetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, length, whole, NULL);
-        snprintf(log, sizeof log, "%s", whole);
+        device->cl->GetProgramBuildInfo(made->program, device->id, CL_PROGRAM_BUILD_LOG, length, whole, NULL);
+        restore_places(made->source, whole, log, sizeof log);
         rungi_release(context, whole);
     }
-    return rungi_fail(RUNG_COMPILE, "%s did not compile with %s (OpenCL error %d):\n%s", file, options,
+    return rungi_fail(RUNG_COMPILE, "%s did not compile with %s (OpenCL error %d):\n%s", file, made->options,
                       (int)error, *log ? log : "the compiler gave no reason");
 }
 
@@ -58,7 +107,7 @@ static rung_status build(rungi_opencl_device *device, const char *file, rungi_op
     if (error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES)
         return rungi_cl_fail(error, "clBuildProgram");
     if (error != CL_SUCCESS)
-        return fail_with_log(device, made->program, error, file, made->options);
+        return fail_with_log(device, made, error, file);
     return RUNG_OK;
 }
 
