@@ -17,8 +17,11 @@ int lab_bench_check_file(const lab_options *options)
     if (!options->output)
         return LAB_GOOD;
     if (lab_output_begin(options->output, &file)) {
+        bool is_direct = file.is_direct;
         lab_output_discard(&file);
-        return LAB_GOOD;
+        if (!is_direct)
+            return LAB_GOOD;
+        errno = EINVAL; /* the file is written again after each problem, which a device or a pipe does not replace */
     }
     fprintf(stderr, "rung: %s cannot be written: %s; name a regular file in a folder of yours with --output, or leave "
             "--output out to write to standard output\n", *options->output ? options->output : "\"\"", strerror(errno));

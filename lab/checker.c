@@ -217,7 +217,7 @@ static bool read_verdict(const char *path, const rung_kernel_info *kernel, lab_c
     const lab_value *failure = lab_field(document.root, "failures")->first;
     if (good && failure && lab_is_true(failure, "timed_out")) {
         check->is_endless = true;
-        add(check, "endless", 0, "on Oclgrind, a simulator, %s", lab_text(failure, "message", "the kernel did not finish"));
+        add(check, LAB_REMARK_ENDLESS, 0, "on Oclgrind, a simulator, %s", lab_text(failure, "message", "the kernel did not finish"));
     } else if (good && failure && !lab_is_true(failure, "ran")) {
         snprintf(check->why_not, sizeof check->why_not, "it did not run");
         good = false;

@@ -2,19 +2,25 @@
 /* command_report.c - rung report: result files as one page of pictures and tables.
  *
  * Where no file is named, a short ladder is run first, by the command itself as another process: what is drawn is
- * what rung bench would have written. */
+ * what rung bench would have written. An interruption (SIGINT, SIGTERM) ends the measurement; the page then shows
+ * what was measured so far and says so, and the exit code is 130. */
 #define _GNU_SOURCE /* environ */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "interrupt.h"
 #include "options.h"
 #include "output_file.h"
 #include "report.h"
 #include "rung/rung.h"
+#include "simulator.h"
 
 static int complain(const char *sentence)
 {
@@ -24,6 +30,29 @@ static int complain(const char *sentence)
 
 /* ---- A short ladder --------------------------------------------------------------------------------- */
 
+/* Waits for rung bench. An interruption is passed on once: bench then ends after the sample under way. The child
+ * is in a process group of its own, so that a terminal's Ctrl-C does not reach it a second time. */
+static int wait_for_bench(pid_t child)
+{
+    bool told = false;
+    int status = 0;
+    for (;;) {
+        pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child)
+            break;
+        if (ended < 0 && errno != EINTR)
+            return LAB_NOTHING;
+        if (lab_interrupted() && !told) {
+            kill(child, SIGINT);
+            told = true;
+        }
+        lab_rest(10000000);
+    }
+    if (told && !WIFEXITED(status))
+        return LAB_INTERRUPTED;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : LAB_NOTHING;
+}
+
 /* rung bench with its output in this file; its exit code, or LAB_NOTHING if it could not be run. */
 static int run_bench(const char *device, int output)
 {
@@ -32,61 +61,75 @@ static int run_bench(const char *device, int output)
                                      "--budget", "0.3", "--json", NULL};
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     pid_t child;
-    int status = 0;
     if (length <= 0 || posix_spawn_file_actions_init(&actions) != 0)
         return LAB_NOTHING;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return LAB_NOTHING;
+    }
     self[length] = '\0';
-    bool good = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) == 0;
+    bool good = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) == 0 &&
+                posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP) == 0 &&
+                posix_spawnattr_setpgroup(&attributes, 0) == 0;
     if (good) /* its interface is older than const */
-        good = posix_spawn(&child, self, &actions, NULL, (char *const *)(uintptr_t)arguments, environ) == 0;
+        good = posix_spawn(&child, self, &actions, &attributes, (char *const *)(uintptr_t)arguments, environ) == 0;
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (!good) {
         fprintf(stderr, "rung: rung bench cannot be started\n");
         return LAB_NOTHING;
     }
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return LAB_NOTHING;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : LAB_NOTHING;
+    return wait_for_bench(child);
 }
 
 static int add_ladder(lab_report *report, const char *device)
 {
-    char path[4096], why[512];
-    const char *folder = getenv("TMPDIR");
-    if (snprintf(path, sizeof path, "%s/rung-XXXXXX", folder && *folder ? folder : "/tmp") >= (int)sizeof path)
-        return complain("TMPDIR has too long a name");
-    int file = mkstemp(path);
-    if (file < 0)
-        return complain("no temporary file can be made: let TMPDIR name a folder that can be written");
+    char path[4096], why[4608];
+    bool fits = snprintf(path, sizeof path, "%s/rung-XXXXXX", lab_temporary_folder()) < (int)sizeof path;
+    int file = fits ? mkostemp(path, O_CLOEXEC) : -1;
+    if (file < 0) {
+        lab_temporary_failed(fits ? errno : ENAMETOOLONG, why, sizeof why);
+        return complain(why);
+    }
+    lab_interrupt_watch();
     int code = run_bench(device, file);
     close(file);
-    if (code == LAB_GOOD || code == LAB_WRONG || code == LAB_NOTHING) /* it may have written what was refused */
-        if (!lab_report_add(report, path, "a short ladder, run just now", why, sizeof why) && code == LAB_GOOD)
-            code = complain(why);
+    bool has_results = code == LAB_GOOD || code == LAB_WRONG || code == LAB_NOTHING || code == LAB_INTERRUPTED;
+    bool added = has_results && lab_report_add(report, path, "a short ladder, run just now", why, sizeof why);
+    if (code == LAB_GOOD && !added)
+        code = complain(why);
+    else if (code == LAB_INTERRUPTED)
+        lab_interrupt_tell(added ? "the page shows what was measured so far; run the command again for all of it"
+                                 : "nothing was measured yet, and no page was written");
     unlink(path);
     return code;
 }
 
 /* ---- Writing ---------------------------------------------------------------------------------------- */
 
+static bool complain_of_file(const char *path)
+{
+    char why[LAB_OUTPUT_PATH + 256];
+    snprintf(why, sizeof why, "%s cannot be written: %s", path, strerror(errno));
+    complain(why);
+    return false;
+}
+
 static bool write_page(lab_report *report, const char *path, const char *title)
 {
-    bool to_terminal = strcmp(path, "-") == 0;
-    FILE *out = to_terminal ? stdout : fopen(path, "w");
-    if (!out) {
-        fprintf(stderr, "rung: %s cannot be written: %s\n", path, strerror(errno));
-        return false;
-    }
-    report->page.out = out;
+    bool to_standard = strcmp(path, "-") == 0;
+    lab_output_file output = {.stream = stdout};
+    if (!to_standard && !lab_output_begin(path, &output))
+        return complain_of_file(path);
+    report->page.out = output.stream;
     lab_report_write(report, title);
-    bool good = !ferror(out);
-    good = (to_terminal ? fflush(out) : fclose(out)) == 0 && good;
-    if (!good || *report->page.why)
-        fprintf(stderr, "rung: %s\n",
-                *report->page.why ? report->page.why : "the page could not be written: is the disk full?");
-    return good && !*report->page.why;
+    if (*report->page.why)
+        complain(report->page.why);
+    if (!to_standard && !lab_output_commit(&output)) /* main() checks standard output */
+        return complain_of_file(path);
+    return !*report->page.why;
 }
 
 static bool add_files(lab_report *report, const lab_options *options)

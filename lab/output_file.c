@@ -65,8 +65,9 @@ const char *lab_output_check(const char *name)
     return why;
 }
 
-/* A new file of a name that none had: whatever exists there belongs to somebody else. */
-static int create_beside(lab_output_file *file)
+/* Creates a file of a name that none had: whatever exists there belongs to somebody else. It gets the permissions of the
+ * file that it replaces. */
+static int create_beside(lab_output_file *file, const struct stat *before)
 {
     enum { TRIES = 100 };
     int descriptor = -1;
@@ -75,28 +76,40 @@ static int create_beside(lab_output_file *file)
         snprintf(file->temporary, sizeof file->temporary, "%s.rung-%ld-%d", file->path, (long)getpid(), i);
         descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     }
+    if (descriptor >= 0 && before)
+        fchmod(descriptor, before->st_mode & 0777); /* if that fails, the permissions are those of a new file */
     return descriptor;
+}
+
+static void remove_temporary(lab_output_file *file)
+{
+    if (*file->temporary)
+        unlink(file->temporary);
 }
 
 bool lab_output_begin(const char *name, lab_output_file *file)
 {
     struct stat about;
-    file->stream = NULL;
+    *file = (lab_output_file){.stream = NULL};
     if (!follow_links(name, file->path))
         return false;
-    if (stat(file->path, &about) == 0 && !S_ISREG(about.st_mode)) {
-        errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
+    bool exists = stat(file->path, &about) == 0;
+    if (exists && S_ISDIR(about.st_mode)) {
+        errno = EISDIR;
         return false;
     }
-    int descriptor = create_beside(file);
-    if (descriptor < 0)
+    file->is_direct = exists && !S_ISREG(about.st_mode);
+    int descriptor = file->is_direct ? open(file->path, O_WRONLY | O_CLOEXEC) : create_beside(file, exists ? &about : NULL);
+    if (descriptor < 0) {
+        *file->temporary = '\0'; /* not ours */
         return false;
+    }
     file->stream = fdopen(descriptor, "w");
     if (file->stream)
         return true;
     int number = errno;
     close(descriptor);
-    unlink(file->temporary);
+    remove_temporary(file);
     errno = number;
     return false;
 }
@@ -111,11 +124,11 @@ bool lab_output_commit(lab_output_file *file)
         number = errno;
     }
     file->stream = NULL;
-    if (!failed && rename(file->temporary, file->path) == 0)
+    if (!failed && (file->is_direct || rename(file->temporary, file->path) == 0))
         return true;
     if (!failed)
         number = errno;
-    unlink(file->temporary);
+    remove_temporary(file);
     errno = number ? number : EIO; /* a write before the last one failed, and its errno is gone */
     return false;
 }
@@ -126,5 +139,5 @@ void lab_output_discard(lab_output_file *file)
         return;
     fclose(file->stream);
     file->stream = NULL;
-    unlink(file->temporary);
+    remove_temporary(file);
 }

@@ -8,21 +8,23 @@
 
 enum { LAB_OUTPUT_PATH = 4096 };
 
-/* A file that is being written beside its place. */
+/* A file that is being written. A regular file is written beside its place and renamed at the end; a device or a pipe is
+ * written directly. */
 typedef struct lab_output_file {
     char  path[LAB_OUTPUT_PATH];           /* its place, with symbolic links followed: a link is not replaced */
-    char  temporary[LAB_OUTPUT_PATH + 64]; /* a name that no file had */
+    char  temporary[LAB_OUTPUT_PATH + 64]; /* a name that no file had; "" if the file is written directly */
+    bool  is_direct;
     FILE *stream;
 } lab_output_file;
 
 /* Returns NULL if `name` can be written, else why not, as a sentence that begins with the name. Creates nothing. Devices and
- * pipes pass; a file that is replaced as a whole must be a regular one, which lab_output_begin checks. */
+ * pipes pass. */
 const char *lab_output_check(const char *name);
 
-/* Opens a temporary file beside the file `name`. Returns false, with errno set, if that is not possible. */
+/* Opens the file `name` for writing. Returns false, with errno set, if that is not possible. */
 bool lab_output_begin(const char *name, lab_output_file *file);
 
-/* Closes the stream and renames the temporary file to its place. Returns false, with errno set, if anything failed since
+/* Closes the stream and gives the file its name. Returns false, with errno set, if anything failed since
  * lab_output_begin: then the temporary file is removed, and a file at the place stays what it was. */
 bool lab_output_commit(lab_output_file *file);
 

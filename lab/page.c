@@ -387,32 +387,35 @@ static void write_inline(lab_page *page, const lab_figure *figure, const char *s
 
 /* ---- Pictures and numbers as files of their own ---- */
 
-static FILE *open_chart(lab_page *page, const char *slug, const char *ending)
+/* NULL after a sentence in page->why. */
+static FILE *open_chart(lab_page *page, const char *slug, const char *ending, lab_output_file *output)
 {
-    char path[4096];
-    if (mkdir(page->charts, 0777) != 0 && errno != EEXIST)
-        snprintf(page->why, sizeof page->why, "%.400s cannot be made: %s", page->charts, strerror(errno));
-    if (*page->why || snprintf(path, sizeof path, "%s/%s.%s", page->charts, slug, ending) >= (int)sizeof path)
+    char path[LAB_OUTPUT_PATH];
+    if (mkdir(page->charts, 0777) != 0 && errno != EEXIST) {
+        snprintf(page->why, sizeof page->why, "folder %s cannot be created: %s", page->charts, strerror(errno));
         return NULL;
-    FILE *out = fopen(path, "w");
-    if (!out)
-        snprintf(page->why, sizeof page->why, "%.400s cannot be written: %s", path, strerror(errno));
-    return out;
+    }
+    if (snprintf(path, sizeof path, "%s/%s.%s", page->charts, slug, ending) >= (int)sizeof path) {
+        snprintf(page->why, sizeof page->why, "%s: the path is too long", page->charts);
+        return NULL;
+    }
+    if (!lab_output_begin(path, output))
+        snprintf(page->why, sizeof page->why, "%s cannot be written: %s", path, strerror(errno));
+    return output->stream;
 }
 
-static void close_chart(lab_page *page, FILE *out)
+static void close_chart(lab_page *page, lab_output_file *output)
 {
-    bool good = !ferror(out);
-    if ((fclose(out) != 0 || !good) && !*page->why)
-        snprintf(page->why, sizeof page->why, "the pictures could not be written to %.300s: is the disk full?",
-                 page->charts);
+    if (!lab_output_commit(output))
+        snprintf(page->why, sizeof page->why, "%s cannot be written: %s", output->path, strerror(errno));
 }
 
 static void write_alone(lab_page *page, const lab_figure *figure, const char *slug)
 {
     double height = 0;
     char title[256], *body = draw(figure, false, &height);
-    FILE *out = body ? open_chart(page, slug, "svg") : NULL;
+    lab_output_file output;
+    FILE *out = body ? open_chart(page, slug, "svg", &output) : NULL;
     if (out) {
         double wide = WIDE + 2 * EDGE, high = height + HEAD + EDGE;
         char beside[320];
@@ -437,7 +440,7 @@ static void write_alone(lab_page *page, const lab_figure *figure, const char *sl
             free(head);
         }
         fprintf(out, "<g transform=\"translate(%d %d)\">\n%s</g>\n</svg>\n", EDGE, HEAD, body);
-        close_chart(page, out);
+        close_chart(page, &output);
     }
     free(body);
 }
@@ -459,14 +462,15 @@ static void write_quoted(FILE *out, const char *text)
 
 static void write_csv(lab_page *page, const lab_grid *grid, const char *slug)
 {
-    FILE *out = open_chart(page, slug, "csv");
+    lab_output_file output;
+    FILE *out = open_chart(page, slug, "csv", &output);
     if (!out)
         return;
     for (int64_t i = 0; i < grid->count; i++) {
         write_quoted(out, grid->cells[i]);
         fputc((i + 1) % grid->columns == 0 ? '\n' : ',', out);
     }
-    close_chart(page, out);
+    close_chart(page, &output);
 }
 
 void lab_page_figure(lab_page *page, const lab_figure *figure)

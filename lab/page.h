@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "output_file.h"
 #include "svg.h"
 
 /* A table that is gathered cell by cell: the first row are its heads. */
@@ -35,7 +36,7 @@ typedef struct lab_page {
     const char *open;    /* the part of the page that is being written */
     char      (*slugs)[64];
     int         figure_count;
-    char        why[512]; /* what could not be written, "" so far */
+    char        why[LAB_OUTPUT_PATH + 512]; /* what could not be written, "" so far */
 } lab_page;
 
 /* What a number is: the word stands beside it. */
