@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "simulator.h"
+#include "temporary.h"
 
 const char *const lab_code_install = "pip install nvidia-cuda-nvdisasm, or set RUNG_NVDISASM to its path";
 

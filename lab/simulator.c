@@ -62,19 +62,6 @@ void lab_simulator_find(char *path, size_t capacity)
 
 /* ---- A place to work in ---------------------------------------------------------------------------- */
 
-const char *lab_temporary_folder(void)
-{
-    const char *named = getenv("TMPDIR");
-    return named && *named ? named : "/tmp";
-}
-
-void lab_temporary_failed(int error, char *why, size_t capacity)
-{
-    const char *named = getenv("TMPDIR");
-    snprintf(why, capacity, "no temporary file can be written to %s%s: %s; free some space there, or set TMPDIR to "
-             "another folder", named && *named ? "TMPDIR=" : "", lab_temporary_folder(), strerror(error));
-}
-
 bool lab_workplace_check(const lab_workplace *place, char *why, size_t capacity)
 {
     enum { ENOUGH = 1 << 16 }; /* bytes; what a child writes is less */

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "temporary.h"
+
 /* A child's folder, and the files in it: what it has to say, its errors, and Oclgrind's log. */
 typedef struct lab_workplace {
     char folder[256], output[300], errors[300], log[300];
@@ -18,12 +20,6 @@ void lab_workplace_clear(const lab_workplace *place);
 /* Writes a small file there and removes it. Returns false with a sentence if that fails: a child whose files
  * cannot be written cannot say so. */
 bool lab_workplace_check(const lab_workplace *place, char *why, size_t capacity);
-
-/* The folder for temporary files: TMPDIR, or /tmp. */
-const char *lab_temporary_folder(void);
-
-/* Writes that nothing can be written there because of this errno, and what to do. */
-void lab_temporary_failed(int error, char *why, size_t capacity);
 
 /* Oclgrind's driver: RUNG_OCLGRIND if it is set, else the usual places; "" if it is not there. */
 void lab_simulator_find(char *path, size_t capacity);
