@@ -203,8 +203,6 @@ static int64_t show_backend(const backends *backends, int index, const lab_optio
         bool is_first = write_backends(backends, info, all, sizeof all);
         if (options->json)
             add_json(json, info);
-        else if (options->source && is_first)
-            fputs(info->source, stdout);
         else if (is_first)
             print_one(info, all);
         return 1;
@@ -217,6 +215,20 @@ static int64_t show_backend(const backends *backends, int index, const lab_optio
             add_row(table, info, all);
     }
     return shown;
+}
+
+/* Prints one file: the GPU's, which CUDA and OpenCL share, unless --device names the CPU or only the CPU has such a
+ * kernel. Returns whether there is one. */
+static bool print_source(const backends *backends, const char *name)
+{
+    rung_kernel *kernel, *found = NULL;
+    for (int i = 0; i < backends->count; i++)
+        if (rung_kernel_find(NULL, backends->names[i], name, &kernel) == RUNG_OK &&
+            (!found || strcmp(rung_kernel_describe(found)->backend, "cpu") == 0))
+            found = kernel;
+    if (found)
+        fputs(rung_kernel_describe(found)->source, stdout);
+    return found != NULL;
 }
 
 /* Nothing is there to be shown. */
@@ -240,9 +252,11 @@ int lab_command_kernels(const lab_options *options)
     int64_t shown = 0;
     lab_json json = {.out = stdout};
     if (options->source && !options->argument) {
-        fprintf(stderr, "rung: whose source? Like: rung kernels 04 --source\n");
+        fprintf(stderr, "rung: --source needs a kernel, for example: rung kernels 04 --source\n");
         return LAB_USAGE;
     }
+    if (options->source && !options->json)
+        return print_source(&backends, options->argument) ? LAB_GOOD : complain(&backends, options);
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return LAB_NOTHING;
