@@ -88,25 +88,29 @@ static void write_architectures(FILE *out)
             fprintf(out, "%s ", architectures[i]);
 }
 
-/* Options whose values are words: how to tell them. */
+/* Options whose values are words, and how to list them. An entry for one command comes before the one for all. */
 static const struct {
+    const char *command; /* NULL: every command that takes the option */
     const char *option;
     void (*write)(FILE *out);
     const char *words;
+    const char *kind; /* as in the script: words, files, or both */
 } values[] = {
-    {"device", write_backends, NULL},
-    {"kernels", write_kernels, NULL},
-    {"dtype", write_dtypes, NULL},
-    {"compute", write_modes, NULL},
-    {"suite", write_suites, NULL},
-    {"machine", write_machines, NULL},
-    {"arch", write_architectures, NULL},
-    {"epilogue", NULL, "bias_row bias_col bias relu gelu residual"},
-    {"cache", NULL, "hot cold"},
-    {"inputs", NULL, "whole normal"},
-    {"peers", NULL, "all mkl openblas blis onednn"},
-    {"layout", NULL, "rr rc cr cc"},
-    {"color", NULL, LAB_COLOUR_WORDS},
+    {NULL, "device", write_backends, NULL, "words"},
+    {NULL, "kernels", write_kernels, NULL, "words"},
+    {NULL, "dtype", write_dtypes, NULL, "words"},
+    {NULL, "compute", write_modes, NULL, "words"},
+    {NULL, "suite", write_suites, NULL, "words"},
+    {"plan", "machine", NULL, "", "files"},
+    {NULL, "machine", write_machines, NULL, "both"},
+    {NULL, "arch", write_architectures, NULL, "words"},
+    {NULL, "epilogue", NULL, "bias_row bias_col bias relu gelu residual", "words"},
+    {NULL, "cache", NULL, "hot cold", "words"},
+    {NULL, "inputs", NULL, "whole normal", "words"},
+    {NULL, "peers", NULL, "all mkl openblas blis onednn", "words"},
+    {"bench", "layout", NULL, "grid cyclic", "words"},
+    {NULL, "layout", NULL, "rr rc cr cc", "words"},
+    {NULL, "color", NULL, LAB_COLOUR_WORDS, "words"},
 };
 
 enum { VALUE_COUNT = sizeof values / sizeof *values };
@@ -119,26 +123,27 @@ static bool has_words(const lab_option *option)
     return false;
 }
 
-/* "    --device)" and its words, as a branch of a case. */
+/* `*" --device")`, or `"bench --layout")`, and its words, as a branch of a case. */
 static void write_values(FILE *out)
 {
     const lab_option *option;
     for (int i = 0; i < VALUE_COUNT; i++) {
-        fprintf(out, "    --%s) words=\"", values[i].option);
+        fprintf(out, "    %s\"%s --%s\") words=\"", values[i].command ? "" : "*",
+                values[i].command ? values[i].command : "", values[i].option);
         if (values[i].write)
             values[i].write(out);
         else
             fputs(values[i].words, out);
-        fputs("\" ;;\n", out);
+        fprintf(out, "\" kind=%s ;;\n", values[i].kind);
     }
     for (int i = 0; (option = lab_option_at(i)) != NULL; i++) {
         char letter = lab_option_letter(option);
         if (strcmp(option->argument, "FILE") == 0 && letter)
-            fprintf(out, "    -%c | --%s) kind=files ;;\n", letter, option->name);
+            fprintf(out, "    *\" -%c\" | *\" --%s\") kind=files ;;\n", letter, option->name);
         else if (strcmp(option->argument, "FILE") == 0)
-            fprintf(out, "    --%s) kind=files ;;\n", option->name);
+            fprintf(out, "    *\" --%s\") kind=files ;;\n", option->name);
         else if (*option->argument && !has_words(option))
-            fprintf(out, "    --%s) kind=anything ;;\n", option->name);
+            fprintf(out, "    *\" --%s\") kind=anything ;;\n", option->name);
     }
 }
 
@@ -185,7 +190,7 @@ void lab_completion_print(FILE *out)
     fputs("\"\n_rung_kernels=\"", out);
     write_kernels(out);
     fputs("\"\n\n"
-          "# The values of an option: sets words, or kind to files or anything.\n"
+          "# The values of a command's option, \"bench --device\": sets words, or kind to files, both or anything.\n"
           "_rung_values() {\n    words= kind=words\n    case $1 in\n", out);
     write_values(out);
     fputs("    *) return 1 ;;\n    esac\n}\n\n"
@@ -205,7 +210,7 @@ void lab_completion_print(FILE *out)
           "    [ \"$before\" = = ] && before=${COMP_WORDS[COMP_CWORD - 2]}\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
           "        words=$_rung_commands\n"
-          "    elif _rung_values \"$before\"; then\n"
+          "    elif _rung_values \"${COMP_WORDS[1]} $before\"; then\n"
           "        # Of a list the last is completed.\n"
           "        [[ $kind = words && $word = *,* ]] && list=${word%,*},\n"
           "    elif [[ $word = -* ]]; then\n"

@@ -127,8 +127,8 @@ static void write_synopsis(int command, FILE *out)
 
 static void write_description(int command, FILE *out)
 {
-    const char *text = "rung multiplies matrices on the CPU, on any OpenCL device and on NVIDIA GPUs, and shows "
-                       "whether each of its kernels is right, how fast it is and why. Each command has a page of its own.";
+    const char *text = "rung multiplies matrices on the CPU, on OpenCL devices and on NVIDIA GPUs. It checks its kernels, "
+                       "measures them and explains their speed. Each command has a manual page of its own.";
     if (command < LAB_COMMAND_COUNT)
         text = lab_command_at(command)->help;
     for (int i = 0; i < COUNT(descriptions); i++)
@@ -159,9 +159,9 @@ static void write_options(int command, FILE *out)
             snprintf(term, sizeof term, "-%c, --%s", letter, option->name);
         else
             snprintf(term, sizeof term, "--%s", option->name);
-        write_term(term, option->argument, option->help, out);
+        write_term(term, option->argument, lab_option_help(option, command), out);
     }
-    write_term("-h, --help", NULL, "the options of this command", out);
+    write_term("-h, --help", NULL, lab_help_help, out);
 }
 
 /* All of them, or those of one command. */

@@ -34,11 +34,29 @@ static const struct {
 #define OPTION(field, argument, commands, help)
 #define LETTER(letter, field) {letter, #field},
 #include "options.def"
-#undef LETTER
 #undef OPTION
 };
 
 enum { LETTER_COUNT = sizeof letters / sizeof *letters };
+
+/* Options that mean something else for a command, by the row of the option. */
+enum {
+#define OPTION(field, argument, commands, help) ROW_##field,
+#include "options.def"
+#undef OPTION
+};
+
+static const struct {
+    int         row, command;
+    const char *help;
+} meanings[] = {
+#define OPTION(field, argument, commands, help)
+#define MEANING(field, command, help) {ROW_##field, LAB_COMMAND_##command, help},
+#include "options.def"
+#undef OPTION
+};
+
+const char *const lab_help_help = "show this help";
 
 /* The field of a row: the struct has them in the table's order. */
 static const char **field_of(lab_options *options, int row)
@@ -78,6 +96,14 @@ const lab_option *lab_option_at(int index)
     return index < ROW_COUNT ? &rows[index] : NULL;
 }
 
+const char *lab_option_help(const lab_option *option, int command)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (meanings[i].row == option - rows && meanings[i].command == command)
+            return meanings[i].help;
+    return option->help;
+}
+
 char lab_option_letter(const lab_option *option)
 {
     for (int i = 0; i < LETTER_COUNT; i++)
@@ -92,12 +118,12 @@ void lab_command_unknown(const char *name)
     for (int i = 0; i < LAB_COMMAND_COUNT; i++)
         names[i] = commands[i].name;
     const char *nearest = lab_nearest(name, names, LAB_COMMAND_COUNT);
-    fprintf(stderr, "rung: there is no command \"%s\"", name);
+    fprintf(stderr, "rung: unknown command \"%s\"", name);
     if (nearest) {
-        fprintf(stderr, "; did you mean %s?\nrung: see: rung help %s\n", nearest, nearest);
+        fprintf(stderr, " (did you mean %s?). Run \"rung help\" for all commands.\n", nearest);
         return;
     }
-    fprintf(stderr, "; these there are:\n");
+    fprintf(stderr, ". The commands are:\n");
     lab_options_help(LAB_COMMAND_COUNT, stderr);
 }
 
@@ -127,12 +153,12 @@ static void help_on_commands(FILE *out)
     }
 }
 
-static void help_on_option(const lab_option *option, FILE *out)
+static void help_on_option(const lab_option *option, int command, FILE *out)
 {
     char left[80], letter = lab_option_letter(option);
     snprintf(left, sizeof left, "%c%c%s--%.31s%s%.24s", letter ? '-' : ' ', letter ? letter : ' ', letter ? ", " : "  ",
              option->name, *option->argument ? " " : "", option->argument);
-    help_line(letter ? left : left + 4, 24, option->help, out);
+    help_line(letter ? left : left + 4, 24, lab_option_help(option, command), out);
 }
 
 void lab_options_help(int command, FILE *out)
@@ -147,7 +173,8 @@ void lab_options_help(int command, FILE *out)
     fputc('\n', out);
     for (int i = 0; i < ROW_COUNT; i++)
         if (rows[i].commands & 1u << command)
-            help_on_option(&rows[i], out);
+            help_on_option(&rows[i], command, out);
+    help_line("-h, --help", 24, lab_help_help, out);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------------- */
@@ -160,32 +187,44 @@ static const char *nearest_option(int command, const char *text)
     return lab_nearest(text, names, ROW_COUNT);
 }
 
-/* What getopt_long found wrong with this text: `found` is what it returned. */
+static bool takes(int command, int row)
+{
+    return row >= 0 && row < ROW_COUNT && rows[row].commands & 1u << command;
+}
+
+static void complain_unknown(int command, const char *name)
+{
+    const char *nearest = nearest_option(command, name);
+    fprintf(stderr, "rung %s: unknown option --%s%s%s%s.", commands[command].name, name,
+            nearest ? " (did you mean --" : "", nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+/* Prints what getopt_long found wrong with this text: `found` is what it returned. */
 static void complain(int command, int found, const char *text)
 {
     char name[64];
+    const char *own = commands[command].name;
     int row = optopt - 256;
     for (int i = 0; i < LETTER_COUNT; i++)
         for (int j = 0; optopt == letters[i].letter && j < ROW_COUNT; j++)
             row = strcmp(rows[j].name, letters[i].field) == 0 ? j : row;
-    if (found == ':' && row >= 0 && row < ROW_COUNT) {
-        fprintf(stderr, "rung: --%s needs its %s behind it\n", rows[row].name, rows[row].argument);
+    if (found == ':' && takes(command, row)) {
+        fprintf(stderr, "rung %s: --%s needs a value (%s).", own, rows[row].name, rows[row].argument);
         return;
     }
-    if (row >= 0 && row < ROW_COUNT) {
-        fprintf(stderr, "rung: --%s is a switch, and has no value\n", rows[row].name);
+    if (takes(command, row)) {
+        fprintf(stderr, "rung %s: --%s takes no value.", own, rows[row].name);
         return;
     }
-    if (optopt > 0)
-        snprintf(name, sizeof name, "-%c", optopt);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    if (optopt > 0 && optopt < 256)
+        fprintf(stderr, "rung %s: unknown option -%c.", own, optopt);
     else
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
-    const char *nearest = optopt > 0 ? NULL : nearest_option(command, name + strspn(name, "-"));
-    fprintf(stderr, "rung: %s has no option %s%s%s%s\n", commands[command].name, name,
-            nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "");
+        complain_unknown(command, name + strspn(name, "-"));
 }
 
-/* The table for getopt_long, and ":ho:" for its letters. */
+/* The table for getopt_long, and ":ho:" for its letters. It has the options of all commands, so that --m is not
+ * taken for an abbreviation of --memory where only that exists. */
 static void fill_table(struct option table[ROW_COUNT + 2], char *short_forms)
 {
     memset(table, 0, (ROW_COUNT + 2) * sizeof *table);
@@ -226,13 +265,12 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options)
             complain(command, row, argv[optind - 1]);
             break;
         }
-        row = row_of(row);
-        if (!(rows[row].commands & 1u << command)) {
-            fprintf(stderr, "rung: %s takes no --%s; see: rung help %s\n", commands[command].name,
-                    rows[row].name, commands[command].name);
-            return false;
+        if (!takes(command, row_of(row))) {
+            complain_unknown(command, rows[row_of(row)].name);
+            row = '?';
+            break;
         }
-        *field_of(options, row) = optarg ? optarg : "";
+        *field_of(options, row_of(row)) = optarg ? optarg : "";
     }
     if (row == -1 && strstr(commands[command].arguments, "...")) {
         options->arguments = (const char *const *)argv + optind;
@@ -246,8 +284,8 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options)
     if (row == -1 && optind == argc && (!options->argument || *commands[command].arguments))
         return true;
     if (row == -1)
-        fprintf(stderr, "rung: %s does not take \"%s\"\n", commands[command].name, argv[argc - 1]);
-    fprintf(stderr, "rung: see: rung help %s\n", commands[command].name);
+        fprintf(stderr, "rung %s: unexpected argument \"%s\".", commands[command].name, argv[argc - 1]);
+    fprintf(stderr, " Run \"rung help %s\" for all options.\n", commands[command].name);
     return false;
 }
 

@@ -40,7 +40,7 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options);
  * as many as fit. How many there are. */
 int lab_options_given(const lab_options *options, bool (*left_out)(const char *name), char **list, int capacity);
 
-/* The commands, or the options of one. */
+/* Prints the commands, or the options of one. */
 void lab_options_help(int command, FILE *out);
 
 /* The number of a command's name, LAB_COMMAND_COUNT if there is none. */
@@ -58,11 +58,17 @@ typedef struct lab_option {
     char        name[32]; /* with dashes */
     const char *argument; /* "" for a switch */
     unsigned    commands; /* that take it: 1 << LAB_COMMAND_name */
-    const char *help;
+    const char *help;     /* use lab_option_help: commands may have a text of their own */
 } lab_option;
 
 const lab_command *lab_command_at(int command);
 const lab_option  *lab_option_at(int index); /* NULL past the last */
+
+/* The meaning of an option for a command that takes it. */
+const char *lab_option_help(const lab_option *option, int command);
+
+/* What every command's --help does, which is not in the table. */
+extern const char *const lab_help_help;
 
 /* An option's short form, 0 if it has none. */
 char lab_option_letter(const lab_option *option);

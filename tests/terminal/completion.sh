@@ -35,9 +35,11 @@ gives "i8,bf16 i8,bf16:f32 i8,bf16x1 i8,bf16x3" rung verify --dtype i8,bf
 gives "tf32" rung verify --compute t
 gives "scattered" rung verify --suite sc
 gives "cc cr" rung tune --layout c
+gives "cyclic" rung bench --layout c
 gives "always auto" rung bench --color a
 gives "sm_60 sm_61" rung explain --arch sm_6
 gives "rtx3090" rung explain --machine rtx309
+gives "kernel.cu kernel_two.cu" rung plan --machine k
 gives "kernel.cu kernel_two.cu" rung verify kern
 gives "with space.cu" rung verify "with"
 gives "kernel.cu kernel_two.cu" rung bench --output k
