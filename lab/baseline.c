@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench_runs.h"
 #include "comparison.h"
 
 const char *lab_baseline_look(const char *name, bool *is_executable)
@@ -29,7 +30,7 @@ const char *lab_baseline_look(const char *name, bool *is_executable)
 static bool is_own(const char *name)
 {
     static const char *const own[] = {"baseline", "baseline-json", "json", "csv", "quiet", "trace", "arch", "machine",
-                                      "seed", "output", "color"};
+                                      "seed", "output", "color", "runs"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
@@ -111,9 +112,11 @@ int lab_baseline_compare(const lab_options *options, const lab_bench *bench, lab
     /* With --json and --csv, standard output is for those. */
     FILE *out = options->json || options->csv ? stderr : stdout;
     if (read_old(options, turns, &before, why, sizeof why) && read_own(bench, &after, why, sizeof why) &&
-        lab_comparison_make(&before, &after, &comparison)) {
-        fprintf(out, "\nagainst %s\n", options->baseline);
-        lab_comparison_print(&comparison, out);
+        lab_comparison_make(&(lab_side){&before, 1}, &(lab_side){&after, 1}, &comparison)) {
+        if (!lab_bench_is_part()) {
+            fprintf(out, "\ncompared with %s\n", options->baseline);
+            lab_comparison_print(&comparison, out);
+        }
         code = lab_comparison_code(&comparison);
         snprintf(why, sizeof why, "%s and this run have no row in common that both have times of", options->baseline);
         lab_comparison_free(&comparison);

@@ -102,7 +102,10 @@ bool lab_bench_has_tables(const lab_bench *bench);
  * written beside it and then given its name. False after a sentence. */
 bool lab_bench_save(lab_bench *bench);
 
-/* Whether that file can be written, before minutes are spent. An exit code. */
+/* Replaces the file with what `print` writes, complete or not at all. False after a message. */
+bool lab_output_save(const char *name, void (*print)(void *data, FILE *out), void *data);
+
+/* Whether the files of --output and --baseline-json can be written, before minutes are spent. An exit code. */
 int lab_bench_check_file(const lab_options *options);
 
 /* The JSON alone. */

@@ -7,40 +7,54 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bench_runs.h"
 #include "output_file.h"
 #include "progress.h"
 #include "target.h"
 
-int lab_bench_check_file(const lab_options *options)
+static int check_file(const char *name, const char *option)
 {
     lab_output_file file;
-    if (!options->output)
-        return LAB_GOOD;
-    if (lab_output_begin(options->output, &file)) {
+    if (lab_output_begin(name, &file)) {
         bool is_direct = file.is_direct;
         lab_output_discard(&file);
         if (!is_direct)
             return LAB_GOOD;
         errno = EINVAL; /* the file is written again after each problem, which a device or a pipe does not replace */
     }
-    fprintf(stderr, "rung: %s cannot be written: %s; name a regular file in a folder of yours with --output, or leave "
-            "--output out to write to standard output\n", *options->output ? options->output : "\"\"", strerror(errno));
+    fprintf(stderr, "rung: %s cannot be written: %s; name a regular file in a folder of yours with %s\n",
+            *name ? name : "\"\"", strerror(errno), option);
     return LAB_USAGE;
+}
+
+int lab_bench_check_file(const lab_options *options)
+{
+    int code = options->output ? check_file(options->output, "--output") : LAB_GOOD;
+    if (code == LAB_GOOD && options->baseline_json && !lab_bench_is_part())
+        code = check_file(options->baseline_json, "--baseline-json");
+    return code;
+}
+
+static void print_bench(void *data, FILE *out)
+{
+    lab_bench_print(data, out);
 }
 
 bool lab_bench_save(lab_bench *bench)
 {
+    return !bench->options->output || lab_output_save(bench->options->output, print_bench, bench);
+}
+
+bool lab_output_save(const char *name, void (*print)(void *data, FILE *out), void *data)
+{
     lab_output_file file;
-    if (!bench->options->output)
-        return true;
-    if (lab_output_begin(bench->options->output, &file)) {
-        lab_bench_print(bench, file.stream);
+    if (lab_output_begin(name, &file)) {
+        print(data, file.stream);
         if (lab_output_commit(&file))
             return true;
     }
     int number = errno;
     lab_progress_break();
-    fprintf(stderr, "rung: %s could not be written: %s; what was there before is unharmed\n", bench->options->output,
-            strerror(number));
+    fprintf(stderr, "rung: %s could not be written: %s; what was there before is unharmed\n", name, strerror(number));
     return false;
 }

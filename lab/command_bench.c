@@ -7,6 +7,7 @@
 #define _GNU_SOURCE /* strsignal */
 #include "baseline.h"
 #include "bench.h"
+#include "bench_runs.h"
 #include "interrupt.h"
 #include "launch.h"
 #include "measure.h"
@@ -972,12 +973,20 @@ static int run_safely(const lab_options *options, double seconds)
 int lab_command_bench(const lab_options *options)
 {
     double seconds;
+    int64_t runs;
+    if (options->cluster && options->runs)
+        return usage("--runs is not for --cluster");
     if (options->cluster)
         return lab_cluster_launch(options);
     if (options->block || options->layout)
         return usage("--block and --layout are for --cluster");
     if (!lab_read_time_limit(options->time_limit, TIME_LIMIT, &seconds))
         return usage(LAB_TIME_LIMIT_WRONG);
+    const char *wrong = lab_bench_count_runs(options, &runs);
+    if (wrong)
+        return usage(wrong);
+    if (runs > 1)
+        return lab_bench_run_many(options, runs);
     bool is_file = lab_names_file(options->argument ? options->argument : options->kernels);
     return is_file ? run_safely(options, seconds) : run_session((void *)(uintptr_t)options);
 }

@@ -245,6 +245,15 @@ static int row_of(int found)
     return found - 256;
 }
 
+/* How many words follow the first "--", which getopt_long would forget. */
+static int count_behind_dashes(int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            return argc - 1 - i;
+    return 0;
+}
+
 bool lab_options_read(int command, int argc, char **argv, lab_options *options)
 {
     struct option table[ROW_COUNT + 2];
@@ -253,6 +262,7 @@ bool lab_options_read(int command, int argc, char **argv, lab_options *options)
     write_dashes();
     memset(options, 0, sizeof *options);
     fill_table(table, short_forms);
+    options->behind_dashes = count_behind_dashes(argc, argv);
 
     optind = 2;
     opterr = 0;

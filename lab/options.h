@@ -31,6 +31,7 @@ typedef struct lab_options {
     const char *argument2; /* and behind that */
     const char *const *arguments; /* all of them, of a command that takes as many as there are */
     int                argument_count;
+    int                behind_dashes; /* how many of those follow a "--" */
 } lab_options;
 
 /* Reads argv[2] on for that command. False after a message on standard error. */

@@ -110,3 +110,12 @@ void lab_results_free(lab_results *results)
     lab_document_free(&results->document);
     *results = (lab_results){0};
 }
+
+/* "OpenBLAS 0.3.21 (Cooperlake), /usr/lib/libopenblas.so.0": up to the parenthesis or the comma. */
+void lab_write_kernel(const char *kernel, const char *library, char *text, size_t capacity)
+{
+    size_t length = strcspn(library, "(,");
+    while (length > 0 && library[length - 1] == ' ')
+        length--;
+    snprintf(text, capacity, "%.*s", (int)(length > 0 ? length : strlen(kernel)), length > 0 ? library : kernel);
+}

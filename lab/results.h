@@ -33,4 +33,8 @@ bool lab_results_read(const char *text, size_t length, const char *name, lab_res
                       size_t capacity);
 void lab_results_free(lab_results *results);
 
+/* Writes what a table calls the row: the kernel's name, of a vendor's library the name and version of that
+ * library ("OpenBLAS 0.3.21"), where `library` (see rung_plan_info) tells them. */
+void lab_write_kernel(const char *kernel, const char *library, char *text, size_t capacity);
+
 #endif /* LAB_RESULTS_H */

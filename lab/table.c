@@ -65,6 +65,13 @@ void lab_table_print(const lab_table *table, const char *align, FILE *out)
     }
 }
 
+void lab_write_ms(int64_t nanoseconds, char *text, size_t capacity)
+{
+    double ms = (double)nanoseconds * 1e-6;
+    int decimals = ms >= 1000 ? 0 : ms >= 10 ? 1 : ms >= 0.1 ? 3 : ms >= 0.01 ? 4 : ms >= 0.001 ? 5 : 6;
+    snprintf(text, capacity, "%.*f", decimals, ms);
+}
+
 void lab_write_bytes(double bytes, char *text, size_t capacity)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};

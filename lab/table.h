@@ -3,6 +3,7 @@
 #ifndef LAB_TABLE_H
 #define LAB_TABLE_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "colour.h"
@@ -19,6 +20,9 @@ typedef struct lab_table {
  * or an r a column. */
 void lab_table_add(lab_table *table, int columns, const char *const *cells);
 void lab_table_print(const lab_table *table, const char *align, FILE *out);
+
+/* Nanoseconds as milliseconds, with three digits or more: 2680 as 0.00268. */
+void lab_write_ms(int64_t nanoseconds, char *text, size_t capacity);
 
 /* 17179869184 as 16 GiB. */
 void lab_write_bytes(double bytes, char *text, size_t capacity);

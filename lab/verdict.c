@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "samples.h"
-
 const char *lab_judgement_name(lab_judgement judgement)
 {
     static const char *const names[] = {
@@ -17,122 +15,218 @@ const char *lab_judgement_name(lab_judgement judgement)
     return judgement < LAB_JUDGEMENT_COUNT ? names[judgement] : "?";
 }
 
-static int by_size(const void *x, const void *y)
-{
-    double left = fabs(*(const double *)x), right = fabs(*(const double *)y);
-    return (left > right) - (left < right);
-}
+/* ---- Student's distribution --------------------------------------------------------------------------- */
 
-/* ---- Ranks ------------------------------------------------------------------------------------------- */
-
-/* Twice the rank of each, which is whole for ties too. */
-static void rank(const double *sorted, int64_t n, int *ranks)
+/* The continued fraction of the incomplete beta function, by Lentz's method. */
+static double beta_fraction(double a, double b, double x)
 {
-    for (int64_t start = 0, end; start < n; start = end) {
-        for (end = start + 1; end < n && fabs(sorted[end]) == fabs(sorted[start]); end++)
-            ;
-        for (int64_t i = start; i < end; i++)
-            ranks[i] = (int)(start + 1 + end);
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    double fraction = d;
+    for (int i = 1; i <= 500; i++) {
+        double even = i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i));
+        double odd = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1));
+        d = 1 + even * d;
+        c = 1 + even / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
+        fraction *= d * c;
+        d = 1 + odd * d;
+        c = 1 + odd / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
+        fraction *= d * c;
+        if (fabs(d * c - 1) < 1e-14)
+            break;
     }
+    return fraction;
 }
 
-/* How likely the sum of those ranks that fall above 0 is at most `least`, where each does so as often as
- * not: all 2^n cases, counted by their sum. */
-static double tail(const int *ranks, int64_t n, int least)
+/* The regularised incomplete beta function. */
+static double beta(double a, double b, double x)
 {
-    enum { SUMS = LAB_PAIRS_MAX * (LAB_PAIRS_MAX + 1) + 1 };
-    double *chance = calloc(SUMS, sizeof *chance), sum = 0;
-    int top = 0;
-    if (!chance)
-        return 1;
-    chance[0] = 1;
-    for (int64_t i = 0; i < n; i++) {
-        for (int at = top; at >= 0; at--) {
-            chance[at + ranks[i]] += chance[at] / 2;
-            chance[at] /= 2;
-        }
-        top += ranks[i];
-    }
-    for (int at = 0; at <= least && at <= top; at++)
-        sum += chance[at];
-    free(chance);
-    return sum;
-}
-
-double lab_signed_rank(const double *differences, int64_t count)
-{
-    double kept[LAB_PAIRS_MAX];
-    int ranks[LAB_PAIRS_MAX], above = 0, below = 0;
-    int64_t n = 0;
-    for (int64_t i = 0; i < count && n < LAB_PAIRS_MAX; i++)
-        if (differences[i] != 0)
-            kept[n++] = differences[i];
-    qsort(kept, (size_t)n, sizeof *kept, by_size);
-    rank(kept, n, ranks);
-    for (int64_t i = 0; i < n; i++)
-        *(kept[i] > 0 ? &above : &below) += ranks[i];
-    double p = n > 0 ? 2 * tail(ranks, n, above < below ? above : below) : 1;
-    return p < 1 ? p : 1;
-}
-
-double lab_least_p(int64_t count)
-{
-    return count > 0 ? fmin(1, ldexp(2, -(int)count)) : 1;
-}
-
-double lab_hodges_lehmann(const double *differences, int64_t count)
-{
-    int64_t n = 0, most = count * (count + 1) / 2;
-    double *means = malloc((size_t)(most > 0 ? most : 1) * sizeof *means), middle = 0;
-    if (!means)
+    if (!(x > 0))
         return 0;
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t j = i; j < count; j++)
-            means[n++] = (differences[i] + differences[j]) / 2;
-    lab_sort(means, n);
-    if (n > 0)
-        middle = (means[(n - 1) / 2] + means[n / 2]) / 2;
-    free(means);
-    return middle;
+    if (x >= 1)
+        return 1;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-/* ---- Many questions ---------------------------------------------------------------------------------- */
-
-/* How many are less likely than this one, or as likely and before it. */
-static int64_t place_of(const double *p, int64_t count, int64_t one)
+double lab_student_tail(double t, double freedom)
 {
-    int64_t place = 0;
-    for (int64_t i = 0; i < count; i++)
-        place += p[i] < p[one] || (p[i] == p[one] && i < one);
-    return place;
+    if (isnan(t) || !(freedom > 0))
+        return 1;
+    return isinf(t) ? 0 : beta(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
-void lab_holm(double *p, int64_t count)
+double lab_student_quantile(double chance, double freedom)
 {
-    double *sorted = malloc((size_t)(count > 0 ? count : 1) * sizeof *sorted);
-    int64_t *places = malloc((size_t)(count > 0 ? count : 1) * sizeof *places);
-    for (int64_t i = 0; i < count; i++) {
-        if (!sorted || !places) {
-            p[i] = 1; /* nothing is told without memory */
-            continue;
-        }
-        places[i] = place_of(p, count, i);
-        sorted[places[i]] = p[i];
+    double low = 0, high = 1;
+    if (!(freedom > 0) || !(chance > 0))
+        return INFINITY;
+    while (lab_student_tail(high, freedom) > chance && high < 1e12)
+        high *= 2;
+    for (int i = 0; i < 200 && high - low > 1e-13 * high; i++) {
+        double middle = (low + high) / 2;
+        *(lab_student_tail(middle, freedom) > chance ? &low : &high) = middle;
     }
+    return high;
+}
+
+/* ---- Evidence ------------------------------------------------------------------------------------------ */
+
+double lab_mean(const double *numbers, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += numbers[i];
+    return count > 0 ? sum / (double)count : 0;
+}
+
+double lab_deviation(const double *numbers, int64_t count)
+{
+    double mean = lab_mean(numbers, count), squares = 0;
+    for (int64_t i = 0; i < count; i++)
+        squares += (numbers[i] - mean) * (numbers[i] - mean);
+    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+lab_evidence lab_evidence_of_pairs(const double *old, const double *new, int64_t count)
+{
+    lab_evidence found = {.old_runs = count, .new_runs = count, .old_log = lab_mean(old, count),
+                          .new_log = lab_mean(new, count), .freedom = (double)(count - 1), .p = 1,
+                          .judgement = LAB_UNKNOWN};
+    double squares = 0, change = found.new_log - found.old_log;
+    for (int64_t i = 0; i < count; i++)
+        squares += (new[i] - old[i] - change) * (new[i] - old[i] - change);
+    if (count > 1) {
+        found.run_sd = sqrt(squares / (double)(count - 1));
+        found.error = found.run_sd / sqrt((double)count);
+    }
+    return found;
+}
+
+lab_evidence lab_evidence_of_runs(const double *old, int64_t old_count, const double *new, int64_t new_count,
+                                  double drift)
+{
+    lab_evidence found = {.old_runs = old_count, .new_runs = new_count, .old_log = lab_mean(old, old_count),
+                          .new_log = lab_mean(new, new_count), .drift = drift, .p = 1, .judgement = LAB_UNKNOWN};
+    if (old_count < 2 || new_count < 2)
+        return found;
+    double old_sd = lab_deviation(old, old_count), new_sd = lab_deviation(new, new_count);
+    double x = old_sd * old_sd / (double)old_count, y = new_sd * new_sd / (double)new_count;
+    found.error = sqrt(x + y);
+    found.freedom = x + y > 0 ? (x + y) * (x + y) / (x * x / (double)(old_count - 1) + y * y / (double)(new_count - 1))
+                              : (double)(old_count + new_count - 2);
+    found.run_sd = sqrt((old_sd * old_sd + new_sd * new_sd) / 2);
+    return found;
+}
+
+double lab_change(const lab_evidence *evidence)
+{
+    return expm1(evidence->new_log - evidence->old_log);
+}
+
+/* ---- Rounds -------------------------------------------------------------------------------------------- */
+
+typedef struct round {
+    double old, new;
+} round_times;
+
+static int by_ratio(const void *x, const void *y)
+{
+    const round_times *left = x, *right = y;
+    double a = left->new - left->old, b = right->new - right->old;
+    return (a > b) - (a < b);
+}
+
+bool lab_pair_of_rounds(const double *old, const double *new, int64_t count, double *old_mean, double *new_mean)
+{
+    round_times rounds[LAB_PAIRS_MAX];
+    int64_t n = count < LAB_PAIRS_MAX ? count : LAB_PAIRS_MAX, cut = n / 4;
+    for (int64_t i = 0; i < n; i++)
+        rounds[i] = (round_times){old[i], new[i]};
+    qsort(rounds, (size_t)(n > 0 ? n : 0), sizeof *rounds, by_ratio);
+    *old_mean = *new_mean = 0;
+    for (int64_t i = cut; i < n - cut; i++) {
+        *old_mean += rounds[i].old / (double)(n - 2 * cut);
+        *new_mean += rounds[i].new / (double)(n - 2 * cut);
+    }
+    return n > 0;
+}
+
+/* ---- Decisions ------------------------------------------------------------------------------------------ */
+
+static bool is_decidable(const lab_evidence *row)
+{
+    return row->old_runs >= LAB_RUNS_MIN && row->new_runs >= LAB_RUNS_MIN;
+}
+
+/* The chance of a change this large beyond the drift, of one row alone. */
+static double chance_of(const lab_evidence *row)
+{
+    double beyond = fabs(row->new_log - row->old_log) - row->drift;
+    if (!(beyond > 0))
+        return 1;
+    return row->error > 0 ? lab_student_tail(beyond / row->error, row->freedom) : 0;
+}
+
+/* The interval that excludes 0 where the row's own chance is below this one. */
+static void fill_interval(lab_evidence *row, double chance)
+{
+    double reach = row->drift, change = row->new_log - row->old_log;
+    if (row->error > 0)
+        reach += row->error * lab_student_quantile(chance, row->freedom);
+    row->low = expm1(change - reach);
+    row->high = expm1(change + reach);
+}
+
+static void judge(lab_evidence *row, bool is_sure)
+{
+    double change = lab_change(row);
+    if (is_sure && fabs(change) > LAB_VERDICT_SHIFT)
+        row->judgement = change > 0 ? LAB_SLOWER : LAB_FASTER;
+    else if (row->low > -LAB_VERDICT_SHIFT && row->high < LAB_VERDICT_SHIFT)
+        row->judgement = LAB_SAME;
+}
+
+/* The decidable row with the smallest p that has not been passed yet; NULL past the last. */
+static lab_evidence *next_of(lab_evidence *rows, int64_t count, const bool *passed)
+{
+    lab_evidence *next = NULL;
+    for (int64_t i = 0; i < count; i++)
+        if (!passed[i] && is_decidable(&rows[i]) && (!next || rows[i].p < next->p))
+            next = &rows[i];
+    return next;
+}
+
+/* Holm's procedure, from the smallest p on: the i-th is held against P / (rows - i), until one fails; that
+ * one's limit is then the limit of all others. */
+void lab_decide(lab_evidence *rows, int64_t count)
+{
+    int64_t left = 0;
+    bool *passed = calloc((size_t)(count > 0 ? count : 1), sizeof *passed), is_sure = true;
     double least = 0;
-    for (int64_t i = 0; sorted && places && i < count; i++) {
-        least = fmax(least, fmin(1, sorted[i] * (double)(count - i)));
-        sorted[i] = least;
+    for (int64_t i = 0; i < count; i++) {
+        rows[i].p = 1;
+        rows[i].judgement = LAB_UNKNOWN;
+        rows[i].low = -1;
+        rows[i].high = INFINITY;
+        left += is_decidable(&rows[i]);
+        if (is_decidable(&rows[i]))
+            rows[i].p = chance_of(&rows[i]);
     }
-    for (int64_t i = 0; sorted && places && i < count; i++)
-        p[i] = sorted[places[i]];
-    free(sorted);
-    free(places);
-}
-
-lab_judgement lab_judge(double p, double shift)
-{
-    if (!(p < LAB_VERDICT_P) || !(fabs(shift) > LAB_VERDICT_SHIFT))
-        return LAB_SAME;
-    return shift > 0 ? LAB_SLOWER : LAB_FASTER;
+    lab_evidence *row;
+    while (passed && (row = next_of(rows, count, passed))) {
+        is_sure = is_sure && row->p < LAB_VERDICT_P / (double)left;
+        fill_interval(row, LAB_VERDICT_P / (double)left);
+        least = fmax(least, fmin(1, row->p * (double)left));
+        judge(row, is_sure);
+        passed[row - rows] = true;
+        row->p = least;
+        left -= is_sure;
+    }
+    free(passed);
 }

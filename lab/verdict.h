@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict.h - whether one of two series of times is slower than the other: paired differences, ranks
- * instead of means, and a correction for how many questions are asked at once.
+/* verdict.h - decides whether new times are slower or faster than old ones, or whether that cannot be told.
  *
- * Times are compared as logarithms of ratios. Ranks ask nothing of the distribution but that it is
- * symmetric where nothing has changed, and a pair was measured next to each other, so that what both
- * felt is no difference. */
+ * The unit of analysis is one run, a process of its own. Samples of one run share that process's memory
+ * layout, processor and minute, so that their spread says nothing about how far the next run lies. A run
+ * therefore counts as one number, the logarithm of its time, and the spread between runs is estimated from
+ * the runs themselves. With one run per side that spread is unknown and nothing is decided. */
 #ifndef LAB_VERDICT_H
 #define LAB_VERDICT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LAB_PAIRS_MAX = 200 };
+/* The chance that a comparison reports any difference where there is none, over all of its rows. */
+#define LAB_VERDICT_P 0.01
 
-/* A difference counts if it is unlikely to be chance, after Holm's correction, and worth telling. */
-#define LAB_VERDICT_P     0.01
+/* A smaller change is not reported; "same" means that the whole interval lies within it. */
 #define LAB_VERDICT_SHIFT 0.02
 
-#define LAB_JUDGEMENT_LIST(X) X(SAME, "same") X(SLOWER, "slower") X(FASTER, "faster")
+/* Runs (or pairs of runs) per side without which nothing is decided. */
+enum { LAB_RUNS_MIN = 3 };
+
+/* How far sessions of one executable on one machine may differ, as a logarithm: sides that were not
+ * interleaved must differ by more. See results/compare. */
+#define LAB_VERDICT_DRIFT 0.22314355131420976 /* log 1.25 */
+
+#define LAB_JUDGEMENT_LIST(X) X(SAME, "same") X(SLOWER, "slower") X(FASTER, "faster") X(UNKNOWN, "cannot tell")
 
 typedef enum lab_judgement {
 #define X(name, word) LAB_##name,
@@ -28,21 +35,48 @@ typedef enum lab_judgement {
 
 const char *lab_judgement_name(lab_judgement judgement);
 
-/* Wilcoxon's signed-rank test, two-sided: how likely are ranks as uneven as these if differences are
- * as often above 0 as below? Zeros are left out, ties share their ranks, and the distribution is
- * computed, not approximated. 1 of none. At most LAB_PAIRS_MAX. */
-double lab_signed_rank(const double *differences, int64_t count);
+/* What the runs of one row say, and what follows. */
+typedef struct lab_evidence {
+    int64_t       old_runs, new_runs; /* equal where they are paired */
+    double        old_log, new_log;   /* means of the logarithms of the times */
+    double        error, freedom;     /* standard error of their difference, and its degrees of freedom */
+    double        run_sd;             /* between runs; where they are paired, between the ratios of pairs */
+    double        drift;              /* what the two sides may differ by without a cause, as a logarithm */
+    /* Filled in by lab_decide. */
+    double        p;                  /* after Holm's correction */
+    double        low, high;          /* the interval of new over old less one */
+    lab_judgement judgement;
+} lab_evidence;
 
-/* Hodges and Lehmann's estimate of the difference: the median of all means of two. */
-double lab_hodges_lehmann(const double *differences, int64_t count);
+/* The evidence of runs that were interleaved in pairs: old[i] and new[i] are logarithms of times that were
+ * measured next to each other. */
+lab_evidence lab_evidence_of_pairs(const double *old, const double *new, int64_t count);
 
-/* Holm's correction: of so many questions, the chance of any wrong answer. In place. */
-void lab_holm(double *p, int64_t count);
+/* The evidence of runs that were not (Welch's test). */
+lab_evidence lab_evidence_of_runs(const double *old, int64_t old_count, const double *new, int64_t new_count,
+                                  double drift);
 
-/* The least p that so many pairs can come to: with few, nothing can be told. */
-double lab_least_p(int64_t count);
+/* Decides all rows of one comparison. A row is slower or faster if its interval excludes no change and the
+ * change exceeds LAB_VERDICT_SHIFT, the same if its interval lies within that, and unknown otherwise. The
+ * intervals are those of Holm's procedure: with a chance of 1 - LAB_VERDICT_P no row is reported wrongly. */
+void lab_decide(lab_evidence *rows, int64_t count);
 
-/* `shift` is new over old less one. */
-lab_judgement lab_judge(double p, double shift);
+/* new over old less one. */
+double lab_change(const lab_evidence *evidence);
+
+/* One number per run from the interleaved rounds of a pair of runs, logarithms of times: the means of both
+ * over the middle half of the rounds, by their ratio. The difference of the two is the trimmed mean of the
+ * rounds' ratios: what slowed both is no difference, and a disturbed round is left out on both sides. At most
+ * LAB_PAIRS_MAX rounds; false if there are none. */
+enum { LAB_PAIRS_MAX = 200 };
+bool lab_pair_of_rounds(const double *old, const double *new, int64_t count, double *old_mean, double *new_mean);
+
+/* Student's distribution: the chance of |t| or more, and the t that is exceeded with this chance. */
+double lab_student_tail(double t, double freedom);
+double lab_student_quantile(double chance, double freedom);
+
+/* Mean and standard deviation (n - 1); the latter 0 of fewer than two. */
+double lab_mean(const double *numbers, int64_t count);
+double lab_deviation(const double *numbers, int64_t count);
 
 #endif /* LAB_VERDICT_H */

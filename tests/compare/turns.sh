@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Two executables that take turns: one that takes three times as long is found, from both sides, and what is
-# kept of both belongs together. A baseline that is none ends in 2, whatever it does.
+# Two executables, interleaved in pairs of processes: one that takes three times as long is found, from both
+# sides, and the files of both belong together. One pair decides nothing. A baseline that is none ends in 2,
+# whatever it does.
 set -u
 slowed=$RUNG_BUILD/tests/compare/rung_slowed
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
@@ -13,30 +14,47 @@ check() { # NAME EXPECTED GOT
     [ "$2" = "$3" ] || { echo "$1: expected $2, got $3"; bad=1; }
 }
 bench() { # EXECUTABLE BASELINE: the results are new.json and old.json
-    "$1" bench --device cpu --kernels 04,07 --sizes 64 --threads 1 --budget 2 --quiet --json \
+    "$1" bench --device cpu --kernels 04,07 --sizes 64 --threads 1 --runs 5 --budget 2 --quiet --json \
         --baseline "$2" --baseline-json old.json > new.json 2> said.txt
 }
+totals() { grep -o '^[0-9]* slower, [0-9]* faster' said.txt; }
 
 bench "$slowed" "$RUNG"; check "slower: exit code" 3 $?
-check "slower: verdicts" "2 slower, 0 faster, of 2" "$(grep ' slower, ' said.txt)"
+check "slower: results" "2 slower, 0 faster" "$(totals)"
 check "the same pairing" true "$(jq -n '[inputs.pairing] | length == 2 and .[0] == .[1] and (.[0] | length) > 5' old.json new.json)"
-check "the same rounds" true "$(jq -n '[inputs.results[] | .series_of] | unique | (max % min) == 0' old.json new.json)"
-# As many as are wanted, or as half of the budget holds where the machine is slow just then.
-check "enough rounds" true "$(jq '[.results[].series_ns | length >= 30 or add > 1e9] | all' new.json)"
+check "one number per run" '[5,5,5,5]' "$(jq -nc '[inputs.results[] | select(.verified and .runs == 5) | .runs_ns | length]' old.json new.json)"
+check "the file is complete" '[true,5]' "$(jq -c '[.complete, .runs]' new.json)"
 "$RUNG" compare old.json new.json --json > compared.json; check "compare: exit code" 3 $?
-check "compare: verdicts" '[true,["slower","slower"],true]' \
-    "$(jq -c '[.interleaved, [.rows[].verdict], ([.rows[].shift > 1] | all)]' compared.json)"
+check "compare: results" '[true,["slower","slower"],true]' \
+    "$(jq -c '[.interleaved, [.rows[].result], ([.rows[].change > 1] | all)]' compared.json)"
 "$RUNG" compare new.json old.json --json > compared.json; check "compare, the other way: exit code" 0 $?
-check "compare, the other way" '["faster","faster"]' "$(jq -c '[.rows[].verdict]' compared.json)"
+check "compare, the other way" '["faster","faster"]' "$(jq -c '[.rows[].result]' compared.json)"
+"$RUNG" report new.json -o report.html > /dev/null; check "report of several runs" 0 $?
 
 bench "$RUNG" "$slowed"; check "faster: exit code" 0 $?
-check "faster: verdicts" "0 slower, 2 faster, of 2" "$(grep ' slower, ' said.txt)"
+check "faster: results" "0 slower, 2 faster" "$(totals)"
 
-# An older result in place of an executable: held against, and told to be weaker.
+# One pair of processes, or one run against a file, decides nothing, however large the difference.
+"$slowed" bench --device cpu --kernels 07 --sizes 64 --threads 1 --runs 1 --budget 0.3 --quiet --json \
+    --baseline "$RUNG" --baseline-json one_old.json > one_new.json 2> said.txt; check "one pair: exit code" 0 $?
+grep -q '^07_.* cannot tell from one run$' said.txt || { echo "one pair: $(cat said.txt)"; bad=1; }
+# As many rounds as are wanted, or as half of the budget holds where the machine is slow just then.
+check "enough rounds" true "$(jq '[.results[].series_ns | length >= 30 or add > 1.5e8] | all' one_new.json)"
+check "the same rounds" true "$(jq -n '[inputs.results[] | .series_of] | unique | (max % min) == 0' one_old.json one_new.json)"
 "$RUNG" bench --device cpu --kernels 04,07 --sizes 64 --threads 1 --budget 0.3 --quiet --baseline old.json > said.txt 2>&1
-code=$?
-[ $code -eq 0 ] || [ $code -eq 3 ] || { echo "a file: exit code $code"; bad=1; }
-grep -q '^not interleaved: weaker' said.txt || { echo "a file: $(cat said.txt)"; bad=1; }
+check "a file: exit code" 0 $?
+check "a file" 2 "$(grep -c ' cannot tell from one run$' said.txt)"
+
+# Several runs of one executable: one table, one file, and an interruption keeps the runs that are complete.
+"$RUNG" bench --device cpu --kernels 04,07 --sizes 64 --threads 1 --runs 3 --budget 0.3 --quiet -o runs.json > table.txt 2> /dev/null
+check "runs: exit code" 0 $?
+check "runs" '[true,3,[3,3],[0.0,0.0]]' "$(jq -c '[.complete, .runs, [.results[].runs], [.results[] | .gflops * .median_ns / (2 * .m * .n * .k) - 1 | . * 1000 | round / 1000 | fabs]]' runs.json | sed 's/\[0,0\]/[0.0,0.0]/')"
+check "runs: table" 2 "$(grep -c '^0[47]_.* 3$' table.txt)"
+"$RUNG" bench --device cpu --kernels 07 --sizes 64 --threads 1 --runs 100 --budget 100 --quiet -o stopped.json > table.txt 2> said.txt &
+process=$!
+for _ in $(seq 600); do [ -s stopped.json ] && break; sleep 0.1; done
+kill -TERM $process; wait $process; check "stopped: exit code" 130 $?
+check "stopped" '[false,true]' "$(jq -c '[.complete, .runs >= 1 and .runs < 100]' stopped.json)"
 
 # A result that was verified and is not computed any more.
 PLANTED_IDLE=1 "$slowed" bench --device cpu --kernels 07 --sizes 256 --threads 1 --budget 0.3 --quiet --json > out.json 2> /dev/null

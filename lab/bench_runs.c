@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_runs.c - see bench_runs.h. */
+#define _GNU_SOURCE /* fork with prctl, strsignal */
+#include "bench_runs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "baseline.h"
+#include "bench.h"
+#include "comparison.h"
+#include "interrupt.h"
+#include "json.h"
+#include "progress.h"
+#include "table.h"
+#include "target.h"
+
+#define VARIABLE "RUNG_BENCH_PART"
+
+enum { RUNS_MAX = 1000, BASELINE_RUNS = 10 };
+static const double DEFAULT_BUDGET = 2;
+
+typedef struct many {
+    const lab_options *options;
+    int64_t            runs;
+    bool               is_paired;      /* --baseline is an executable */
+    char               budget[64], seed[64], pairing[64];
+    lab_results       *own, *other;    /* what each run found, and its partner of --baseline */
+    int                count;          /* of runs that ended well */
+    bool               is_complete;
+    bool               is_unsaved;
+} many;
+
+bool lab_bench_is_part(void)
+{
+    static int known = -1;
+    if (known < 0) {
+        known = getenv(VARIABLE) != NULL;
+        unsetenv(VARIABLE); /* it is for this process and none that it starts */
+    }
+    return known;
+}
+
+const char *lab_bench_count_runs(const lab_options *options, int64_t *runs)
+{
+    bool is_executable = false;
+    *runs = 1;
+    if (lab_bench_is_part())
+        return NULL;
+    const char *wrong = options->baseline ? lab_baseline_look(options->baseline, &is_executable) : NULL;
+    if (wrong)
+        return wrong;
+    *runs = is_executable ? BASELINE_RUNS : 1;
+    if (options->runs && (!lab_read_integer(options->runs, runs) || *runs < 1 || *runs > RUNS_MAX))
+        return "--runs is a number from 1 to 1000";
+    if (*runs == 1)
+        return NULL;
+    if (options->csv || options->trace)
+        return "--csv and --trace are for one run; add --runs 1";
+    if (options->baseline_json && !is_executable)
+        return "--baseline-json is for a --baseline that is an executable";
+    return NULL;
+}
+
+/* ---- One run -------------------------------------------------------------------------------------------- */
+
+/* Options that the parent handles, or that are given otherwise. */
+static bool is_own(const char *name)
+{
+    static const char *const own[] = {"baseline", "baseline-json", "json", "quiet", "output", "color", "runs", "budget",
+                                      "seed"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Predictions (--arch, --machine) do not change from run to run. */
+static bool is_own_or_predicts(const char *name)
+{
+    return is_own(name) || strcmp(name, "arch") == 0 || strcmp(name, "machine") == 0;
+}
+
+/* The child: its results go to `results`, its messages to `said`. If the parent dies, the child does. */
+static void become(char **list, FILE *results, FILE *said, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || dup2(fileno(results), STDOUT_FILENO) < 0 || dup2(fileno(said), STDERR_FILENO) < 0)
+        _exit(LAB_NOTHING);
+    setenv(VARIABLE, "1", 1);
+    execv("/proc/self/exe", list);
+    fprintf(stderr, "rung: /proc/self/exe cannot be run: %s\n", strerror(errno));
+    _exit(LAB_NOTHING);
+}
+
+/* Waits for the child's end, however long it measures; an interruption is passed on once. The child's exit
+ * code, -1 if a signal ended it. */
+static int wait_for(pid_t child, const lab_progress *progress)
+{
+    const struct timespec moment = {.tv_nsec = 100000000};
+    bool is_told = false;
+    int status;
+    for (;;) {
+        pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (ended < 0 && errno != EINTR)
+            return -1;
+        if (lab_interrupted() && !is_told) {
+            kill(child, SIGTERM);
+            is_told = true;
+        }
+        lab_progress_show(progress);
+        nanosleep(&moment, NULL);
+    }
+}
+
+/* Starts the child with its arguments and waits. */
+static int run_child(const many *many, int64_t index, FILE *results, FILE *other, FILE *said)
+{
+    enum { ARGUMENTS = 96 };
+    const lab_options *options = many->options;
+    char *list[ARGUMENTS] = {(char *)"rung", (char *)"bench"}, baseline[4200], baseline_json[64], what[64];
+    int count = 2, first_made;
+    if (options->argument)
+        list[count++] = (char *)options->argument;
+    if (options->argument2)
+        list[count++] = (char *)options->argument2;
+    list[count++] = (char *)"--json";
+    list[count++] = (char *)"--quiet";
+    list[count++] = (char *)many->budget;
+    if (*many->seed)
+        list[count++] = (char *)many->seed;
+    if (many->is_paired) {
+        if (snprintf(baseline, sizeof baseline, "--baseline=%s", options->baseline) >= (int)sizeof baseline)
+            return LAB_USAGE;
+        snprintf(baseline_json, sizeof baseline_json, "--baseline-json=/proc/self/fd/%d", fileno(other));
+        list[count++] = baseline;
+        list[count++] = baseline_json;
+    }
+    first_made = count;
+    count += lab_options_given(options, index > 0 ? is_own_or_predicts : is_own, list + count, ARGUMENTS - 1 - count);
+    fflush(NULL); /* the child would write it again */
+    pid_t parent = getpid(), child = fork();
+    if (child == 0)
+        become(list, results, said, parent);
+    for (int i = first_made; i < count; i++)
+        free(list[i]);
+    if (child < 0) {
+        fprintf(stderr, "rung: no process could be started: %s\n", strerror(errno));
+        return LAB_NOTHING;
+    }
+    snprintf(what, sizeof what, "run %lld of %lld", (long long)index + 1, (long long)many->runs);
+    return wait_for(child, &(lab_progress){.what = what, .done = (double)index, .count = (double)many->runs,
+                                           .units = "runs"});
+}
+
+/* All of a file, for free(). */
+static char *read_all(FILE *file, size_t *length)
+{
+    *length = 0;
+    if (fseek(file, 0, SEEK_END) != 0)
+        return NULL;
+    long size = ftell(file);
+    rewind(file);
+    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    *length = text ? fread(text, 1, (size_t)size, file) : 0;
+    return text;
+}
+
+static void copy_to_stderr(FILE *said)
+{
+    size_t length;
+    char *text = read_all(said, &length);
+    if (text) {
+        lab_progress_break();
+        fwrite(text, 1, length, stderr);
+    }
+    free(text);
+}
+
+static bool read_results(FILE *file, const char *name, lab_results *results)
+{
+    char why[512];
+    size_t length;
+    char *text = read_all(file, &length);
+    bool good = text && lab_results_read(text, length, name, results, why, sizeof why);
+    free(text);
+    return good;
+}
+
+static bool is_complete(const lab_results *results)
+{
+    return lab_is_true(results->document.root, "complete");
+}
+
+/* Takes over what a run found. A run that was cut short counts only if there is nothing else. */
+static void take_over(many *many, FILE *results, FILE *other)
+{
+    lab_results *own = &many->own[many->count], *its = &many->other[many->count];
+    *own = *its = (lab_results){.count = 0};
+    bool good = read_results(results, "a run", own) && (is_complete(own) || many->count == 0);
+    bool good_other = good && many->is_paired && read_results(other, "its baseline", its) && is_complete(its);
+    bool is_single = many->count == 0; /* also without its partner, to be shown at least */
+    if (good && (good_other || !many->is_paired || is_single)) {
+        many->count++;
+        return;
+    }
+    lab_results_free(own);
+    lab_results_free(its);
+}
+
+/* One run more. An exit code. */
+static int run_once(many *many, int64_t index)
+{
+    FILE *results = tmpfile(), *other = tmpfile(), *said = tmpfile();
+    int code = LAB_USAGE;
+    if (results && other && said) {
+        code = run_child(many, index, results, other, said);
+        if (index == 0 || (code != LAB_GOOD && code != LAB_INTERRUPTED))
+            copy_to_stderr(said);
+        if (code < 0) {
+            fprintf(stderr, "rung: run %lld was killed\n", (long long)index + 1);
+            code = LAB_WRONG;
+        }
+        take_over(many, results, other);
+    } else {
+        fprintf(stderr, "rung: no temporary file: %s; see TMPDIR\n", strerror(errno));
+    }
+    if (results)
+        fclose(results);
+    if (other)
+        fclose(other);
+    if (said)
+        fclose(said);
+    return code;
+}
+
+/* ---- Merging -------------------------------------------------------------------------------------------- */
+
+/* How numbers of several runs become one; every other field is that of the first run. */
+typedef enum rule { RULE_COPY, RULE_DROP, RULE_MEDIAN, RULE_GEOMETRIC, RULE_LEAST, RULE_MOST, RULE_SUM, RULE_INTERVAL, RULE_SPEED } rule;
+
+static rule rule_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        rule        rule;
+    } rules[] = {
+        {"series_of", RULE_DROP}, {"series_ns", RULE_DROP}, {"runs", RULE_DROP}, {"runs_ns", RULE_DROP},
+        {"median_ns", RULE_MEDIAN}, {"kernel_ns", RULE_MEDIAN}, {"fast_median_ns", RULE_MEDIAN},
+        {"slow_median_ns", RULE_MEDIAN}, {"probe_gflops", RULE_GEOMETRIC}, {"percent_of_probe", RULE_MEDIAN},
+        {"percent_of_vendor", RULE_MEDIAN}, {"percent_of_best_peer", RULE_MEDIAN}, {"over_before", RULE_MEDIAN},
+        {"over_first", RULE_MEDIAN}, {"h2d_ns", RULE_MEDIAN}, {"d2h_ns", RULE_MEDIAN},
+        {"min_ns", RULE_LEAST}, {"worst_ns", RULE_MOST}, {"samples", RULE_SUM}, {"outliers", RULE_SUM},
+        {"fast_samples", RULE_SUM}, {"slow_samples", RULE_SUM}, {"ci95_ns", RULE_INTERVAL}, {"gflops", RULE_SPEED},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(rules[i].name, name) == 0)
+            return rules[i].rule;
+    return RULE_COPY;
+}
+
+static void write_value(lab_json *json, const char *name, const lab_value *value)
+{
+    bool is_object = value->kind == LAB_OBJECT;
+    switch (value->kind) {
+    case LAB_OBJECT:
+    case LAB_ARRAY:
+        lab_json_begin(json, name, is_object ? '{' : '[');
+        for (const lab_value *at = value->first; at; at = at->next)
+            write_value(json, is_object ? at->name : NULL, at);
+        lab_json_end(json, is_object ? '}' : ']');
+        break;
+    case LAB_STRING:
+        lab_json_string(json, name, value->text);
+        break;
+    case LAB_BOOLEAN:
+        lab_json_true(json, name, value->number != 0);
+        break;
+    default:
+        lab_json_number(json, name, value->kind == LAB_NUMBER ? value->number : (double)NAN);
+    }
+}
+
+/* A row's runs: their times as logarithms, as they are compared, and the rows themselves. */
+typedef struct merged {
+    const lab_row_runs *row;
+    int                 files;
+    double             *logs;
+    int64_t             count;
+} merged;
+
+static double median_of(double *numbers, int64_t count)
+{
+    lab_sort(numbers, count);
+    return count > 0 ? (numbers[(count - 1) / 2] + numbers[count / 2]) / 2 : (double)NAN;
+}
+
+static double median_ns_of(const merged *merged)
+{
+    double logs[RUNS_MAX];
+    memcpy(logs, merged->logs, (size_t)merged->count * sizeof *logs);
+    return exp(median_of(logs, merged->count));
+}
+
+/* Half of the 95 % interval of the mean over runs, as a part of it; NAN of one run. */
+static double half_interval(const merged *merged)
+{
+    int64_t n = merged->count;
+    return n > 1 ? lab_student_quantile(0.05, (double)(n - 1)) * lab_deviation(merged->logs, n) / sqrt((double)n)
+                 : (double)NAN;
+}
+
+/* The field's number over all runs that have it; NAN if none has. */
+static double combine(const merged *merged, const char *name, rule rule)
+{
+    double numbers[RUNS_MAX], sum = 0, logs = 0, least = INFINITY, most = 0;
+    int64_t count = 0;
+    for (int i = 0; i < merged->files && count < RUNS_MAX; i++) {
+        double number = merged->row->of_file[i] ? lab_number(merged->row->of_file[i]->fields, name, (double)NAN)
+                                                : (double)NAN;
+        if (!isfinite(number))
+            continue;
+        numbers[count++] = number;
+        sum += number;
+        logs += log(number);
+        least = fmin(least, number);
+        most = fmax(most, number);
+    }
+    if (count == 0)
+        return (double)NAN;
+    if (rule == RULE_GEOMETRIC)
+        return exp(logs / (double)count);
+    return rule == RULE_SUM ? sum : rule == RULE_LEAST ? least : rule == RULE_MOST ? most : median_of(numbers, count);
+}
+
+static void write_field(lab_json *json, const merged *merged, const lab_value *field)
+{
+    const lab_result *row = merged->row->row;
+    rule rule = merged->count > 0 ? rule_of(field->name) : RULE_COPY;
+    double median = merged->count > 0 ? median_ns_of(merged) : 0;
+    if (rule == RULE_DROP)
+        return;
+    if (rule == RULE_COPY || (rule == RULE_INTERVAL && merged->count < 2))
+        write_value(json, field->name, field);
+    else if (rule == RULE_SPEED)
+        lab_json_number(json, field->name, row->gflops * (double)row->median_ns / median);
+    else if (rule == RULE_INTERVAL)
+        lab_json_integer(json, field->name, (int64_t)llround(fmin(median * half_interval(merged), 1e18)));
+    else if (strcmp(field->name, "median_ns") == 0 || strcmp(field->name, "kernel_ns") == 0)
+        lab_json_integer(json, field->name, (int64_t)llround(median));
+    else
+        lab_json_number(json, field->name, combine(merged, field->name, rule));
+}
+
+static void write_row(lab_json *json, const merged *merged)
+{
+    int64_t times[RUNS_MAX];
+    lab_json_begin(json, NULL, '{');
+    for (const lab_value *at = merged->row->row->fields->first; at; at = at->next)
+        write_field(json, merged, at);
+    for (int64_t i = 0; i < merged->count; i++)
+        times[i] = (int64_t)llround(exp(merged->logs[i]));
+    lab_json_integer(json, "runs", merged->count);
+    lab_json_times(json, "runs_ns", times, merged->count);
+    lab_json_end(json, '}');
+}
+
+/* One side of the result, to be written. */
+typedef struct merged_side {
+    const many *many;
+    bool        is_other;
+} merged_side;
+
+static const lab_row_runs *find_partner(const lab_row_runs *rows, int64_t count, const lab_result *row)
+{
+    const lab_row_runs *found = NULL;
+    for (int64_t i = 0; i < count && !found; i++)
+        if (lab_same_row(rows[i].row, row, true))
+            found = &rows[i];
+    for (int64_t i = 0; i < count && !found; i++)
+        if (lab_same_row(rows[i].row, row, false))
+            found = &rows[i];
+    return found;
+}
+
+/* The times of one row's runs; of pairs of runs where there is a partner. */
+static int64_t gather_logs(const many *many, const lab_row_runs *row, const lab_row_runs *partner, bool is_other,
+                           double *logs)
+{
+    double other[RUNS_MAX];
+    if (!partner)
+        return lab_run_times(row, many->count, logs, RUNS_MAX);
+    return is_other ? lab_run_pairs(row, partner, many->count, logs, other, RUNS_MAX)
+                    : lab_run_pairs(partner, row, many->count, other, logs, RUNS_MAX);
+}
+
+/* The top of the document is the first run's. */
+static void write_head(const many *many, const lab_results *first, lab_json *json)
+{
+    for (const lab_value *at = first->document.root->first; at; at = at->next) {
+        if (strcmp(at->name, "results") == 0 || strcmp(at->name, "runs") == 0)
+            continue;
+        if (strcmp(at->name, "complete") == 0)
+            lab_json_true(json, "complete", many->is_complete);
+        else
+            write_value(json, at->name, at);
+    }
+    lab_json_integer(json, "runs", many->count);
+}
+
+static void write_rows(const many *many, bool is_other, const lab_row_runs *rows, int64_t count,
+                       const lab_row_runs *partners, int64_t partner_count, lab_json *json)
+{
+    double logs[RUNS_MAX];
+    for (int64_t i = 0; i < count; i++) {
+        const lab_row_runs *partner = many->is_paired ? find_partner(partners, partner_count, rows[i].row) : NULL;
+        merged row = {.row = &rows[i], .files = many->count, .logs = logs};
+        row.count = gather_logs(many, &rows[i], partner, is_other, logs);
+        write_row(json, &row);
+    }
+}
+
+static int64_t count_rows(const lab_results *files, int count)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < count; i++)
+        rows += files[i].count;
+    return rows;
+}
+
+static void write_json(void *data, FILE *out)
+{
+    const merged_side *side = data;
+    const many *many = side->many;
+    const lab_results *own = side->is_other ? many->other : many->own, *other = side->is_other ? many->own : many->other;
+    lab_row_runs *rows = calloc((size_t)count_rows(own, many->count) + 1, sizeof *rows);
+    lab_row_runs *partners = calloc((size_t)count_rows(other, many->count) + 1, sizeof *partners);
+    int64_t count = rows ? lab_side_gather(&(lab_side){own, many->count}, rows) : -1;
+    int64_t partner_count = partners && many->is_paired ? lab_side_gather(&(lab_side){other, many->count}, partners) : 0;
+    lab_json json = {.out = out};
+    if (many->count > 0 && count >= 0 && partner_count >= 0) {
+        lab_json_begin(&json, NULL, '{');
+        write_head(many, own, &json);
+        lab_json_begin(&json, "results", '[');
+        write_rows(many, side->is_other, rows, count, partners, partner_count, &json);
+        lab_json_end(&json, ']');
+        lab_json_end(&json, '}');
+    }
+    if (rows && count > 0)
+        lab_side_release(rows, count);
+    if (partners && partner_count > 0)
+        lab_side_release(partners, partner_count);
+    free(rows);
+    free(partners);
+}
+
+static void save(many *many)
+{
+    const lab_options *options = many->options;
+    bool has_other = many->is_paired && many->count > 0 && many->other[0].count > 0;
+    if (options->output && many->count > 0)
+        many->is_unsaved = !lab_output_save(options->output, write_json, &(merged_side){many, false}) || many->is_unsaved;
+    if (options->baseline_json && has_other)
+        many->is_unsaved = !lab_output_save(options->baseline_json, write_json, &(merged_side){many, true}) ||
+                           many->is_unsaved;
+}
+
+/* ---- Printing ------------------------------------------------------------------------------------------- */
+
+static void add_line(lab_table *table, const lab_result *row)
+{
+    char kernel[96], problem[96], threads[32] = "-", runs[32], median[32], spread[32] = "-", least[32], gflops[32];
+    double logs[RUNS_MAX], sd;
+    const lab_row_runs one = {.row = row, .of_file = &row};
+    int64_t count = lab_run_times(&one, 1, logs, RUNS_MAX);
+    char deviation[32] = "-";
+    lab_write_row_problem(row, problem, sizeof problem);
+    lab_write_kernel(row->kernel, lab_text(row->fields, "library", ""), kernel, sizeof kernel);
+    if (row->threads > 0)
+        snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
+    if (count == 0) {
+        lab_table_add(table, 10, (const char *[]){kernel, row->params, problem, threads, "-", "", "", "", "",
+                                                  lab_text(row->fields, "why_not", "")});
+        return;
+    }
+    sd = lab_deviation(logs, count);
+    snprintf(runs, sizeof runs, "%lld", (long long)count);
+    lab_write_ms(row->median_ns, median, sizeof median);
+    lab_write_ms(row->min_ns, least, sizeof least);
+    if (count > 1) {
+        lab_write_ms(row->ci95_ns, spread, sizeof spread);
+        snprintf(deviation, sizeof deviation, "%.1f%%", 100 * sd);
+    }
+    snprintf(gflops, sizeof gflops, row->gflops < 100 ? "%.2f" : "%.0f", row->gflops);
+    lab_table_add(table, 10, (const char *[]){kernel, row->params, problem, threads, median, spread, deviation, least,
+                                              gflops, runs});
+}
+
+static void print_table(const lab_results *results)
+{
+    lab_table *table = malloc(sizeof *table);
+    for (int64_t start = 0; table && start < results->count; start += LAB_TABLE_ROWS - 1) {
+        memset(table, 0, sizeof *table);
+        lab_table_add(table, 10, (const char *[]){"kernel", "parameters", "problem", "threads", "median ms", "+-95%",
+                                                  "run sd", "min", "GFLOPS", "runs"});
+        for (int64_t i = start; i < results->count && i < start + LAB_TABLE_ROWS - 1; i++)
+            add_line(table, &results->rows[i]);
+        lab_table_print(table, "lllrrrrrrl", stdout);
+    }
+    free(table);
+}
+
+/* The merged result, as it would be read from its file. */
+static bool read_merged(many *many, lab_results *results)
+{
+    char *text = NULL, why[512];
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return false;
+    write_json(&(merged_side){many, false}, out);
+    bool good = fclose(out) == 0 && lab_results_read(text, length, "the merged result", results, why, sizeof why);
+    free(text);
+    return good;
+}
+
+static void print(many *many)
+{
+    lab_results results;
+    if (many->options->json && !many->options->output) {
+        write_json(&(merged_side){many, false}, stdout);
+        return;
+    }
+    if (!read_merged(many, &results))
+        return;
+    const lab_value *machine = lab_field(results.document.root, "machine");
+    printf("%s: %s (%s)\n", lab_text(machine, "device", ""), lab_text(machine, "title", ""),
+           lab_text(machine, "platform", ""));
+    print_table(&results);
+    fflush(stdout);
+    lab_results_free(&results);
+}
+
+/* ---- All of them ------------------------------------------------------------------------------------------ */
+
+static int compare(many *many)
+{
+    const char *baseline = many->options->baseline;
+    lab_side own = {many->own, many->count};
+    lab_results file = {.count = 0};
+    char why[768] = "out of memory";
+    lab_comparison comparison;
+    int code = LAB_USAGE;
+    if (!many->is_paired && !lab_results_load(baseline, &file, why, sizeof why)) {
+        fprintf(stderr, "rung: %s\n", why);
+        return LAB_USAGE;
+    }
+    lab_side before = many->is_paired ? (lab_side){many->other, many->count} : (lab_side){&file, 1};
+    if (lab_comparison_make(&before, &own, &comparison)) {
+        FILE *out = many->options->json && !many->options->output ? stderr : stdout;
+        fprintf(out, "\ncompared with %s\n", baseline);
+        lab_comparison_print(&comparison, out);
+        code = lab_comparison_code(&comparison);
+        snprintf(why, sizeof why, "%s and this run have no row in common that both have times of", baseline);
+        lab_comparison_free(&comparison);
+    }
+    if (code == LAB_USAGE || code == LAB_NOTHING)
+        fprintf(stderr, "rung: %s\n", why);
+    lab_results_free(&file);
+    return code;
+}
+
+static int outcome(many *many, int code)
+{
+    if (many->count > 0)
+        print(many);
+    if (lab_interrupted()) {
+        lab_interrupt_tell("these are the runs that were complete; run it again for more");
+        return LAB_INTERRUPTED;
+    }
+    if (code == LAB_GOOD && many->count > 0 && many->options->baseline)
+        code = compare(many);
+    return code == LAB_GOOD && many->is_unsaved ? LAB_USAGE : code;
+}
+
+/* The runs share the time, and the numbers that are drawn. */
+static const char *prepare(many *many)
+{
+    const lab_options *options = many->options;
+    double budget = DEFAULT_BUDGET;
+    if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0 && budget <= 1e6)))
+        return "--budget is a number of seconds a kernel and size, a million at most";
+    snprintf(many->budget, sizeof many->budget, "--budget=%.9f", fmax(budget / (double)many->runs, 1e-9));
+    if (options->seed)
+        snprintf(many->seed, sizeof many->seed, "--seed=%.40s", options->seed);
+    else if (options->inputs && strcmp(options->inputs, "normal") == 0)
+        snprintf(many->seed, sizeof many->seed, "--seed=%lld", (long long)(time(NULL) & 0x7fffffff));
+    return options->baseline ? lab_baseline_look(options->baseline, &many->is_paired) : NULL;
+}
+
+static int run_all(many *many)
+{
+    int code = LAB_GOOD;
+    lab_interrupt_watch();
+    lab_progress_begin(many->options->quiet);
+    for (int64_t i = 0; i < many->runs && code == LAB_GOOD && !lab_interrupted(); i++) {
+        code = run_once(many, i);
+        many->is_complete = code == LAB_GOOD && i + 1 == many->runs;
+        save(many);
+    }
+    lab_progress_end();
+    return outcome(many, code);
+}
+
+int lab_bench_run_many(const lab_options *options, int64_t runs)
+{
+    many many = {.options = options, .runs = runs};
+    const char *wrong = prepare(&many);
+    int code = wrong ? lab_usage("bench", wrong) : lab_bench_check_file(options);
+    if (code != LAB_GOOD)
+        return code;
+    many.own = calloc((size_t)runs + 1, sizeof *many.own);
+    many.other = calloc((size_t)runs + 1, sizeof *many.other);
+    code = many.own && many.other ? run_all(&many) : LAB_USAGE;
+    for (int i = 0; many.own && many.other && i < many.count; i++) {
+        lab_results_free(&many.own[i]);
+        lab_results_free(&many.other[i]);
+    }
+    free(many.own);
+    free(many.other);
+    return code;
+}
