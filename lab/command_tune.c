@@ -289,7 +289,8 @@ static void print_table(const lab_tuner *session)
             snprintf(defaults, sizeof defaults, "%.2f", finals->default_gflops);
             snprintf(ratio, sizeof ratio, "%.2fx", finals->ratio);
         }
-        snprintf(result, sizeof result, "%s%s%s", tuned->saved ? "saved" : finals->improved ? "not saved" :
+        snprintf(result, sizeof result, "%s%s%s", tuned->saved ? "saved" : tuned->record_removed ? "record removed" :
+                 tuned->record_replaced ? "record replaced by the defaults" : finals->improved ? "not saved" :
                  finals->record_stays ? "the record stays" : finals->decided ? "the defaults stay" :
                  "no result", *finals->why ? ": " : "", finals->why);
         lab_table_add(table, 8, (const char *[]){problem, finals->kernel, finals->parameters, gflops, defaults,
@@ -353,6 +354,9 @@ static void print_row(lab_json *json, const lab_tuner *session, const lab_tuned 
     lab_json_number(json, "ratio", finals->decided ? finals->ratio : (double)NAN);
     lab_json_true(json, "improved", finals->improved);
     lab_json_true(json, "record_stays", finals->record_stays);
+    lab_json_true(json, "record_removed", tuned->record_removed);
+    lab_json_true(json, "record_replaced", tuned->record_replaced);
+    lab_json_number(json, "record_ratio", finals->record_ratio > 0 ? finals->record_ratio : (double)NAN);
     lab_json_string(json, "challenger", finals->challenger);
     lab_json_string(json, "challenger_params", finals->challenger_parameters);
     lab_json_number(json, "challenger_ratio", finals->challenger_ratio > 0 ? finals->challenger_ratio
@@ -502,6 +506,8 @@ static int tune(lab_tuner *session)
         code = check_store(session->options);
     if (code != LAB_GOOD)
         return code;
+    if (session->options->remove)
+        return lab_tune_remove(session);
     lab_interrupt_watch();
     lab_progress_begin(session->options->quiet);
     code = run_workers(session);

@@ -126,10 +126,10 @@ static int64_t wins_of(const lab_contender *contender, const lab_contender *defa
     return wins;
 }
 
-static bool is_faster(const lab_contender *contender, const lab_contender *defaults)
+/* Returns whether one was faster than the other in so many rounds that chance does not explain it. */
+static bool is_faster(const lab_contender *one, const lab_contender *other)
 {
-    return contender->median_ns < defaults->median_ns &&
-           lab_chance(wins_of(contender, defaults), defaults->samples) <= CHANCE;
+    return one->median_ns < other->median_ns && lab_chance(wins_of(one, other), other->samples) <= CHANCE;
 }
 
 /* ---- The winner ------------------------------------------------------------------------------------ */
@@ -271,11 +271,17 @@ static void decide(lab_search *search, lab_contender *contenders, int count, boo
 {
     bool is_over = play(search, contenders, count, end_ns);
     int record = has_record && contenders[1].verified ? 1 : 0;
+    finals->record_is_wrong = has_record && contenders[1].state == LAB_ROW_WRONG;
     if (!contenders[0].verified) {
         snprintf(finals->why, sizeof finals->why, "%.200s", contenders[0].why_not);
     } else if (!is_over) {
         snprintf(finals->why, sizeof finals->why, "no time to decide; give a larger --budget");
     } else {
+        if (record > 0 && contenders[record].median_ns > 0)
+            finals->record_ratio = (double)contenders[0].median_ns / (double)contenders[record].median_ns;
+        finals->record_is_slower = record > 0 && is_faster(&contenders[0], &contenders[record]);
+        if (finals->record_is_slower)
+            record = 0; /* only the defaults are left to beat */
         tell(search, contenders, find_winner(search, contenders, count, record), record, finals);
         tell_challenger(contenders, count, finals);
     }

@@ -14,6 +14,9 @@ typedef struct lab_finals {
     bool    decided;  /* there was time, and the defaults could be timed */
     bool    improved; /* the winner is neither the defaults nor what the store has */
     bool    record_stays; /* the winner is what the store has */
+    bool    record_is_slower; /* the defaults are faster than what the store has, by the same test as a winner */
+    bool    record_is_wrong;  /* what the store has gives wrong results */
+    double  record_ratio;     /* the defaults' time over that of the record; 0: it was not timed */
     char    kernel[64], parameters[256], default_kernel[64], default_parameters[256];
     double  gflops, default_gflops, ratio;
     int64_t median_ns, ci95_ns, default_median_ns, default_ci95_ns;

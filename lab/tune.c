@@ -11,7 +11,10 @@
 #include "oracle.h"
 #include "progress.h"
 
-enum { PATIENCE = 40 /* candidates a process */ };
+enum {
+    PATIENCE = 40,   /* candidates per process */
+    LONG_PATH = 200, /* of which rung_plan_info.origin may have only the end */
+};
 
 static int complain(const char *message)
 {
@@ -142,12 +145,16 @@ static void find_classes(lab_tuner *session)
 
 /* ---- What the store has --------------------------------------------------------------- */
 
-/* Whether a plan's parameters came from the store that is written, or without a name of it
- * from one of those that are always read. */
+/* Returns whether a plan's parameters are a record, "FILE:LINE": of the store that is written, or, if none is named,
+ * of any file. The library leaves the beginning of a long path out. */
 static bool is_of_store(const char *origin, const char *store)
 {
-    size_t length = store ? strlen(store) : 0;
-    return store ? strncmp(origin, store, length) == 0 && origin[length] == ':' : origin[0] == '/';
+    const char *colon = strrchr(origin, ':');
+    size_t length = colon ? (size_t)(colon - origin) : 0, whole = store ? strlen(store) : 0;
+    if (!store)
+        return colon && strchr(origin, '/');
+    return colon && length <= whole && memcmp(store + whole - length, origin, length) == 0 &&
+           (length == whole || length > LONG_PATH);
 }
 
 static void plan_by_store(const lab_tuner *session, const lab_target *target, lab_tuned *tuned)
@@ -201,6 +208,66 @@ static void save(lab_tuner *session, const lab_problem *problem, lab_tuned *tune
         snprintf(finals->why, sizeof finals->why, "%.200s", rung_error_text());
 }
 
+/* Takes a record that is slower than the defaults, or wrong, out of the store. One that is in another file, the
+ * system's, is overruled by a record of the defaults. */
+static void drop_record(lab_tuner *session, const lab_problem *problem, lab_tuned *tuned)
+{
+    lab_finals *finals = &tuned->finals;
+    rung_problem multiply = lab_problem_multiply(problem, true);
+    rung_tuning defaults = {finals->default_kernel, finals->default_parameters, finals->default_gflops};
+    int64_t removed = 0;
+    rung_status status = rung_tuning_remove(problem->device, &multiply, session->options->store, &removed);
+    tuned->record_removed = status == RUNG_OK && removed > 0;
+    if (status == RUNG_OK && removed == 0) {
+        status = rung_tuning_save(problem->device, &multiply, &defaults, session->options->store);
+        tuned->record_replaced = status == RUNG_OK;
+    }
+    tuned->is_lost = status != RUNG_OK;
+    if (tuned->is_lost) {
+        snprintf(finals->why, sizeof finals->why, "%.200s", rung_error_text());
+        return;
+    }
+    char how[64] = "its results are wrong";
+    if (!finals->record_is_wrong)
+        snprintf(how, sizeof how, "the defaults take %.2f times as long as it", finals->record_ratio);
+    lab_progress_break();
+    fprintf(stderr, "rung: %lldx%lldx%lld: the record %s %s is %s: %s\n", (long long)tuned->m, (long long)tuned->n,
+            (long long)tuned->k, tuned->record_kernel, tuned->record_parameters,
+            tuned->record_removed ? "removed" : "replaced by the defaults", how);
+}
+
+static void update_store(lab_tuner *session, const lab_problem *problem, lab_tuned *tuned)
+{
+    const lab_finals *finals = &tuned->finals;
+    save(session, problem, tuned);
+    if (finals->decided && !tuned->saved && (finals->record_is_slower || finals->record_is_wrong))
+        drop_record(session, problem, tuned);
+}
+
+int lab_tune_remove(lab_tuner *session)
+{
+    lab_tuning_run *shared = session->shared;
+    int64_t all = 0;
+    int code = lab_target_open(session->options, session->options->kernels, &session->target);
+    if (code == LAB_GOOD)
+        find_classes(session);
+    for (int i = 0; code == LAB_GOOD && i < shared->problem_count; i++) {
+        const lab_tuned *tuned = &shared->problems[i];
+        rung_problem form = form_of(session, tuned);
+        int64_t removed = 0;
+        if (tuned->is_of_another)
+            continue;
+        if (rung_tuning_remove(session->target.device, &form, session->options->store, &removed) != RUNG_OK)
+            code = complain(rung_error_text());
+        else
+            printf("%lldx%lldx%lld: removed %lld record%s\n", (long long)tuned->m, (long long)tuned->n,
+                   (long long)tuned->k, (long long)removed, removed == 1 ? "" : "s");
+        all += removed;
+    }
+    lab_target_close(&session->target);
+    return code == LAB_GOOD && all == 0 ? LAB_NOTHING : code;
+}
+
 static int search_on(lab_tuner *session, const lab_problem *problem, lab_tuned *tuned)
 {
     lab_search *search = calloc(1, sizeof *search);
@@ -223,7 +290,7 @@ static int search_on(lab_tuner *session, const lab_problem *problem, lab_tuned *
         result = lab_search_run(search);
     if (result == LAB_SEARCH_DONE) {
         lab_finals_run(search, tuned->end_ns, &tuned->finals);
-        save(session, problem, tuned);
+        update_store(session, problem, tuned);
         tuned->is_done = true;
         tuned->seconds = (double)(lab_now() - tuned->start_ns) * 1e-9;
     }

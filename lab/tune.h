@@ -24,6 +24,8 @@ typedef struct lab_tuned {
     lab_finals finals;
     double     seconds;
     bool       saved, is_lost; /* a winner that should have been saved and could not be */
+    bool       record_removed;  /* the record was slower than the defaults, or wrong, */
+    bool       record_replaced; /* or it is in another file, and the defaults were saved over it */
     int64_t    start_ns, end_ns;
     char       record_kernel[64], record_parameters[LAB_PARAMETERS_TEXT]; /* by the store; "": none */
 } lab_tuned;
@@ -53,6 +55,9 @@ typedef struct lab_tuner {
 /* Works on the next problem until it is done or so much was tried that another process should
  * go on. An exit code. */
 int lab_tune_work(lab_tuner *tuner);
+
+/* Removes the records of all problems from the store, and measures nothing. Returns an exit code. */
+int lab_tune_remove(lab_tuner *tuner);
 
 /* What is to be done next, NULL if nothing is. */
 lab_tuned *lab_tune_next(lab_tuning_run *run);

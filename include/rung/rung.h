@@ -817,6 +817,13 @@ RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_probl
 RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem,
                                       const rung_tuning *found, const char *path);
 
+/* Removes the records for problems like this one from the file `path`; NULL: the user's. All other lines
+ * stay, and the file is written as by rung_tuning_save(). The device's context stops using the removed
+ * records; records of weaker files count again. `removed` receives their number, 0 also where the file
+ * does not exist, and may be NULL. */
+RUNG_API rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem, const char *path,
+                                        int64_t *removed);
+
 /* Copies the records of one file into another, made if it is not there; where both have a
  * key, the faster stays. Lines that are no records are left behind. `changed` counts the lines
  * that were added or replaced and may be NULL. */

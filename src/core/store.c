@@ -422,6 +422,14 @@ void rungi_records_pass_over(rungi_records *records, const rungi_proposal *propo
         }
 }
 
+void rungi_records_forget(rungi_records *records, const char *name, const rungi_tuning_key *key)
+{
+    for (; records; records = records->next)
+        for (int64_t i = 0; strcmp(records->name, name) == 0 && i < records->count; i++)
+            if (is_for(&records->records[i], key))
+                records->records[i].is_passed_over = true;
+}
+
 int rungi_records_find(const rungi_records *records, const rungi_tuning_key *key,
                        rungi_proposal found[RUNGI_PROPOSALS])
 {

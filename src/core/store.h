@@ -84,11 +84,18 @@ size_t rungi_record_write(const rungi_tuning_key *key, const char *kernel, const
  * RUNG_OK all the same, but for want of memory. */
 rung_status rungi_records_read(rung_context *context, const char *path, rungi_records **out);
 
-/* Writes records into a file, made if it is not there, each in the place of the one with its
- * key; with `if_faster` only where it is faster. One process at a time; whoever reads
- * meanwhile sees all or nothing of it. `changed` and `line`, the last one's, are told. */
+/* What becomes of the lines of a file that have a record's key. */
+typedef enum rungi_put_mode {
+    RUNGI_PUT_ALWAYS,    /* the last is replaced, or the record is appended */
+    RUNGI_PUT_IF_FASTER, /* the same, if the record is faster */
+    RUNGI_PUT_REMOVE,    /* all are removed; of the record only the key counts */
+} rungi_put_mode;
+
+/* Writes records into a file, which is created unless they are removed. One process at a time; whoever
+ * reads meanwhile sees all or nothing of it. `changed` receives the number of changed lines, `line` the
+ * line of the last record. */
 rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records,
-                              int64_t count, bool if_faster, int64_t *changed, int64_t *line);
+                              int64_t count, rungi_put_mode mode, int64_t *changed, int64_t *line);
 
 /* Whether nothing stands at a path. */
 bool rungi_store_is_missing(const char *path);
@@ -133,5 +140,8 @@ rung_status rungi_store_find(const rung_device *device, const rung_problem *prob
  * would take as long every time. */
 void rungi_records_pass_over(rungi_records *records, const rungi_proposal *proposal);
 void rungi_store_pass_over(rung_context *context, const rungi_proposal *proposal);
+
+/* Stops proposing the records of this key that came from the file of this name. */
+void rungi_records_forget(rungi_records *records, const char *name, const rungi_tuning_key *key);
 
 #endif /* RUNGI_STORE_H */

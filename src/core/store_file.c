@@ -319,8 +319,8 @@ static bool replace_file(const char *path, const char *text, size_t bytes)
 
 /* ---- Putting records into a text ---------------------------------------------------------------------- */
 
-/* A file as it will be: for each of its records the one that stands there from now on, and
- * behind them those that are new. */
+/* A file as it will be: for each of its records the one that takes its line, NULL where the line is removed,
+ * and behind them the new ones. */
 typedef struct edit {
     const rungi_records  *old;
     const rungi_record  **lines;
@@ -341,19 +341,30 @@ static bool same_key(const rungi_record *x, const rungi_record *y)
     return x->key.length == y->key.length && memcmp(x->key.text, y->key.text, x->key.length) == 0;
 }
 
-/* Of several with one key the last counts. */
-static void put_record(edit *edit, const rungi_record *record, bool if_faster)
+static void remove_record(edit *edit, const rungi_record *record)
 {
+    for (int64_t i = 0; i < edit->count; i++)
+        if (edit->lines[i] && same_key(edit->lines[i], record))
+            edit->lines[i] = NULL;
+}
+
+/* Of several with one key the last counts. */
+static void put_record(edit *edit, const rungi_record *record, rungi_put_mode mode)
+{
+    if (mode == RUNGI_PUT_REMOVE) {
+        remove_record(edit, record);
+        return;
+    }
     int64_t i = edit->count - 1;
     while (i >= 0 && !same_key(edit->lines[i], record))
         i--;
-    if (i >= 0 && if_faster && record->mflops <= edit->lines[i]->mflops)
+    if (i >= 0 && mode == RUNGI_PUT_IF_FASTER && record->mflops <= edit->lines[i]->mflops)
         return;
     edit->lines[i >= 0 ? i : edit->count++] = record;
 }
 
 static rung_status make_edit(rung_context *context, edit *edit, const rungi_records *old,
-                             const rungi_record *records, int64_t count, bool if_faster)
+                             const rungi_record *records, int64_t count, rungi_put_mode mode)
 {
     edit->old = old;
     edit->lines = rungi_new(context, (size_t)(old->count + count + 1) * sizeof *edit->lines);
@@ -363,7 +374,7 @@ static rung_status make_edit(rung_context *context, edit *edit, const rungi_reco
         edit->lines[i] = &old->records[i];
     edit->count = old->count;
     for (int64_t i = 0; i < count; i++)
-        put_record(edit, &records[i], if_faster);
+        put_record(edit, &records[i], mode);
     return RUNG_OK;
 }
 
@@ -405,13 +416,15 @@ static size_t put_all(const edit *edit, char *to, const rungi_record *record, in
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const rungi_record *now = NULL;
-        if (next < edit->old->count && edit->old->records[next].line.text == text)
+        bool is_record = next < edit->old->count && edit->old->records[next].line.text == text;
+        if (is_record)
             now = edit->lines[next++];
+        bool is_removed = is_record && !now;
         if (now)
             put_line(&output, now->line.text, now->line.length);
-        else if (newline)
+        else if (newline && !is_removed)
             put_line(&output, text, (size_t)(newline - text));
-        else
+        else if (!is_removed)
             put_rest(&output, text, (size_t)(end - text));
         *line = now && now == record ? output.lines : *line;
         text = newline ? newline + 1 : end;
@@ -475,17 +488,17 @@ static rung_status read_old(rung_context *context, const char *path, rungi_recor
 }
 
 static rung_status put_under_lock(rung_context *context, const char *path, const rungi_record *records,
-                                  int64_t count, bool if_faster, int64_t *changed, int64_t *line)
+                                  int64_t count, rungi_put_mode mode, int64_t *changed, int64_t *line)
 {
     rungi_records *old = NULL;
     edit edit = {0};
     bool is_new = false;
     rung_status status = read_old(context, path, &old, &is_new);
     if (status == RUNG_OK)
-        status = make_edit(context, &edit, old, records, count, if_faster);
+        status = make_edit(context, &edit, old, records, count, mode);
     if (status == RUNG_OK)
         *changed = count_changed(&edit);
-    if (status == RUNG_OK && (*changed > 0 || is_new))
+    if (status == RUNG_OK && (*changed > 0 || (is_new && mode != RUNGI_PUT_REMOVE)))
         status = write_edit(context, &edit, path, count > 0 ? &records[count - 1] : NULL, line);
     rungi_release(context, edit.lines);
     rungi_records_free(context, old);
@@ -493,19 +506,21 @@ static rung_status put_under_lock(rung_context *context, const char *path, const
 }
 
 rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records,
-                              int64_t count, bool if_faster, int64_t *changed, int64_t *line)
+                              int64_t count, rungi_put_mode mode, int64_t *changed, int64_t *line)
 {
     char real[RUNGI_STORE_PATH]; /* PATH_MAX: a link stays, and what it names is written */
     int lock;
     *changed = *line = 0;
     if (strlen(path) >= sizeof real)
         return rungi_fail(RUNG_INVALID, "the path of a store has %d bytes at most", RUNGI_STORE_PATH - 1);
+    if (mode == RUNGI_PUT_REMOVE && rungi_store_is_missing(path))
+        return RUNG_OK;
     if (realpath(path, real))
         path = real;
     rung_status status = open_lock(path, &lock);
     if (status != RUNG_OK)
         return status;
-    status = put_under_lock(context, path, records, count, if_faster, changed, line);
+    status = put_under_lock(context, path, records, count, mode, changed, line);
     release_lock(lock);
     return status;
 }

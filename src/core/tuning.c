@@ -230,8 +230,43 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
     const char *wrong = length > 0 ? rungi_record_parse(line, length - 1, &record) : "it is too long";
     if (wrong)
         return rungi_fail(RUNG_INVALID, "this cannot be kept as a record: %s", wrong);
-    status = rungi_records_put(device->context, path, &record, 1, false, &changed, &number);
+    status = rungi_records_put(device->context, path, &record, 1, RUNGI_PUT_ALWAYS, &changed, &number);
     return status == RUNG_OK ? remember(device->context, path, line, length, number) : status;
+}
+
+/* Forgets the removed records of a file that the context has read or saved. */
+static void forget(rung_context *context, const char *path, const rungi_tuning_key *key)
+{
+    pthread_mutex_lock(&context->lock);
+    rungi_records_forget(context->tuning, path, key);
+    context->tuning_changes++;
+    pthread_mutex_unlock(&context->lock);
+}
+
+rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem, const char *path, int64_t *removed)
+{
+    char whole[RUNGI_STORE_KEY], users[RUNGI_STORE_PATH];
+    rungi_tuning_key key;
+    int64_t changed = 0, line;
+    if (removed)
+        *removed = 0;
+    if (!device || !problem)
+        return rungi_fail(RUNG_INVALID, "rung_tuning_remove needs a device and a problem");
+    rung_status status = key_of(device, problem, &key);
+    if (status == RUNG_OK && !path && !rungi_store_user_path(users, sizeof users, false))
+        status = rungi_fail(RUNG_INVALID, "the user's store has no path: set HOME, or name a file");
+    if (status != RUNG_OK)
+        return status;
+    path = path ? path : users;
+    rungi_tuning_key_text(&key, whole);
+    rungi_record record = {.key = rungi_slice_of(whole, strlen(whole))};
+    status = rungi_records_put(device->context, path, &record, 1, RUNGI_PUT_REMOVE, &changed, &line);
+    if (status != RUNG_OK)
+        return status;
+    forget(device->context, path, &key);
+    if (removed)
+        *removed = changed;
+    return RUNG_OK;
 }
 
 rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed)
@@ -256,7 +291,8 @@ rung_status rung_tuning_merge(rung_context *context, const char *from, const cha
     if (status == RUNG_OK && rungi_store_user_path(users, sizeof users, false) && strcmp(users, into) == 0)
         rungi_store_user_path(users, sizeof users, true);
     if (status == RUNG_OK)
-        status = rungi_records_put(context, into, records->records, records->count, true, &count, &line);
+        status = rungi_records_put(context, into, records->records, records->count, RUNGI_PUT_IF_FASTER, &count,
+                                   &line);
     rungi_records_free(context, records);
     if (status == RUNG_OK && changed)
         *changed = count;

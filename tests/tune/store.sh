@@ -28,6 +28,23 @@ holds stays.json '.results[0] | .record_stays and (.improved | not) and (.saved 
 holds stays.json ".results[0] | .kernel == \"$kernel\" and .params == \"$params\""
 [ "$before" = "$(sha256sum < config/rung/tuning)" ] || fail "a record was replaced"
 
+# A record that is slower than the defaults is removed, and the line says so. 01 cannot win here.
+square=(--device opencl --m 200 --n 200 --k 200)
+"$RUNG" tune "${square[@]}" --kernels 01 --budget 5 --store slow --json > key.json 2> key.err || fail "exit $?"
+printf 'rung-tuning 1\n%s 01_naive BLOCK=16 9.999\n# mine\n' "$(jq -r '.results[0].key' key.json)" > slow
+RUNG_TUNING=$PWD/slow RUNG_VERBOSE=1 "$RUNG" verify "${square[@]}" --kernels rung_gemm > planted.err 2>&1
+grep -q "slow:2" planted.err || fail "the planted record is not taken"
+"$RUNG" tune "${square[@]}" --kernels 01 --budget 5 --store slow --json > removed.json 2> removed.err || fail "exit $?"
+holds removed.json '.results[0] | .record_removed and .record_ratio < 1 and (.saved or .improved or .record_stays | not)'
+grep -q 'record 01_naive BLOCK=16 is removed' removed.err || fail "it was not told"
+[ "$(cat slow)" = "$(printf 'rung-tuning 1\n# mine')" ] || fail "the record is still there, or more is gone"
+
+# Removed by hand: the record of this problem, and no other.
+cp config/rung/tuning copy
+"$RUNG" tune "${row[@]}" --store copy --remove > by_hand.err || fail "exit $?"
+grep -q '1x2048x64: removed 1 record$' by_hand.err && ! grep -q "$kernel" copy || fail "it was not removed"
+"$RUNG" tune "${row[@]}" --store copy --remove > by_hand.err && fail "there was nothing to remove"
+
 # Exported, and of two files the faster record.
 "$RUNG" tune "${row[@]}" --kernels 03 --budget 10 --export for_others --json > again.json 2> again.err || fail "exit $?"
 grep -q "$kernel" for_others || fail "the store was not exported"

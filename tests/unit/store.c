@@ -753,6 +753,64 @@ static void saved_records_replace(void **state)
     assert_has(text, line_of("256x256x256 one 04_shared TILE=32 1.000"));
 }
 
+/* Removes the records of m x m x m; returns how many there were. */
+static int64_t remove_of(int64_t m, const char *path)
+{
+    rung_problem problem = square_of(RUNG_F32, m, m, m);
+    int64_t removed = -1;
+    if (rung_tuning_remove(&device, &problem, path, &removed) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    return removed;
+}
+
+static void records_are_removed(void **state)
+{
+    const char *path = path_of("removed");
+    char text[4096], expected[4096];
+    (void)state;
+    assert_int_equal(remove_of(64, path), 0); /* there is no file, and none is made */
+    assert_true(rungi_store_is_missing(path));
+    save(64, "TILE=16", 1.5, path);
+    save(1000, "TILE=32", 2, path);
+    FILE *file = fopen(path, "a");
+    fprintf(file, "# a comment\nno record\n%scut short", line_of("64x64x64 one 04_shared TILE=8 3.000"));
+    fclose(file);
+    assert_has(taken(64, 64, 64), "04_shared TILE=16; ");
+    assert_int_equal(remove_of(50, path), 2); /* as 64: every record of the key */
+    assert_lacks(taken(64, 64, 64), "/removed:"); /* at once in this context, */
+    use_store("");
+    rungi_store_free(context, context->tuning);
+    assert_int_equal(rungi_records_read(context, path, &context->tuning), RUNG_OK);
+    assert_lacks(taken(64, 64, 64), "/removed:"); /* and in one that reads the file */
+    assert_has(taken(1000, 1000, 1000), "04_shared TILE=32; ");
+    read_text(path, text, sizeof text);
+    snprintf(expected, sizeof expected,
+             "rung-tuning 1\n"
+             "# backend device driver product compute layout shape batch kernel parameters gflops\n"
+             "%s# a comment\nno record\n# cut short: cut short\n",
+             line_of("1024x1024x1024 one 04_shared TILE=32 2.000"));
+    assert_string_equal(text, expected);
+    assert_int_equal(remove_of(64, path), 0);
+    save(64, "TILE=8", 1, path); /* removed is not forbidden */
+    assert_has(taken(64, 64, 64), "04_shared TILE=8; ");
+}
+
+static void what_is_not_removed(void **state)
+{
+    const char *path = path_of("letter");
+    rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
+    char text[64];
+    (void)state;
+    assert_int_equal(rung_tuning_remove(NULL, &problem, path, NULL), RUNG_INVALID);
+    assert_int_equal(rung_tuning_remove(&device, NULL, path, NULL), RUNG_INVALID);
+    FILE *file = fopen(path, "w");
+    fprintf(file, "Dear store,\n");
+    fclose(file);
+    assert_int_equal(rung_tuning_remove(&device, &problem, path, NULL), RUNG_INVALID);
+    read_text(path, text, sizeof text);
+    assert_string_equal(text, "Dear store,\n");
+}
+
 static unsigned rights_of(const char *path)
 {
     struct stat status;
@@ -1198,7 +1256,8 @@ int main(int argc, char **argv)
         TEST(a_record_s_failure_is_its_own), TEST(what_does_not_compile), TEST(refusals_are_told_briefly),
         TEST(a_record_without_parameters),
         TEST(tiles_by_units), TEST(tiles_of_a_turned_c), TEST(stronger_files_win), TEST(the_last_of_many),
-        TEST(paths_of_the_environment), TEST(what_stands_where_a_file_should), TEST(saved_records_replace), TEST(rights_stay),
+        TEST(paths_of_the_environment), TEST(what_stands_where_a_file_should), TEST(saved_records_replace),
+        TEST(records_are_removed), TEST(what_is_not_removed), TEST(rights_stay),
         TEST(what_is_not_saved), TEST(kernels_of_other_compute_modes), TEST(the_user_s_file),
         TEST(merging), TEST(merging_little_or_twice),
         TEST(processes_lose_nothing), TEST(children_hold_no_lock),
