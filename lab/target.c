@@ -44,6 +44,22 @@ static bool read_compute(const char *text, rung_compute *compute)
     return !text;
 }
 
+/* Returns a sentence on a word of --dtype that is no product and no compute mode. */
+static const char *explain_dtype(const char *text, size_t length)
+{
+    static char why[512];
+    size_t used = (size_t)snprintf(why, sizeof why, "no kernel multiplies \"%.*s\"; --dtype takes products (input:output):",
+                                   (int)(length < 40 ? length : 40), text);
+    for (int i = 0; i < RUNG_PRODUCT_COUNT && used < sizeof why; i++)
+        used += (size_t)snprintf(why + used, sizeof why - used, "%s %s", i ? "," : "",
+                                 rung_product_name((rung_product)i));
+    for (int i = RUNG_STRICT + 1; i < RUNG_COMPUTE_COUNT && used < sizeof why; i++)
+        used += (size_t)snprintf(why + used, sizeof why - used, "%s %s",
+                                 i == RUNG_STRICT + 1 ? "; or compute modes of f32:" : ",",
+                                 rung_compute_name((rung_compute)i));
+    return why;
+}
+
 const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
                             lab_dtype dtypes[LAB_DTYPES_MAX], int *count)
 {
@@ -53,14 +69,14 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
     if (!read_compute(options->compute, compute))
         return "--compute is strict, bf16x3, tf32 or bf16x1";
     products[RUNG_F32_TO_F32] = !text;
-    bool good = !text || *text;
-    while (good && text && *text) {
+    if (text && !*text)
+        return explain_dtype("", 0);
+    while (text && *text) {
         size_t length = strcspn(text, ",");
-        good = mark_word(text, length, products, modes);
+        if (!mark_word(text, length, products, modes))
+            return explain_dtype(text, length);
         text += length + (text[length] == ',');
     }
-    if (!good)
-        return "--dtype is a list of types, like f32,bf16,i8, or f16:f32 for F32 from F16, or tf32";
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
         if (products[i])
             dtypes[(*count)++] = (lab_dtype){(rung_product)i, *compute, rung_product_name((rung_product)i)};

@@ -12,15 +12,20 @@
 
 /* ---- One kernel ---------------------------------------------------------------------------- */
 
-static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
+/* Returns whether the types of the problem are one of these products. */
+static bool is_among(const rung_problem *problem, unsigned products)
 {
     rung_product product = rung_product_of(problem->a.type, problem->c.type);
-    if (problem->a.type != problem->b.type || product == RUNG_PRODUCT_COUNT ||
-        !(kernel->info.products & 1u << product))
-        return rungi_fail(RUNG_UNSUPPORTED, "%s does not multiply %s by %s into %s", kernel->info.name,
-                          rung_type_name(problem->a.type), rung_type_name(problem->b.type),
-                          rung_type_name(problem->c.type));
-    return RUNG_OK;
+    return problem->a.type == problem->b.type && product != RUNG_PRODUCT_COUNT && products & 1u << product;
+}
+
+static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
+{
+    if (is_among(problem, kernel->info.products))
+        return RUNG_OK;
+    return rungi_fail(RUNG_UNSUPPORTED, "%s does not multiply %s x %s into %s", kernel->info.name,
+                      rung_type_name(problem->a.type), rung_type_name(problem->b.type),
+                      rung_type_name(problem->c.type));
 }
 
 static rung_status check_compute(const rung_kernel *kernel, const rung_problem *problem)
@@ -260,6 +265,41 @@ static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
     return status;
 }
 
+/* Returns the products that at least one kernel of the ladder multiplies without being named. */
+static unsigned products_of_ladder(const rung_plan *plan)
+{
+    const rungi_backend *backend = plan->device->backend;
+    unsigned products = 0;
+    rung_kernel *kernel;
+    for (int64_t i = 0; i < backend->ladder_count; i++)
+        if (rung_kernel_at(plan->device->context, backend->name, i, &kernel) == RUNG_OK &&
+            check_choice(kernel) == RUNG_OK)
+            products |= kernel->info.products;
+    return products;
+}
+
+static rung_status fail_types(const rung_problem *problem, unsigned products)
+{
+    char list[256] = "";
+    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
+        size_t used = strlen(list);
+        if (products & 1u << i)
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", rung_product_name((rung_product)i));
+    }
+    return rungi_fail(RUNG_UNSUPPORTED, "no kernel multiplies %s x %s into %s; supported products (input:output): %s",
+                      rung_type_name(problem->a.type), rung_type_name(problem->b.type),
+                      rung_type_name(problem->c.type), *list ? list : "none");
+}
+
+/* Fails because no kernel was taken: one sentence if the types are to blame, else the reason of each kernel. */
+static rung_status fail_choice(const rung_plan *plan, rung_status refusal)
+{
+    unsigned products = products_of_ladder(plan);
+    if (!is_among(&plan->problem, products))
+        return fail_types(&plan->problem, products);
+    return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
+}
+
 /* From the top of the ladder down, the first that takes the problem; those with
  * parameters for this kind of device before all others. */
 static rung_status choose_by_ladder(rung_plan *plan)
@@ -282,7 +322,7 @@ static rung_status choose_by_ladder(rung_plan *plan)
             refusal = status;
         }
     }
-    return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
+    return fail_choice(plan, refusal);
 }
 
 rung_status rungi_choose(rung_plan *plan)

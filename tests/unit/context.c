@@ -603,10 +603,32 @@ static void types_that_no_kernel_takes(void **state)
     rung_matrix a = rung_matrix_of(RUNG_I8, 2, 2, data), b = rung_matrix_of(RUNG_F64, 2, 2, data);
     assert_int_equal(rung_gemm(NULL, 1.0, a, b, 0.0, rung_matrix_of(RUNG_F16, 2, 2, c)),
                      RUNG_UNSUPPORTED);
-    assert_non_null(strstr(rung_error_text(), "i8 by f64 into f16"));
+    assert_non_null(strstr(rung_error_text(), "i8 x f64 into f16"));
 }
 
 /* ---- The default context --------------------------------------------------------- */
+
+/* One sentence that names the types and the products there are, not the refusal of each kernel. */
+static void a_type_mismatch_is_one_sentence(void **state)
+{
+    static const struct { rung_type a, b, c; const char *sentence; } mismatches[] = {
+        {RUNG_F32, RUNG_F64, RUNG_F32, "no kernel multiplies f32 x f64 into f32; supported products"},
+        {RUNG_F32, RUNG_F32, RUNG_I32, "no kernel multiplies f32 x f32 into i32; supported products"},
+        {RUNG_I8, RUNG_I8, RUNG_F32, "no kernel multiplies i8 x i8 into f32; supported products"},
+    };
+    double memory[12] = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++) {
+        rung_matrix a = rung_matrix_of(mismatches[i].a, 2, 2, memory), b = rung_matrix_of(mismatches[i].b, 2, 2, memory + 4);
+        assert_int_equal(rung_gemm(NULL, 1.0, a, b, 0.0, rung_matrix_of(mismatches[i].c, 2, 2, memory + 8)),
+                         RUNG_UNSUPPORTED);
+        const char *text = rung_error_text();
+        assert_int_equal(strncmp(text, mismatches[i].sentence, strlen(mismatches[i].sentence)), 0);
+        assert_non_null(strstr(text, ": f32, f32:f16, f32:bf16, f64, f64:f32, "));
+        assert_null(strstr(text, "01_naive"));
+        assert_true(strlen(text) < 250);
+    }
+}
 
 static void null_is_the_default_context(void **state)
 {
@@ -675,6 +697,7 @@ int main(void)
         cmocka_unit_test(what_is_not_read_stays),
         cmocka_unit_test(scalars_too_small_are_zero),
         cmocka_unit_test(types_that_no_kernel_takes),
+        cmocka_unit_test(a_type_mismatch_is_one_sentence),
         cmocka_unit_test(null_is_the_default_context),
         cmocka_unit_test(device_lists),
     };
