@@ -232,13 +232,25 @@ static void print_problem(const lab_bench *bench, const lab_row *rows, int count
     print_parts(bench, rows, count, table);
 }
 
+/* Prints one line per reason. */
+static void tell_settings(const lab_bench *bench)
+{
+    const lab_setting *list = bench->settings.list;
+    for (int i = 0; i < bench->settings.count; i++) {
+        bool goes_on = i + 1 < bench->settings.count && strcmp(list[i].why, list[i + 1].why) == 0;
+        fprintf(bench->out, "%s=%s", list[i].name, list[i].value);
+        if (goes_on)
+            fprintf(bench->out, ", ");
+        else
+            fprintf(bench->out, " set: %s\n", list[i].why);
+    }
+}
+
 static void print_head(const lab_bench *bench)
 {
     const rung_device_info *device = bench->device;
     fprintf(bench->out, "%s: %s (%s)\n", device->name, device->title, device->platform);
-    for (int i = 0; i < bench->settings.count; i++)
-        fprintf(bench->out, "%s=%s is set: %s\n", bench->settings.list[i].name, bench->settings.list[i].value,
-                bench->settings.list[i].why);
+    tell_settings(bench);
 }
 
 static void print_tables(const lab_bench *bench, int first)

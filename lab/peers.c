@@ -79,7 +79,16 @@ static void unset_last(lab_settings *settings)
     unsetenv(settings->list[--settings->count].name);
 }
 
-/* In the child: what a plan of that kernel says of itself. */
+/* What a library says of itself in another process. */
+typedef struct peer_look {
+    bool is_here;    /* a plan could be made */
+    bool is_alive;   /* the process ended by itself */
+    char doubt[256]; /* see rung_plan_info */
+} peer_look;
+
+enum { LOOK_SECONDS = 60 }; /* after which a library that does not answer counts as dead */
+
+/* In the child: writes "+" and the doubt of a plan with that kernel, nothing where there is no plan. */
 static void tell_doubt(const char *name, int pipe)
 {
     rung_context *context = NULL;
@@ -89,37 +98,74 @@ static void tell_doubt(const char *name, int pipe)
     rung_matrix matrix = rung_matrix_of(RUNG_F32, 8, 8, NULL);
     rung_problem problem = rung_problem_of(matrix, matrix, matrix);
     rung_context_options options = {.device = "cpu", .verbose = -1};
+    alarm(LOOK_SECONDS);
     if (rung_context_create(&options, &context) == RUNG_OK &&
         rung_device_open(context, "cpu", &device) == RUNG_OK &&
         rung_kernel_find(context, "cpu", name, &kernel) == RUNG_OK &&
         rung_plan_create(device, &problem, &(rung_plan_options){.kernel = kernel, .threads = 1}, &plan) == RUNG_OK) {
         const char *doubt = rung_plan_describe(plan)->doubt;
-        if (write(pipe, doubt, strlen(doubt)) < 0)
+        if (write(pipe, "+", 1) != 1 || write(pipe, doubt, strlen(doubt)) < 0)
             _exit(1);
     }
     _exit(0);
 }
 
-/* "" if there is none, or it is not here. False if the library did not survive it. */
-static bool look(const char *name, char *doubt, size_t capacity)
+/* Loads the library of a kernel in a process of its own, since it reads the environment once. */
+static peer_look look(const char *name)
 {
+    peer_look found = {0};
+    char text[sizeof found.doubt + 1];
     int ends[2], outcome = -1;
     size_t used = 0;
     ssize_t got;
-    *doubt = '\0';
     if (pipe(ends) != 0)
-        return false;
+        return found;
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
         tell_doubt(name, ends[1]);
     }
     close(ends[1]);
-    while (child > 0 && used + 1 < capacity && (got = read(ends[0], doubt + used, capacity - 1 - used)) > 0)
+    while (child > 0 && used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
         used += (size_t)got;
-    doubt[used] = '\0';
+    text[used] = '\0';
     close(ends[0]);
-    return child > 0 && waitpid(child, &outcome, 0) == child && outcome == 0;
+    found.is_alive = child > 0 && waitpid(child, &outcome, 0) == child && outcome == 0;
+    found.is_here = found.is_alive && used > 0;
+    if (found.is_here)
+        snprintf(found.doubt, sizeof found.doubt, "%s", text + 1);
+    return found;
+}
+
+/* ---- Which libraries are measured --------------------------------------------------------------------- */
+
+/* Returns whether kernel 00_vendor, which takes the first library that is found, or RUNG_CPU_VENDOR, takes this one. A
+ * path may be any library. */
+static bool is_first(const char *name)
+{
+    const char *wanted = getenv("RUNG_CPU_VENDOR");
+    rung_kernel *kernel;
+    if (wanted && strchr(wanted, '/'))
+        return look("00_vendor").is_here;
+    if (wanted && *wanted)
+        return strcmp(strchr(name, ':') + 1, wanted) == 0 && look(name).is_here;
+    for (int64_t i = 0; rung_kernel_at(NULL, "cpu", i, &kernel) == RUNG_OK; i++)
+        if (lab_peer_of(kernel) && look(rung_kernel_describe(kernel)->name).is_here)
+            return strcmp(rung_kernel_describe(kernel)->name, name) == 0;
+    return false;
+}
+
+/* Returns whether one of the kernels runs this library, which is installed. */
+static bool is_measured(const rung_kernel *const *kernels, int count, const char *name)
+{
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        const rung_kernel_info *info = kernels[i] ? rung_kernel_describe(kernels[i]) : NULL;
+        if (info && strcmp(info->name, name) == 0)
+            return look(name).is_here;
+        any = any || (info && info->number == 0 && !lab_peer_of(kernels[i]));
+    }
+    return any && is_first(name);
 }
 
 /* What helps a library that does not know the processor: by the width of its FMA. */
@@ -134,23 +180,25 @@ static void cure(size_t which, lab_settings *settings)
 {
     const char *kernel = remedies[which].kernel;
     const char *value = lab_probe_width() == 512 ? remedies[which].at_512 : remedies[which].at_256;
-    char doubt[256], why[256], after[256];
-    look(kernel, doubt, sizeof doubt);
-    snprintf(why, sizeof why, "without it %.*s", (int)strcspn(doubt, ";"), doubt);
-    if (!*doubt || !set(settings, remedies[which].variable, value, why))
+    char why[256];
+    peer_look before = look(kernel);
+    snprintf(why, sizeof why, "without it %.*s", (int)strcspn(before.doubt, ";"), before.doubt);
+    if (!*before.doubt || !set(settings, remedies[which].variable, value, why))
         return;
-    if (!look(kernel, after, sizeof after) || *after)
+    peer_look after = look(kernel);
+    if (!after.is_alive || *after.doubt)
         unset_last(settings);
 }
 
-/* A millisecond is long between two calls and short between two contenders. */
-static void calm_threads(lab_settings *settings)
-{
-    static const char why[] = "its threads then sleep a millisecond after a call, and take nothing from the others";
-    set(settings, "KMP_BLOCKTIME", "1", why);             /* MKL: milliseconds; 200 by itself */
-    set(settings, "OPENBLAS_THREAD_TIMEOUT", "21", why);  /* 2^21 cycles; 2^26 by itself */
-    set(settings, "GOMP_SPINCOUNT", "20000", why);        /* oneDNN: turns of a loop; 300,000 by itself */
-}
+/* How long the threads of a library wait in a loop for more work after a call. A millisecond is long between two calls
+ * and short between two contenders. */
+static const struct {
+    const char *kernel, *variable, *value;
+} waits[] = {
+    {"00_vendor:mkl", "KMP_BLOCKTIME", "1"},                 /* milliseconds; 200 by itself */
+    {"00_vendor:openblas", "OPENBLAS_THREAD_TIMEOUT", "21"}, /* 2^21 cycles; 2^26 by itself */
+    {"00_vendor:onednn", "GOMP_SPINCOUNT", "20000"},         /* iterations of a loop; 300,000 by itself */
+};
 
 int64_t lab_peers_rest(void)
 {
@@ -159,18 +207,11 @@ int64_t lab_peers_rest(void)
 
 void lab_peers_prepare(const rung_kernel *const *kernels, int count, int64_t threads, lab_settings *settings)
 {
-    bool any = false;
-    for (size_t which = 0; which < sizeof remedies / sizeof *remedies; which++) {
-        bool is_used = false;
-        for (int i = 0; i < count; i++) {
-            const rung_kernel_info *info = kernels[i] ? rung_kernel_describe(kernels[i]) : NULL;
-            bool is_vendor = info && info->number == 0;
-            any = any || is_vendor;
-            is_used = is_used || (is_vendor && (!lab_peer_of(kernels[i]) || strcmp(info->name, remedies[which].kernel) == 0));
-        }
-        if (is_used)
-            cure(which, settings);
-    }
-    if (any && threads != 1)
-        calm_threads(settings);
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (is_measured(kernels, count, remedies[i].kernel))
+            cure(i, settings);
+    for (size_t i = 0; threads != 1 && i < sizeof waits / sizeof *waits; i++)
+        if (is_measured(kernels, count, waits[i].kernel))
+            set(settings, waits[i].variable, waits[i].value,
+                "the library's threads then sleep a millisecond after a call, and do not disturb the other kernels");
 }

@@ -26,8 +26,8 @@ typedef struct lab_settings {
 const char *lab_peers_add(rung_context *context, const char *text, const rung_kernel **kernels, int capacity,
                           int *count);
 
-/* Before any of these kernels makes its first plan in this process. Libraries are looked at in a
- * process of its own, since they look at the environment once. */
+/* Sets what the installed libraries among these kernels need, before any of the kernels makes its first plan
+ * in this process. Libraries are loaded in a child process for that, since they read the environment once. */
 void lab_peers_prepare(const rung_kernel *const *kernels, int count, int64_t threads, lab_settings *settings);
 
 /* So long, in nanoseconds, until the threads of all of them sleep. */

@@ -16,7 +16,11 @@ rung verify --device cpu --kernels 00 --m 4 --json | jq -r '.by_kernel[] | [.cas
 export RUNG_CPU_VENDOR=/nowhere/libblas.so
 rung bench --device cpu --kernels 00 --sizes 16 --json > out.json; echo "exit $?"
 jq -r '.results[] | [.kernel, .verified, .why_not] | @tsv' out.json | sed 's/opened: .*/opened: .../'
+# Nothing is set for libraries that are not measured.
+rung bench --device cpu --kernels 00,01 --sizes 16 --threads 2 --budget 0.02 --json | jq -c '.settings'
 unset RUNG_CPU_VENDOR
+rung bench --device cpu --kernels 00_vendor:openblas,01 --sizes 16 --threads 2 --budget 0.02 --json |
+    jq -c '[.settings[].name | select(test("^(KMP|GOMP|BLIS)_"))]'
 # MKL is nowhere, unless this machine has it where every program finds it.
 HOME=/nonexistent VIRTUAL_ENV= CONDA_PREFIX= MKLROOT= rung verify --device cpu --kernels 00_vendor:mkl --m 4 --json |
     jq -r '.by_kernel[] | if .skipped == 0 then "00_vendor:mkl: libmkl_rt.so.3 of MKL was not found; install it (pip install mkl), or say where it is: RUNG_CPU_VENDOR=/where/it/is.so"
