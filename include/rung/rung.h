@@ -21,8 +21,11 @@
  * Signals   On processors with AMX the first plan that uses it asks the system for it, and
  *           from then on a signal handler's own stack (sigaltstack) needs room for its
  *           registers, 16 KiB or so; where smaller ones are in use the system refuses,
- *           and other kernels are taken. RUNG_CPU_ISA=dot leaves AMX alone. A thread that
- *           is cancelled while it waits in a multiply ends behind it.
+ *           and other kernels are taken. RUNG_CPU_ISA=dot leaves AMX alone.
+ * Cancel    pthread_cancel never ends a thread inside a call: the call completes, and the
+ *           thread ends at its next cancellation point afterwards. That holds for deferred
+ *           cancellation, the default; no function may be called with asynchronous
+ *           cancellation enabled.
  * Memory    Running a plan never allocates, unless it is to be logged, or is the
  *           first on the CPU after a fork and starts its threads again. Every
  *           destroy accepts NULL. A queue and an event are destroyed after their

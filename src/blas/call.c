@@ -4,6 +4,8 @@
  * BLAS has no way to say that it failed, so it must not. */
 #include "blas/blas.h"
 
+#include "core/cancel.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +128,7 @@ static rungi_blas_function *serve(rungi_blas_name *name, const rungi_blas_call *
         failure = asked.is_cpu || problem.beta == 0 ? multiply(&problem) : multiply_carefully(&problem);
     if (!failure)
         return NULL;
+    RUNGI_DISABLE_CANCELLATION; /* rung_multiply has its own; the next library is called after this */
     rungi_blas_function *next = rungi_blas_next(name);
     if (asked.is_verbose)
         tell(name, &problem, next, failure);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile.c - a kernel's code for a device that need not be here: a plan on paper, made as
  * every plan is up to the point where the device would be asked. */
+#include "core/cancel.h"
 #include "core/choose.h"
 #include "core/problem.h"
 
@@ -34,6 +35,7 @@ static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const 
 rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem,
                                 const char *parameters, const char *architecture, rung_code **out)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (out)
         *out = NULL;
     if (!kernel || !problem || !architecture || !out)
@@ -60,6 +62,7 @@ rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *p
 
 void rung_code_destroy(rung_code *code)
 {
+    RUNGI_DISABLE_CANCELLATION;
     rungi_code *own = (rungi_code *)code;
     if (!own)
         return;

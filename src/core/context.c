@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/assert.h"
+#include "core/cancel.h"
 #include "core/device.h"
 #include "core/fork.h"
 #include "core/kernel.h"
@@ -130,6 +131,7 @@ static const char *device_asked_for(const char *asked)
 
 rung_status rung_context_create(const rung_context_options *options, rung_context **out)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!out)
         return rungi_fail(RUNG_INVALID, "rung_context_create needs a place for the context");
     *out = NULL;
@@ -227,6 +229,7 @@ void rungi_context_release(rung_context *context)
 
 void rung_context_destroy(rung_context *context)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (context)
         rungi_context_release(context);
 }

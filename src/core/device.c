@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/assert.h"
+#include "core/cancel.h"
 
 /* ---- Listing ---------------------------------------------------------------------- */
 
@@ -41,6 +42,7 @@ static void list_backend(rung_context *context, int index, rungi_device_list *li
 rung_status rung_device_list(rung_context *context, rung_device_info *infos, int64_t capacity,
                              int64_t *count)
 {
+    RUNGI_DISABLE_CANCELLATION;
     rungi_device_list list = {.infos = infos, .capacity = infos ? capacity : 0};
     context = rungi_context_of(context);
     if (!context)
@@ -71,6 +73,7 @@ void rungi_part_list_add(rungi_part_list *list, const char *name, const char *pu
 
 rung_status rung_part_list(rung_context *context, rung_part *parts, int64_t capacity, int64_t *count)
 {
+    RUNGI_DISABLE_CANCELLATION;
     rungi_part_list list = {.parts = parts, .capacity = parts ? capacity : 0};
     if (!rungi_context_of(context))
         return RUNG_NO_MEMORY;
@@ -138,6 +141,7 @@ rung_status rungi_device_open(rung_context *context, const char *name, bool hold
 
 rung_status rung_device_open(rung_context *context, const char *name, rung_device **device)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!device)
         return rungi_fail(RUNG_INVALID, "rung_device_open needs a place for the device");
     *device = NULL;
@@ -150,6 +154,7 @@ rung_status rung_device_open(rung_context *context, const char *name, rung_devic
 rung_status rung_device_wrap(rung_context *context, const char *name, void *native_context,
                              void *native_device, rung_device **device)
 {
+    RUNGI_DISABLE_CANCELLATION;
     const rungi_backend *backend;
     void *state;
     if (device)
@@ -183,6 +188,7 @@ rung_device *rungi_device_retain(rung_device *device)
 
 void rung_device_close(rung_device *device)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!device)
         return;
     int before = atomic_fetch_sub(&device->references, 1);

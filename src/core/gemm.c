@@ -4,6 +4,7 @@
  * A device that reaches this process's memory gets the views as they are; for one with
  * memory of its own see overlap.c. */
 #include "core/assert.h"
+#include "core/cancel.h"
 #include "core/context.h"
 #include "core/overlap.h"
 #include "core/plan.h"
@@ -114,6 +115,7 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
     rung_status status;
     if (run_as_before(context, problem, &status))
         return status;
+    RUNGI_DISABLE_CANCELLATION;
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         if (rungi_problem_view(problem, i)->buffer)
             return rungi_fail(RUNG_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/assert.h"
+#include "core/cancel.h"
 #include "core/expression.h"
 
 /* ---- Making ----------------------------------------------------------------------------- */
@@ -79,6 +80,7 @@ static void set_abilities(rung_kernel *kernel, unsigned products, unsigned abili
 rung_status rung_kernel_from_source(rung_context *context, const char *backend_name,
                                     const char *file, const char *text, rung_kernel **kernel)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (kernel)
         *kernel = NULL;
     if (!backend_name || !file || !text || !kernel)
@@ -121,6 +123,7 @@ const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel)
 
 void rung_kernel_destroy(rung_kernel *kernel)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (kernel && kernel->holds_context && atomic_fetch_sub(references_of(kernel), 1) == 1)
         rungi_kernel_free(kernel);
 }
@@ -161,6 +164,7 @@ static rung_status step_kernel(rung_context *context, int backend_index, int64_t
 rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index,
                            rung_kernel **kernel)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (kernel)
         *kernel = NULL;
     if (!backend || !kernel)
@@ -191,6 +195,7 @@ static bool is_called(const char *full, const char *name)
 rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
                              rung_kernel **kernel)
 {
+    RUNGI_DISABLE_CANCELLATION;
     char known[512] = "";
     if (kernel)
         *kernel = NULL;

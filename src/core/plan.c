@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - a plan for a problem, and running it. The choice is choose.c's. */
+#include "core/cancel.h"
 #include "core/checked.h"
 #include "core/plan.h"
 
@@ -120,6 +121,7 @@ static rung_status check_options(const rung_plan_options *options, const rung_pr
 rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
                              const rung_plan_options *options, rung_plan **out)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (out)
         *out = NULL;
     if (!device || !problem || !out)
@@ -158,6 +160,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
 
 void rung_plan_destroy(rung_plan *plan)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!plan)
         return;
     rung_device *device = plan->device;
@@ -319,6 +322,7 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
         return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
     if (!options && rungi_plan_sees_through(plan, queue, problem))
         return rungi_plan_run_seen(plan, queue, problem);
+    RUNGI_DISABLE_CANCELLATION;
     rung_problem settled = *problem;
     rungi_problem_settle(&settled);
     rung_status status = rungi_run_check(queue, &options);
@@ -348,6 +352,7 @@ static rung_status check_pack_form(const rung_plan *plan, const rung_matrix *b)
 rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                       const rung_run_options *options)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!plan || !queue || !b || !packed)
         return rungi_fail(RUNG_INVALID, "rung_pack needs a plan, a queue, a matrix and a buffer");
     if (!plan->packs_b)

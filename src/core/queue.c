@@ -2,6 +2,7 @@
 /* queue.c - the public calls on queues, events and buffers: arguments checked
  * and references held here, the work itself done by the device. */
 #include "core/assert.h"
+#include "core/cancel.h"
 #include "core/checked.h"
 #include "core/device.h"
 #include "core/run.h"
@@ -20,6 +21,7 @@ static rung_status make_queue(rung_device *device, void *native, rung_queue **qu
 
 rung_status rung_queue_create(rung_device *device, rung_queue **queue)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (queue)
         *queue = NULL;
     if (!device || !queue)
@@ -29,6 +31,7 @@ rung_status rung_queue_create(rung_device *device, rung_queue **queue)
 
 rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queue)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (queue)
         *queue = NULL;
     if (!device || !native || !queue)
@@ -39,6 +42,7 @@ rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queu
 
 rung_status rung_queue_finish(rung_queue *queue)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!queue)
         return rungi_fail(RUNG_INVALID, "the queue is NULL");
     rung_status status = queue->device->ops->queue_finish(queue);
@@ -56,6 +60,7 @@ void rungi_queue_forget_plans(rung_queue *queue)
 
 void rung_queue_destroy(rung_queue *queue)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!queue)
         return;
     rung_device *device = queue->device;
@@ -84,6 +89,7 @@ static rung_status make_event(rung_device *device, void *native, rung_event **ev
 
 rung_status rung_event_create(rung_device *device, rung_event **event)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (event)
         *event = NULL;
     if (!device || !event)
@@ -93,6 +99,7 @@ rung_status rung_event_create(rung_device *device, rung_event **event)
 
 rung_status rung_event_wrap(rung_device *device, void *native, rung_event **event)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (event)
         *event = NULL;
     if (!device || !native || !event)
@@ -103,12 +110,14 @@ rung_status rung_event_wrap(rung_device *device, void *native, rung_event **even
 
 rung_status rung_event_wait(rung_event *event)
 {
+    RUNGI_DISABLE_CANCELLATION;
     return event ? event->device->ops->event_wait(event)
                  : rungi_fail(RUNG_INVALID, "the event is NULL");
 }
 
 rung_status rung_event_time(rung_event *event, int64_t *nanoseconds)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!event || !nanoseconds)
         return rungi_fail(RUNG_INVALID, "rung_event_time needs an event and a place for the time");
     *nanoseconds = 0;
@@ -118,6 +127,7 @@ rung_status rung_event_time(rung_event *event, int64_t *nanoseconds)
 
 void rung_event_destroy(rung_event *event)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!event)
         return;
     rung_device *device = event->device;
@@ -158,6 +168,7 @@ static rung_status make_buffer(rung_device *device, rung_queue *queue, void *nat
 
 rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (buffer)
         *buffer = NULL;
     if (!device || !buffer)
@@ -174,6 +185,7 @@ rung_status rungi_buffer_create_on(rung_queue *queue, int64_t bytes, rung_buffer
 rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, int64_t bytes,
                              rung_buffer **buffer)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (buffer)
         *buffer = NULL;
     if (!device || !native || !buffer)
@@ -184,6 +196,7 @@ rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, 
 
 void rung_buffer_destroy(rung_buffer *buffer)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!buffer)
         return;
     rung_device *device = buffer->device;
@@ -233,6 +246,7 @@ static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer
 rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
                               const void *from, const rung_run_options *options)
 {
+    RUNGI_DISABLE_CANCELLATION;
     rung_status status = check_copy(queue, buffer, offset, bytes, from, &options);
     return status == RUNG_OK
                ? queue->device->ops->buffer_write(queue, buffer, offset, bytes, from, options)
@@ -242,6 +256,7 @@ rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t of
 rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
                              void *to, const rung_run_options *options)
 {
+    RUNGI_DISABLE_CANCELLATION;
     rung_status status = check_copy(queue, buffer, offset, bytes, to, &options);
     return status == RUNG_OK
                ? queue->device->ops->buffer_read(queue, buffer, offset, bytes, to, options)

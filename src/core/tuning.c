@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "core/choose.h"
 #include "core/problem.h"
 #include "core/store.h"
@@ -168,6 +169,7 @@ static rung_status key_of(const rung_device *device, const rung_problem *problem
 rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text,
                             size_t capacity)
 {
+    RUNGI_DISABLE_CANCELLATION;
     rungi_tuning_key key;
     char whole[RUNGI_STORE_KEY];
     if (!device || !problem || !text || capacity == 0)
@@ -210,6 +212,7 @@ static rung_status check_found(const rung_device *device, const rung_problem *pr
 rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, const rung_tuning *found,
                              const char *path)
 {
+    RUNGI_DISABLE_CANCELLATION;
     char parameters[RUNG_PARAMETERS_TEXT], line[RUNGI_STORE_LINE], users[RUNGI_STORE_PATH];
     const rung_kernel *kernel = NULL;
     rungi_tuning_key key;
@@ -245,6 +248,7 @@ static void forget(rung_context *context, const char *path, const rungi_tuning_k
 
 rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem, const char *path, int64_t *removed)
 {
+    RUNGI_DISABLE_CANCELLATION;
     char whole[RUNGI_STORE_KEY], users[RUNGI_STORE_PATH];
     rungi_tuning_key key;
     int64_t changed = 0, line;
@@ -271,6 +275,7 @@ rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem,
 
 rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed)
 {
+    RUNGI_DISABLE_CANCELLATION;
     char users[RUNGI_STORE_PATH];
     rungi_records *records;
     int64_t count = 0, line;
@@ -301,6 +306,7 @@ rung_status rung_tuning_merge(rung_context *context, const char *from, const cha
 
 rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity)
 {
+    RUNGI_DISABLE_CANCELLATION;
     char path[RUNGI_STORE_PATH];
     (void)context;
     if (!text || capacity == 0)

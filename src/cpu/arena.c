@@ -15,6 +15,7 @@
 #include <semaphore.h>
 #include <sys/mman.h>
 
+#include "core/cancel.h"
 #include "cpu/cpu.h"
 
 enum { IS_FREE, IS_TAKEN, IS_GONE };
@@ -34,11 +35,9 @@ void rungi_arenas_init(rungi_arenas *arenas, rung_context *context)
 
 void rungi_sleep_until(sem_t *event)
 {
-    int state;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    RUNGI_DISABLE_CANCELLATION;
     while (sem_wait(event) != 0) /* a signal came in between */
         continue;
-    pthread_setcancelstate(state, NULL);
 }
 
 /* Lies on the stack of the thread that waits. */

@@ -8,6 +8,7 @@
  * helps the next caller. One caller at a time has the gate; the others do not wait for it and
  * do their parts alone. */
 #define _GNU_SOURCE /* pthread_setname_np */
+#include "core/cancel.h"
 #include "cpu/pool.h"
 
 #include <errno.h>
@@ -177,6 +178,7 @@ static int start_one(rungi_pool *pool)
 /* As many workers as are wanted and can be made; too few is no failure. */
 static void start(rungi_pool *pool, int64_t wanted)
 {
+    RUNGI_DISABLE_CANCELLATION;
     rungi_error before;
     int error = 0;
     if (rungi_cpu_now() < atomic_load(&pool->retry_at))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vendor.c - see vendor.h. */
+#include "core/cancel.h"
 #include "cpu/vendor.h"
 
 #include <pthread.h>
@@ -197,6 +198,7 @@ static rung_status multiply_whole(vendor_plan *made, const rungi_peer_work *work
 rung_status rungi_cpu_vendor_run(rung_plan *plan, const rung_problem *problem, rungi_sizes sizes,
                                  const rung_run_options *options)
 {
+    RUNGI_DISABLE_CANCELLATION;
     vendor_plan *made = plan->state;
     rung_problem by_rows = turned(problem);
     rungi_peer_work work = made->form;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multiply.c - rung_large_multiply: the problem is checked and cut, devices work on it, and what they did is told. */
+#include "core/cancel.h"
 #include "core/checked.h"
 #include "scale/free.h"
 #include "scale/stored.h"
@@ -104,6 +105,7 @@ static rung_status room_of(const rung_large_device *devices, int64_t count, rung
 
 rung_status rung_large_cut_of(const rung_large_problem *problem, int64_t memory, rung_large_cut *cut)
 {
+    RUNGI_DISABLE_CANCELLATION;
     *cut = (rung_large_cut){.rows = 0};
     rung_status status = check_problem(problem);
     if (status != RUNG_OK)
@@ -289,6 +291,7 @@ static rung_status multiply_on_cpu(rung_context *context, const rung_large_probl
 rung_status rung_large_multiply(rung_context *context, const rung_large_problem *problem,
                                 const rung_large_options *options, rung_large_report *report)
 {
+    RUNGI_DISABLE_CANCELLATION;
     static const rung_large_options usual;
     options = options ? options : &usual;
     if (report)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stored.c - see stored.h; and opening files. Files are read by offset (pread) and never mapped: a mapping
  * of a file that somebody shortens ends the process by a signal. */
+#include "core/cancel.h"
 #include "scale/stored.h"
 
 #include <errno.h>
@@ -162,6 +163,7 @@ rung_status rungi_stored_put(const rung_stored *stored, rung_matrix block, const
 rung_status rung_stored_read(const rung_stored *stored, int64_t row, int64_t col, int64_t rows, int64_t cols,
                              void *to)
 {
+    RUNGI_DISABLE_CANCELLATION;
     rung_status status = rungi_stored_check(stored, "the matrix", false);
     if (status != RUNG_OK)
         return status;
@@ -257,6 +259,7 @@ rung_stored rung_stored_of(rung_matrix matrix)
 
 void rung_stored_close(rung_stored *stored)
 {
+    RUNGI_DISABLE_CANCELLATION;
     if (!stored)
         return;
     if (stored->file >= 0)
@@ -306,6 +309,7 @@ static rung_status read_npy(const char *path, int file, int64_t bytes, rung_type
 
 rung_status rung_npy_open(const char *path, rung_type as, rung_stored *stored)
 {
+    RUNGI_DISABLE_CANCELLATION;
     int file;
     int64_t bytes;
     *stored = (rung_stored){.file = -1};
@@ -320,6 +324,7 @@ rung_status rung_npy_open(const char *path, rung_type as, rung_stored *stored)
 
 rung_status rung_raw_open(const char *path, rung_type type, int64_t rows, int64_t cols, rung_stored *stored)
 {
+    RUNGI_DISABLE_CANCELLATION;
     int file;
     int64_t bytes, first, end;
     *stored = (rung_stored){.file = -1};

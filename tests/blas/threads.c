@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* threads.c - many threads call the drop-in from the first call on: what rung serves, what it
- * refuses and leaves to the next library or a loop, and what is wrong. */
-#include "unit.h"
+ * refuses and leaves to the next library or a loop, and what is wrong; and callers that are cancelled. */
+#define _GNU_SOURCE /* pthread_timedjoin_np */
+#include "cancelled.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 void sgemm_(const char *trans_a, const char *trans_b, const int32_t *m, const int32_t *n, const int32_t *k,
@@ -99,9 +99,24 @@ static void all_at_once(void **state)
     assert_int_equal(told, THREADS * CALLS);
 }
 
+/* The second call is one that rung refuses and a loop serves. */
+static void call_both(void *user)
+{
+    *(int *)user = wrong_float(SIDE, 0) + wrong_float(SIDE, 1);
+}
+
+static void cancelled_callers_complete(void **state)
+{
+    int failures = -1;
+    (void)state;
+    call_cancelled("sgemm_", call_both, &failures, -1);
+    assert_int_equal(failures, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_at_once)};
+    /* The first call of the process is a cancelled one. */
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cancelled_callers_complete), cmocka_unit_test(all_at_once)};
     unit_clean_environment();
     unsetenv("RUNG_BLAS");
     return cmocka_run_group_tests(tests, NULL, NULL);

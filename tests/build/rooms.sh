@@ -6,9 +6,9 @@ set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0
 
-# room PATTERN-OF-FORBIDDEN-INCLUDES
+# room PATTERN-OF-FORBIDDEN-INCLUDES. core/cancel.h stands alone, and every library of ours includes it.
 check() {
-    if grep -rnE "^ *# *include +[<\"]($2)" "$1"; then
+    if grep -rnE "^ *# *include +[<\"]($2)" "$1" | grep -vE "^src/(blas|scale)/.*\"core/cancel\.h\""; then
         echo "... is not for $1"
         bad=1
     fi

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multiply.c - the whole of it on small matrices with little memory: right in every type, order, shape and place,
  * moving just the bytes that the cut says; stopped, failed and gone on with. */
+#define _GNU_SOURCE /* pthread_timedjoin_np */
+#include "cancelled.h"
 #include "scale_unit.h"
 
 #include <fcntl.h>
@@ -49,6 +51,60 @@ static void files_into_a_file(void **state)
     setting.beta = -2;
     setting.alpha = 3;
     multiply_and_check(&setting, NULL, 0);
+}
+
+/* Each call comes from a thread that was cancelled before. */
+typedef struct files {
+    rung_stored        a, b;
+    rung_large_problem problem;
+    rung_matrix        read;
+} files;
+
+static void open_files(void *user)
+{
+    files *files = user;
+    files->a = open_npy("a.npy", RUNG_F32);
+    files->b = open_npy("b.npy", RUNG_F32);
+}
+
+static void multiply_files(void *user)
+{
+    files *files = user;
+    rung_large_options options = {.memory = plain.memory};
+    must(rung_large_multiply(NULL, &files->problem, &options, NULL));
+}
+
+static void read_result(void *user)
+{
+    ((files *)user)->read = load("c.npy", RUNG_F32);
+}
+
+static void close_files(void *user)
+{
+    files *files = user;
+    rung_stored_close(&files->a);
+    rung_stored_close(&files->b);
+}
+
+static void cancelled_callers_complete(void **state)
+{
+    rung_matrix a = new_matrix(RUNG_F32, plain.m, plain.k, false), b = new_matrix(RUNG_F32, plain.k, plain.n, false);
+    files files;
+    (void)state;
+    fill(&a, 1, 4);
+    fill(&b, 2, 4);
+    save("a.npy", &a);
+    save("b.npy", &b);
+    call_cancelled("rung_npy_open", open_files, &files, -1);
+    files.problem = rung_large_problem_of(files.a, files.b);
+    files.problem.path = result;
+    call_cancelled("rung_large_multiply", multiply_files, &files, -1);
+    call_cancelled("rung_stored_read", read_result, &files, -1);
+    call_cancelled("rung_stored_close", close_files, &files, -1);
+    check_product(&a, &b, &files.read, &files.read, 1, 0);
+    free(a.data);
+    free(b.data);
+    free(files.read.data);
 }
 
 static void every_place_and_order(void **state)
@@ -910,6 +966,7 @@ static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_into_a_file),
+        cmocka_unit_test(cancelled_callers_complete),
         cmocka_unit_test(every_place_and_order),
         cmocka_unit_test(every_product),
         cmocka_unit_test(small_and_empty),

@@ -5,6 +5,7 @@
  * that each has done its part. Between the last two nobody may leave without telling the others. */
 #include <stdio.h>
 
+#include "core/cancel.h"
 #include "core/checked.h"
 #include "scale/mpi/exchange.h"
 #include "scale/mpi/finish.h"
@@ -346,6 +347,7 @@ static void write_report(call *call, double seconds)
 rung_status rung_mpi_gemm(MPI_Comm comm, double alpha, const rung_mpi_matrix *a, const rung_mpi_matrix *b, double beta,
                           const rung_mpi_matrix *c, const rung_mpi_options *options)
 {
+    RUNGI_DISABLE_CANCELLATION;
     call call = {.options = complete(options), .alpha = alpha, .beta = beta, .matrices = {a, b, c}};
     double start = rungi_seconds();
     rung_status status = rungi_team_of(comm, call.options.silence > 0.0 ? call.options.silence : 300.0, &call.team);
