@@ -26,8 +26,10 @@
  *           thread ends at its next cancellation point afterwards. That holds for deferred
  *           cancellation, the default; no function may be called with asynchronous
  *           cancellation enabled.
- * Memory    Running a plan never allocates, unless it is to be logged, or is the
- *           first on the CPU after a fork and starts its threads again. Every
+ * Memory    Running a plan never allocates, with three exceptions: a run that is to be
+ *           logged; the first on the CPU after a fork, which starts threads again; and
+ *           on the CPU, more runs at the same time than plans were created for, each of
+ *           which gets memory to work in. Every
  *           destroy accepts NULL. A queue and an event are destroyed after their
  *           work; anything else may go before, and the work goes on. Objects may
  *           be destroyed in any order, since each keeps alive what it stands on;

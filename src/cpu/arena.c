@@ -2,9 +2,12 @@
 /* arena.c - memory that threads work in: packed panels and the like, some megabytes a thread,
  * which take longer to get from the system than a small multiply takes.
  *
- * There are as many arenas as threads may usefully compute, and whoever finds all in use waits
+ * There are at most as many arenas as threads may usefully compute, and whoever finds all in use waits
  * for one: so two hundred threads that multiply at once need no more memory than two. Nobody
  * waits in a circle: one who has an arena never asks for a second, nor waits for one who does.
+ *
+ * A plan reserves memory for the threads that it uses. The other arenas of a shelf get theirs when more
+ * threads compute at the same time than any plan has reserved.
  *
  * Where larger ones are asked for, a new shelf of them is put before the old one. Old arenas
  * that nobody has are given back then, the others when the next shelf comes, or with the device. A
@@ -18,13 +21,14 @@
 #include "core/cancel.h"
 #include "cpu/cpu.h"
 
-enum { IS_FREE, IS_TAKEN, IS_GONE };
+enum { IS_EMPTY, IS_FREE, IS_TAKEN, IS_GONE }; /* empty: without memory yet */
 
 enum { SMALL_PAGE = 4096, LARGE_PAGE = 2 << 20 };
 
 void rungi_arenas_init(rungi_arenas *arenas, rung_context *context)
 {
     arenas->context = context;
+    arenas->most = 1;
     atomic_init(&arenas->shelf, NULL);
     atomic_init(&arenas->waiting, 0);
     pthread_mutex_init(&arenas->lock, NULL);
@@ -116,6 +120,45 @@ static void empty_shelf(rung_context *context, rungi_shelf *shelf)
     }
 }
 
+/* Takes an arena that has no memory yet, and allocates it. NULL if all have memory, or there is no more. */
+static rungi_arena *take_empty(rung_context *context, rungi_shelf *shelf)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    for (int64_t i = 0; i < shelf->count; i++) {
+        rungi_arena *arena = &shelf->arenas[i];
+        int was = IS_EMPTY;
+        if (atomic_load(&arena->state) != IS_EMPTY || !atomic_compare_exchange_strong(&arena->state, &was, IS_TAKEN))
+            continue;
+        arena->memory = new_memory(context, shelf->bytes);
+        if (arena->memory)
+            return arena;
+        atomic_store(&arena->state, IS_EMPTY);
+        return NULL;
+    }
+    return NULL;
+}
+
+static int64_t count_filled(const rungi_shelf *shelf)
+{
+    int64_t filled = 0;
+    for (int64_t i = 0; shelf && i < shelf->count; i++)
+        filled += atomic_load(&shelf->arenas[i].state) != IS_EMPTY;
+    return filled;
+}
+
+/* Sees to it that so many arenas of the shelf have memory. */
+static rung_status fill(rung_context *context, rungi_shelf *shelf, int64_t count)
+{
+    while (count_filled(shelf) < count) {
+        rungi_arena *arena = take_empty(context, shelf);
+        if (arena)
+            atomic_store(&arena->state, IS_FREE);
+        else if (count_filled(shelf) < count)
+            return RUNG_NO_MEMORY;
+    }
+    return RUNG_OK;
+}
+
 static rungi_shelf *new_shelf(rung_context *context, int64_t count, int64_t bytes)
 {
     int64_t size = (int64_t)sizeof(rungi_shelf) + count * (int64_t)sizeof(rungi_arena);
@@ -125,17 +168,18 @@ static rungi_shelf *new_shelf(rung_context *context, int64_t count, int64_t byte
     shelf->bytes = bytes;
     for (shelf->count = 0; shelf->count < count; shelf->count++) {
         rungi_arena *arena = &shelf->arenas[shelf->count];
-        atomic_init(&arena->state, IS_FREE);
+        atomic_init(&arena->state, IS_EMPTY);
         arena->bytes = bytes;
         arena->handed_over = 0;
-        arena->memory = new_memory(context, bytes);
-        if (!arena->memory) {
-            empty_shelf(context, shelf);
-            rungi_release(context, shelf);
-            return NULL;
-        }
+        arena->memory = NULL;
     }
     return shelf;
+}
+
+static void free_shelf(rung_context *context, rungi_shelf *shelf)
+{
+    empty_shelf(context, shelf);
+    rungi_release(context, shelf);
 }
 
 static bool is_enough(const rungi_shelf *shelf, int64_t count, int64_t bytes)
@@ -143,22 +187,25 @@ static bool is_enough(const rungi_shelf *shelf, int64_t count, int64_t bytes)
     return shelf && shelf->count >= count && shelf->bytes >= bytes;
 }
 
-/* Puts up a shelf that is no smaller in any way than the one before it, unless somebody else has
- * put up one meanwhile. */
-static rung_status put_up(rungi_arenas *arenas, rungi_shelf *before, int64_t count, int64_t bytes, bool *is_done)
+/* Puts up a shelf that is no smaller in any way than the one before it, `count` arenas or more of it with memory,
+ * unless somebody else has put up one meanwhile. */
+static rung_status put_up(rungi_arenas *arenas, rungi_shelf *before, int64_t count, int64_t bytes)
 {
-    if (before && before->count > count)
-        count = before->count;
+    int64_t places = count > arenas->most ? count : arenas->most, filled = count_filled(before);
+    if (before && before->count > places)
+        places = before->count;
     if (before && before->bytes > bytes)
         bytes = before->bytes;
-    rungi_shelf *made = new_shelf(arenas->context, count, rounded_up(bytes));
+    rungi_shelf *made = new_shelf(arenas->context, places, rounded_up(bytes));
     if (!made)
         return RUNG_NO_MEMORY;
+    if (fill(arenas->context, made, filled > count ? filled : count) != RUNG_OK) {
+        free_shelf(arenas->context, made);
+        return RUNG_NO_MEMORY;
+    }
     made->older = before;
-    *is_done = atomic_compare_exchange_strong(&arenas->shelf, &before, made);
-    if (!*is_done) {
-        empty_shelf(arenas->context, made);
-        rungi_release(arenas->context, made);
+    if (!atomic_compare_exchange_strong(&arenas->shelf, &before, made)) {
+        free_shelf(arenas->context, made);
         return RUNG_OK;
     }
     call_first(arenas);
@@ -169,14 +216,19 @@ static rung_status put_up(rungi_arenas *arenas, rungi_shelf *before, int64_t cou
 
 rung_status rungi_arenas_reserve(rungi_arenas *arenas, int64_t count, int64_t bytes)
 {
-    bool is_done = false;
     rung_status status = RUNG_OK;
+    bool is_done = false;
     while (status == RUNG_OK && !is_done) {
         rungi_shelf *shelf = atomic_load(&arenas->shelf);
-        if (is_enough(shelf, count, bytes))
-            return RUNG_OK;
-        status = put_up(arenas, shelf, count, bytes, &is_done);
+        if (!is_enough(shelf, count, bytes)) {
+            status = put_up(arenas, shelf, count, bytes);
+            continue;
+        }
+        status = fill(arenas->context, shelf, count);
+        is_done = atomic_load(&arenas->shelf) == shelf; /* else a new one may have fewer with memory */
     }
+    if (status == RUNG_OK)
+        call_first(arenas);
     return status;
 }
 
@@ -185,8 +237,7 @@ void rungi_arenas_free(rungi_arenas *arenas)
     rungi_shelf *shelf = atomic_load(&arenas->shelf);
     while (shelf) {
         rungi_shelf *older = shelf->older;
-        empty_shelf(arenas->context, shelf);
-        rungi_release(arenas->context, shelf);
+        free_shelf(arenas->context, shelf);
         shelf = older;
     }
     pthread_mutex_destroy(&arenas->lock);
@@ -197,9 +248,18 @@ void rungi_arenas_free(rungi_arenas *arenas)
 /* Where this thread found one last: it is likely free again, and in this processor's cache. */
 static _Thread_local int64_t last_found;
 
-rungi_arena *rungi_arena_try(rungi_arenas *arenas)
+/* Allocating is worth trying, and its failure is none of the caller's. */
+static rungi_arena *try_empty(rungi_arenas *arenas, rungi_shelf *shelf)
 {
-    rungi_shelf *shelf = atomic_load(&arenas->shelf);
+    rungi_error before;
+    rungi_error_save(&before);
+    rungi_arena *arena = take_empty(arenas->context, shelf);
+    rungi_error_restore(&before);
+    return arena;
+}
+
+static rungi_arena *try_free(rungi_shelf *shelf)
+{
     int64_t place = last_found < shelf->count ? last_found : 0;
     for (int64_t i = 0; i < shelf->count; i++) {
         rungi_arena *arena = &shelf->arenas[place];
@@ -211,6 +271,13 @@ rungi_arena *rungi_arena_try(rungi_arenas *arenas)
         place = place + 1 < shelf->count ? place + 1 : 0;
     }
     return NULL;
+}
+
+rungi_arena *rungi_arena_try(rungi_arenas *arenas)
+{
+    rungi_shelf *shelf = atomic_load(&arenas->shelf);
+    rungi_arena *arena = try_free(shelf);
+    return arena ? arena : try_empty(arenas, shelf);
 }
 
 /* Whoever waits says so and looks once more; whoever gives back does so and looks whether
@@ -225,7 +292,7 @@ rungi_arena *rungi_arena_take(rungi_arenas *arenas)
     sem_init(&self.call, 0, 0);
     pthread_mutex_lock(&arenas->lock);
     join_queue(arenas, &self);
-    while (!self.arena && !(arena = rungi_arena_try(arenas))) {
+    while (!self.arena && !(arena = try_free(atomic_load(&arenas->shelf)))) { /* allocates nothing under the lock */
         pthread_mutex_unlock(&arenas->lock);
         rungi_sleep_until(&self.call);
         pthread_mutex_lock(&arenas->lock);
@@ -274,7 +341,7 @@ void rungi_arenas_forked(rungi_arenas *arenas)
     for (rungi_shelf *shelf = atomic_load(&arenas->shelf); shelf; shelf = shelf->older)
         for (int64_t i = 0; i < shelf->count; i++)
             if (atomic_load(&shelf->arenas[i].state) == IS_TAKEN)
-                atomic_store(&shelf->arenas[i].state, IS_FREE);
+                atomic_store(&shelf->arenas[i].state, shelf->arenas[i].memory ? IS_FREE : IS_EMPTY);
     atomic_store(&arenas->waiting, 0);
     pthread_mutex_init(&arenas->lock, NULL);
     arenas->first = NULL;

@@ -27,20 +27,22 @@ typedef struct rungi_shelf {
 
 typedef struct rungi_arenas {
     rung_context          *context;
+    int64_t                most; /* arenas beyond what is reserved are made up to this number, as needed */
     _Atomic(rungi_shelf *) shelf;
     atomic_int             waiting; /* threads that found none free */
     pthread_mutex_t        lock;    /* of their queue, and of nothing else */
     struct waiter         *first;
 } rungi_arenas;
 
+/* `most` is 1; the caller may set it to more before anything is reserved. */
 void rungi_arenas_init(rungi_arenas *arenas, rung_context *context);
 void rungi_arenas_free(rungi_arenas *arenas);
 
 /* Sees to it that there are so many arenas, and of so many bytes. Waits for nobody. */
 rung_status rungi_arenas_reserve(rungi_arenas *arenas, int64_t count, int64_t bytes);
 
-/* An arena of all bytes that were ever reserved; the first waits until one is free, the second
- * gives NULL. Whoever has one must not ask for another, or all may wait for each other. */
+/* An arena of all bytes that were ever reserved. If none is free, another one is allocated, up to `most`; if that
+ * cannot be, the first waits until one is free, and the second gives NULL. Whoever has one must not ask for another, or all may wait for each other. */
 rungi_arena *rungi_arena_take(rungi_arenas *arenas);
 rungi_arena *rungi_arena_try(rungi_arenas *arenas);
 void         rungi_arena_give(rungi_arenas *arenas, rungi_arena *arena);

@@ -199,8 +199,7 @@ static void start(rungi_pool *pool, int64_t wanted)
 
 rung_status rungi_pool_reserve(rungi_pool *pool, int64_t threads, int64_t scratch)
 {
-    int64_t arenas = threads > pool->processors ? threads : pool->processors;
-    rung_status status = scratch > 0 ? rungi_arenas_reserve(&pool->arenas, arenas, scratch) : RUNG_OK;
+    rung_status status = scratch > 0 ? rungi_arenas_reserve(&pool->arenas, threads, scratch) : RUNG_OK;
     if (status == RUNG_OK && threads - 1 > atomic_load(&pool->started))
         start(pool, threads - 1);
     return status;
@@ -269,6 +268,7 @@ rung_status rungi_pool_create(rung_context *context, rungi_pool **pool)
     made->threads = context->threads > 0 ? context->threads
                     : made->processors < RUNGI_THREADS_MAX ? made->processors : RUNGI_THREADS_MAX;
     rungi_arenas_init(&made->arenas, context);
+    made->arenas.most = made->processors;
     sem_init(&made->left, 0, 0);
     atomic_init(&made->gate, SHUT);
     return RUNG_OK;

@@ -27,8 +27,8 @@ rung_status rungi_pool_reserve(rungi_pool *pool, int64_t threads, int64_t scratc
  * of which the caller's is one, and returns when all are done. Which thread has which part
  * is left to chance, and so is how many there are: if another caller has the pool's threads, this
  * one works alone. With scratch it may have to wait until another caller's comes free. Reserved
- * before; allocates nothing, but where threads are missing: in a fork's child, or after they
- * could not be made. */
+ * before; allocates nothing, but where threads are missing (in a fork's child, or after they
+ * could not be made), and where more threads run at once than were ever reserved. */
 void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts,
                     rungi_pool_work *work, void *user);
 

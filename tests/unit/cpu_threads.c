@@ -453,6 +453,66 @@ static void two_hundred_callers(void **state)
     free_operands(&made);
 }
 
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+/* Blocks of the context's allocator that are large enough to be a thread's scratch. */
+static atomic_llong blocks, block_bytes, calls;
+
+static void *allocate(void *user, size_t bytes, size_t alignment)
+{
+    enum { LARGE = 256 << 10 };
+    void *memory = NULL;
+    (void)user;
+    atomic_fetch_add(&calls, 1);
+    if (bytes >= LARGE) {
+        atomic_fetch_add(&blocks, 1);
+        atomic_fetch_add(&block_bytes, (long long)bytes);
+    }
+    return posix_memalign(&memory, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) == 0 ? memory : NULL;
+}
+
+static void release(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+/* A plan allocates scratch for the threads that it uses, and not for every processor; running it allocates nothing. */
+static void scratch_is_for_threads_in_use(void **state)
+{
+    enum { MOST = 5 };
+    operands made = make_operands(&(shape){450, 450, 450, 1, false}, RUNG_F32, RUNG_F32);
+    (void)state;
+    for (int threads = 1; threads <= MOST; threads++) {
+        rung_context *context;
+        rung_device *device;
+        rung_queue *queue;
+        rung_plan *plan;
+        rung_kernel *kernel;
+        rung_context_options options = {.verbose = -1, .allocate = allocate, .release = release};
+        assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+        assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+        assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+        assert_int_equal(rung_kernel_find(context, "cpu", "10", &kernel), RUNG_OK);
+        atomic_store(&blocks, 0);
+        atomic_store(&block_bytes, 0);
+        assert_int_equal(rung_plan_create(device, &made.problem, &(rung_plan_options){.kernel = kernel, .threads = threads},
+                                          &plan), RUNG_OK);
+        assert_int_equal(rung_plan_describe(plan)->threads, threads);
+        assert_int_equal(atomic_load(&blocks), threads);
+        assert_true(atomic_load(&block_bytes) <= (long long)threads * (4 << 20));
+        atomic_store(&calls, 0);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(rung_plan_run(plan, queue, &made.problem, NULL), RUNG_OK);
+        assert_int_equal(atomic_load(&calls), 0);
+        rung_plan_destroy(plan);
+        rung_queue_destroy(queue);
+        rung_device_close(device);
+        rung_context_destroy(context);
+    }
+    free_operands(&made);
+}
+
 /* ---- The log ------------------------------------------------------------------------------ */
 
 static void the_log_tells(void **state)
@@ -486,6 +546,7 @@ int main(void)
         cmocka_unit_test(the_same_bits),
         cmocka_unit_test(the_same_bits_of_large_ones),
         cmocka_unit_test(two_hundred_callers),
+        cmocka_unit_test(scratch_is_for_threads_in_use),
         cmocka_unit_test(the_log_tells),
     };
     unit_clean_environment();

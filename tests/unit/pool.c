@@ -482,6 +482,33 @@ static void end_queue(queueing *queueing)
     assert_int_equal(atomic_load(&queueing->arenas.waiting), 0);
 }
 
+/* Whoever finds none free gets another one, up to the most there may be. */
+static void arenas_are_made_as_needed(void **state)
+{
+    enum { MOST = 3 };
+    fixture *own = *state;
+    rungi_arenas arenas;
+    rungi_arena *taken[MOST];
+    rungi_arenas_init(&arenas, own->context);
+    arenas.most = MOST;
+    assert_int_equal(rungi_arenas_reserve(&arenas, 1, 4096), RUNG_OK);
+    for (int i = 0; i < MOST; i++) {
+        assert_true(i == 0 || !atomic_load(&arenas.shelf)->arenas[i].memory);
+        taken[i] = i % 2 ? rungi_arena_try(&arenas) : rungi_arena_take(&arenas);
+        assert_non_null(taken[i]);
+        assert_non_null(taken[i]->memory);
+        for (int j = 0; j < i; j++)
+            assert_true(taken[i] != taken[j]);
+    }
+    assert_null(rungi_arena_try(&arenas));
+    for (int i = 0; i < MOST; i++)
+        rungi_arena_give(&arenas, taken[i]);
+    assert_int_equal(rungi_arenas_reserve(&arenas, 1, 1 << 20), RUNG_OK); /* as many as there were */
+    for (int i = 0; i < MOST; i++)
+        assert_non_null(atomic_load(&arenas.shelf)->arenas[i].memory);
+    rungi_arenas_free(&arenas);
+}
+
 /* Who has waited is handed what comes free, and need not be quicker than others. */
 static void waiting_has_an_end(void **state)
 {
@@ -756,6 +783,7 @@ int main(void)
         TEST(signals_are_the_processes),
         TEST(scratch_is_one_threads),
         TEST(nothing_shrinks),
+        TEST(arenas_are_made_as_needed),
         TEST(waiting_has_an_end),
         TEST(nobody_is_forgotten),
         TEST(old_ones_are_not_handed_over),
