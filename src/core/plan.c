@@ -44,10 +44,11 @@ static bool begins_at(const rung_problem *problem, rungi_operand operand, int64_
 static unsigned alignment_of(const rung_problem *problem)
 {
     int64_t chunk = 16 / rung_type_size(problem->a.type);
-    bool at_fours = begins_at(problem, RUNGI_A, 4) && begins_at(problem, RUNGI_B, 4) &&
-                    begins_at(problem, RUNGI_C, 4);
+    bool inputs_at_fours = begins_at(problem, RUNGI_A, 4) && begins_at(problem, RUNGI_B, 4);
+    bool at_fours = inputs_at_fours && begins_at(problem, RUNGI_C, 4);
     bool at_16_bytes = begins_at(problem, RUNGI_A, chunk) && begins_at(problem, RUNGI_B, chunk);
-    return (at_fours ? RUNGI_AT_FOURS : 0u) | (at_16_bytes ? RUNGI_AT_16_BYTES : 0u);
+    return (at_fours ? RUNGI_AT_FOURS : 0u) | (at_16_bytes ? RUNGI_AT_16_BYTES : 0u) |
+           (inputs_at_fours ? RUNGI_INPUTS_AT_FOURS : 0u);
 }
 
 void rungi_plan_begin(rung_plan *plan, const rung_problem *problem)
@@ -234,7 +235,7 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     if (plan->needs_aligned & ~alignment_of(problem))
         return rungi_fail(RUNG_INVALID, "A, B or C is less aligned than those the plan was made for, which "
                           "began at multiples of %s; make the plan with a problem like this one",
-                          plan->needs_aligned & RUNGI_AT_FOURS ? "four elements" : "16 bytes");
+                          plan->needs_aligned & RUNGI_AT_16_BYTES ? "16 bytes" : "four elements");
     if (plan->info.workspace > 0 &&
         (!options->workspace || options->workspace->device != plan->device ||
          options->workspace->bytes < plan->info.workspace || options->workspace->place % 16 != 0))

@@ -7,8 +7,10 @@
 #include "core/kernel.h"
 
 /* How the operands of a problem begin: A, B and C at multiples of four elements, A and B at
- * multiples of 16 bytes. */
-typedef enum rungi_alignment { RUNGI_AT_FOURS = 1, RUNGI_AT_16_BYTES = 2 } rungi_alignment;
+ * multiples of 16 bytes, A and B at multiples of four elements. */
+typedef enum rungi_alignment {
+    RUNGI_AT_FOURS = 1, RUNGI_AT_16_BYTES = 2, RUNGI_INPUTS_AT_FOURS = 4
+} rungi_alignment;
 
 struct rung_plan {
     rung_device       *device;

@@ -158,11 +158,19 @@ static bool as_blas(const rung_matrix *view, int *op, int *ld)
     return can && stride <= INT32_MAX && stride > 0;
 }
 
-/* Whole numbers are taken by fours: from addresses of four bytes and in steps of them. */
-static bool is_by_fours(const rung_matrix *view, int ld, int64_t batch)
+/* cuBLAS reads I8 in words of four bytes: leading dimensions, and the first element of every item, must be
+ * multiples of four. A plan's problem has no memory: whether its views begin so is told by plan->aligned, and
+ * needs_aligned makes every run check its own views. */
+static rung_status require_words(rung_plan *plan, const rungi_blas_plan *made)
 {
-    return view->type != RUNG_I8 ||
-           (ld % 4 == 0 && view->offset % 4 == 0 && (batch == 1 || view->batch_stride % 4 == 0));
+    plan->needs_aligned = 0;
+    if (plan->problem.a.type != RUNG_I8)
+        return RUNG_OK;
+    if (made->lda % 4 != 0 || made->ldb % 4 != 0 || !(plan->aligned & RUNGI_INPUTS_AT_FOURS))
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: of i8 cuBLAS takes leading dimensions and first elements "
+                          "at multiples of four, in A and in B and in every item of a batch");
+    plan->needs_aligned = RUNGI_INPUTS_AT_FOURS;
+    return RUNG_OK;
 }
 
 static bool fits_int(const rung_problem *turned)
@@ -184,11 +192,11 @@ rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out)
         !as_blas(&turned.a, &out->b_op, &out->ldb) || !as_blas(&turned.c, &c_op, &out->ldc) || c_op != OP_N)
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: cuBLAS takes matrices with one stride of one, k above "
                           "zero, and sizes below 2^31");
-    if (!is_by_fours(&turned.b, out->lda, turned.batch) || !is_by_fours(&turned.a, out->ldb, turned.batch))
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: of i8 cuBLAS takes leading dimensions and first elements "
-                          "at multiples of four");
+    rung_status status = require_words(plan, out);
+    if (status != RUNG_OK)
+        return status;
     pthread_mutex_lock(&device->lock);
-    rung_status status = handle_of(device, out->blas);
+    status = handle_of(device, out->blas);
     if (status == RUNG_OK && out->blas->get_version(device->blas, &version) != 0)
         version = 0;
     pthread_mutex_unlock(&device->lock);

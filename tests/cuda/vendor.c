@@ -5,6 +5,7 @@
 
 static long (*last_compute)(void);
 static long (*handles)(void);
+static long (*calls)(const char *symbol);
 
 static void check(rung_device *device, const trial *trial, int compute, rung_compute told)
 {
@@ -134,6 +135,64 @@ static void what_it_does_not_take(void **state)
     close_it(context, device);
 }
 
+static long multiplies(void)
+{
+    return calls("cublasGemmEx") + calls("cublasGemmStridedBatchedEx");
+}
+
+/* cuBLAS reads I8 by words of four bytes. A plan for views that begin elsewhere is refused; a plan for aligned views
+ * refuses a run whose views are not. C, of four bytes each, may begin anywhere. */
+static void misaligned_bytes_do_not_reach_it(void **state)
+{
+    static trial_memory memory;
+    const trial one = {RUNG_I8, RUNG_I32, 12, 16, 20, .batch = 1, .alpha = 1, .beta = 0, .kernel = "00"};
+    const trial several = {RUNG_I8, RUNG_I32, 12, 16, 20, .batch = 3, .alpha = 1, .beta = 0, .kernel = "00"};
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_it(context);
+    rung_queue *queue;
+    rung_plan *plan, *none;
+    rung_buffer *shifted;
+    (void)state;
+    trial_fill(&one, &memory);
+    assert_ok(rung_queue_create(device, &queue));
+    trial_send(device, queue, &memory);
+    rung_problem aligned = trial_there(&memory);
+    assert_ok(trial_plan(device, &one, &aligned, &plan));
+    assert_ok(rung_plan_run(plan, queue, &aligned, NULL));
+    long before = multiplies();
+
+    for (int64_t offset = 1; offset < 4; offset++) {
+        rung_problem of_a = aligned, of_b = aligned;
+        of_a.a.offset = of_b.b.offset = offset;
+        assert_fails(trial_plan(device, &one, &of_a, &none), RUNG_UNSUPPORTED, "multiples of four");
+        assert_fails(trial_plan(device, &one, &of_b, &none), RUNG_UNSUPPORTED, "multiples of four");
+        assert_fails(rung_plan_run(plan, queue, &of_a, NULL), RUNG_INVALID, "less aligned");
+        assert_fails(rung_plan_run(plan, queue, &of_b, NULL), RUNG_INVALID, "less aligned");
+    }
+    /* Neither is memory of the caller's that begins at such an address, with an offset of 0. */
+    assert_ok(rung_buffer_wrap(device, rung_buffer_native(memory.buffers[0]), 2, TRIAL_BYTES - 2, &shifted));
+    rung_problem wrapped = aligned;
+    wrapped.a.buffer = shifted;
+    assert_fails(trial_plan(device, &one, &wrapped, &none), RUNG_UNSUPPORTED, "multiples of four");
+    assert_fails(rung_plan_run(plan, queue, &wrapped, NULL), RUNG_INVALID, "less aligned");
+    rung_buffer_destroy(shifted);
+    /* Nor a batch whose items after the first begin there. */
+    rung_problem stepped = aligned;
+    stepped.batch = 3;
+    stepped.b.batch_stride = 16 * 20 + 2;
+    assert_fails(trial_plan(device, &several, &stepped, &none), RUNG_UNSUPPORTED, "multiples of four");
+    assert_int_equal(multiplies(), before);
+
+    memory.problem.c.offset = aligned.c.offset = 1;
+    assert_ok(rung_plan_run(plan, queue, &aligned, NULL));
+    assert_int_equal(multiplies(), before + 1);
+    rung_plan_destroy(plan);
+    for (int i = 0; i < TRIAL_OPERANDS; i++)
+        rung_buffer_destroy(memory.buffers[i]);
+    rung_queue_destroy(queue);
+    close_it(context, device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,11 +200,13 @@ int main(void)
         cmocka_unit_test_setup(each_type_has_its_compute_type, standin_reset),
         cmocka_unit_test_setup(every_storage_order, standin_reset),
         cmocka_unit_test_setup(what_it_does_not_take, standin_reset),
+        cmocka_unit_test_setup(misaligned_bytes_do_not_reach_it, standin_reset),
     };
     unit_clean_environment();
     void *blas = dlopen("libcublas.so.12", RTLD_NOW | RTLD_LOCAL);
     if (!standin_is_here() || !blas || !standin_find(blas, "rung_standin_blas_compute", &last_compute) ||
-        !standin_find(blas, "rung_standin_blas_live", &handles))
+        !standin_find(blas, "rung_standin_blas_live", &handles) ||
+        !standin_find(blas, "rung_standin_blas_calls", &calls))
         return UNIT_SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

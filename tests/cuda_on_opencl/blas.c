@@ -399,6 +399,8 @@ static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, l
     last_compute = gemm.compute;
     if (status == CUBLAS_STATUS_SUCCESS)
         status = batch < 0 ? CUBLAS_STATUS_INVALID_VALUE : check(handle, &gemm);
+    if (status == CUBLAS_STATUS_SUCCESS && gemm.ctype == CUDA_R_32I && batch > 1 && (stridea % 4 != 0 || strideb % 4 != 0))
+        status = CUBLAS_STATUS_NOT_SUPPORTED; /* items after the first are not aligned either */
     if (status == CUBLAS_STATUS_SUCCESS) {
         bool empty = gemm.m == 0 || gemm.n == 0;
         job *job = job_new(&gemm, stridea, strideb, stridec, empty ? 0 : batch);
