@@ -445,6 +445,13 @@ void rungi_problem_settle(rung_problem *problem)
     settle_added(&problem->epilogue.residual, problem->c.type);
 }
 
+void rungi_problem_drop_inputs(rung_problem *problem)
+{
+    problem->a.cols = 0;
+    problem->b.rows = 0;
+    rungi_problem_settle(problem);
+}
+
 bool rungi_problem_has_epilogue(const rung_problem *problem)
 {
     const rung_epilogue *epilogue = &problem->epilogue;
@@ -534,7 +541,8 @@ bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer,
     for (int i = 0; i < RUNGI_OPERANDS; i++) {
         const rung_matrix *view = rungi_problem_view(problem, i);
         int64_t span;
-        if (rungi_matrix_is_empty(view) || !view->buffer || view->buffer->space != buffer->space ||
+        bool has_memory = view->buffer || view->data;
+        if (rungi_matrix_is_empty(view) || !has_memory || space_of(view) != buffer->space ||
             !rungi_matrix_batch_span(view, problem->batch, &span))
             continue;
         uintptr_t first = first_byte(view), end = first + (uintptr_t)(span * rungi_type_size(view->type));

@@ -33,10 +33,14 @@ rung_type rungi_problem_sum_type(const rung_problem *problem);
  * of their own. */
 void rungi_problem_settle(rung_problem *problem);
 
+/* Makes a settled problem's A and B views of nothing, k = 0: what alpha = 0 leaves of it. */
+void rungi_problem_drop_inputs(rung_problem *problem);
+
 /* Whether something follows the sum and its scalars. */
 bool rungi_problem_has_epilogue(const rung_problem *problem);
 
-/* Whether the first `bytes` of a buffer are memory that the problem reads or writes. */
+/* Whether the first `bytes` of a buffer are memory that the problem reads or writes, in a buffer or, on devices whose
+ * buffers are memory of this process, by its address. */
 bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer, int64_t bytes);
 
 /* Whether two problems have the same form. */

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <math.h>
+#include <stdalign.h>
 
 #include "core/problem.h"
 
@@ -455,6 +456,49 @@ static void c_may_not_repeat(void **state)
     assert_int_equal(rung_gemm(bench->context, 1.0, p.a, p.b, 0.0, p.c), RUNG_OVERLAP);
 }
 
+/* On the CPU a packed B may lie in memory that is wrapped: the same bytes as an operand's are refused, whether that
+ * has a buffer or data. */
+static void packed_memory_is_no_operands(void **state)
+{
+    enum { SIZE = 8, ROOM = 1 << 16 };
+    static alignas(64) float memory[ROOM], other[3][SIZE * SIZE];
+    bench *bench = *state;
+    rung_buffer *packed;
+    rung_queue *queue;
+    rung_plan *plan;
+    rung_plan_options options = {.packs_b = 1};
+    rung_matrix square = rung_matrix_of(RUNG_F32, SIZE, SIZE, other[0]), in_memory = square, b = square;
+    in_memory.data = memory;
+    b.data = other[1];
+    rung_problem problem = rung_problem_of(square, b, square);
+    problem.c.data = other[2];
+    assert_int_equal(rung_plan_create(bench->device, &problem, &options, &plan), RUNG_OK);
+    int64_t bytes = rung_plan_describe(plan)->packed;
+    assert_true(bytes > 0 && bytes <= (int64_t)sizeof memory - 64);
+    assert_int_equal(rung_buffer_wrap(bench->device, memory, 0, sizeof memory, &packed), RUNG_OK);
+    assert_int_equal(rung_queue_create(bench->device, &queue), RUNG_OK);
+
+    in_memory.offset = SIZE; /* B lies where it is to be packed */
+    assert_int_equal(rung_pack(plan, queue, &in_memory, packed, NULL), RUNG_OVERLAP);
+    assert_int_equal(rung_pack(plan, queue, &b, packed, NULL), RUNG_OK);
+    rung_run_options run = {.packed = packed};
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &run), RUNG_OK);
+    for (int i = 0; i < 2; i++) { /* A, then C, in the packed B's first bytes and in its last */
+        rung_problem bad = problem;
+        rung_matrix *view = i == 0 ? &bad.a : &bad.c;
+        view->data = memory;
+        view->offset = 0;
+        assert_int_equal(rung_plan_run(plan, queue, &bad, &run), RUNG_OVERLAP);
+        view->offset = bytes / 4 - 1;
+        assert_int_equal(rung_plan_run(plan, queue, &bad, &run), RUNG_OVERLAP);
+        view->offset = bytes / 4; /* behind it there is nothing of it */
+        assert_int_equal(rung_plan_run(plan, queue, &bad, &run), RUNG_OK);
+    }
+    rung_plan_destroy(plan);
+    rung_buffer_destroy(packed);
+    rung_queue_destroy(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +517,7 @@ int main(void)
         cmocka_unit_test(blocks_of_one_parent_are_exact),
         cmocka_unit_test_setup_teardown(neighbouring_blocks_are_taken, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(c_may_not_repeat, open_bench, close_bench),
+        cmocka_unit_test_setup_teardown(packed_memory_is_no_operands, open_bench, close_bench),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);
