@@ -125,11 +125,8 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
         return status;
     rung_problem settled = *problem;
     rungi_problem_settle(&settled);
-    if (settled.alpha == 0.0) { /* what is not read is not brought over either */
-        settled.a.cols = 0;
-        settled.b.rows = 0;
-        rungi_problem_settle(&settled);
-    }
+    if (settled.alpha == 0.0) /* what is not read is not brought over either */
+        rungi_problem_drop_inputs(&settled);
     status = rungi_context_device(context, &device);
     if (status == RUNG_OK) {
         status = device->takes_data ? run_here(context, device, &settled)

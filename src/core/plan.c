@@ -75,6 +75,34 @@ static void note_plain(rung_plan *plan)
     }
 }
 
+/* Vendors do not promise to leave A and B unread where alpha is 0, so such runs are given to a kernel of the library,
+ * the first of the ladder that takes the problem. It is made with the plan, since a run neither compiles nor
+ * allocates. */
+static rung_status make_unread(rung_plan *plan, rung_plan **unread)
+{
+    const rungi_backend *backend = plan->device->backend;
+    rung_problem problem = plan->problem;
+    rungi_error before;
+    rungi_error_save(&before);
+    rungi_problem_drop_inputs(&problem);
+    rung_status status = RUNG_UNSUPPORTED;
+    for (int64_t i = 0; i < backend->ladder_count && (status == RUNG_UNSUPPORTED || status == RUNG_COMPILE); i++) {
+        rung_plan_options options = {.threads = plan->threads_asked};
+        rung_kernel *kernel;
+        if (backend->ladder[i].is_vendor)
+            continue;
+        status = rung_kernel_at(plan->device->context, backend->name, i, &kernel);
+        options.kernel = kernel;
+        if (status == RUNG_OK)
+            status = rung_plan_create(plan->device, &problem, &options, unread);
+        RUNGI_ASSERT(status != RUNG_OK || (*unread)->info.workspace == 0); /* k is 0: there is nothing to split */
+    }
+    if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE && status != RUNG_OK)
+        return status;
+    rungi_error_restore(&before); /* that none takes it matters to runs with alpha = 0 alone */
+    return RUNG_OK;
+}
+
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 {
     rung_status status;
@@ -96,6 +124,13 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     if (status != RUNG_OK)
         return status;
     RUNGI_ASSERT(plan->kernel);
+    if (plan->kernel->step && plan->kernel->step->is_vendor) {
+        status = make_unread(plan, &plan->unread);
+        if (status != RUNG_OK) {
+            plan->device->ops->plan_destroy(plan);
+            return status;
+        }
+    }
     rungi_kernel_retain(plan->kernel);
     rungi_kernel_values_text(plan->kernel, &plan->values, plan->parameters, sizeof plan->parameters);
     plan->info.kernel = plan->kernel->info.name;
@@ -165,6 +200,7 @@ void rung_plan_destroy(rung_plan *plan)
     if (!plan)
         return;
     rung_device *device = plan->device;
+    rung_plan_destroy(plan->unread);
     device->ops->plan_destroy(plan);
     rung_kernel_destroy((rung_kernel *)(uintptr_t)plan->kernel);
     rungi_release(device->context, plan);
@@ -292,9 +328,34 @@ static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
     return (rungi_sizes){problem->c.rows, problem->c.cols, alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
 }
 
+/* Whether a run is not the vendor's: there is something to compute, and A and B are not to be read. */
+static bool goes_unread(const rung_plan *plan, rungi_sizes sizes)
+{
+    return plan->kernel->step && plan->kernel->step->is_vendor && sizes.k == 0 && sizes.m > 0 && sizes.n > 0 &&
+           sizes.batch > 0;
+}
+
+static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
+                       const rung_problem *settled, const rung_run_options *options);
+
+static rung_status run_unread(rung_plan *plan, rung_queue *queue, const rung_problem *given,
+                              const rung_problem *settled, const rung_run_options *options)
+{
+    rung_problem rest = *settled;
+    if (!plan->unread)
+        return rungi_fail(RUNG_UNSUPPORTED, "%s does not promise to leave A and B unread where alpha is 0, and %s has "
+                          "no kernel of the library that takes such a problem", plan->info.kernel,
+                          plan->device->info.name);
+    rungi_problem_drop_inputs(&rest);
+    return run(plan->unread, queue, given, &rest, options);
+}
+
 rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem)
 {
-    return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), &no_options);
+    rungi_sizes sizes = sizes_of(problem, problem->alpha);
+    if (goes_unread(plan, sizes))
+        return run_unread(plan, queue, problem, problem, &no_options);
+    return plan->device->ops->plan_run(plan, queue, problem, sizes, &no_options);
 }
 
 /* The problem as it was given, for the log, and as it is run. */
@@ -303,6 +364,8 @@ static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *g
 {
     rungi_sizes sizes = sizes_of(given, settled->alpha);
     const rungi_device_ops *ops = plan->device->ops;
+    if (goes_unread(plan, sizes))
+        return run_unread(plan, queue, given, settled, options);
     RUNGI_ASSERT(queue->device == plan->device && rungi_problem_same_form(&plan->problem, settled));
     RUNGI_ASSERT(plan->info.workspace == 0 || (options->workspace && options->workspace->bytes >= plan->info.workspace));
     if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))

@@ -32,7 +32,9 @@ struct rung_plan {
     bool               is_plain;      /* one multiply with no epilogue, of something, on a device that
                                        * reaches this process's memory, ... */
     int64_t            spans[3];      /* ... whose A, B and C have so many elements, gaps counted */
-    void              *state; /* the device's own */
+    rung_plan         *unread; /* of a vendor's plan: runs with alpha = 0, which read neither A nor B; NULL if no
+                                * kernel of the library takes the problem */
+    void              *state;  /* the device's own */
 };
 
 /* Fills a plan, zeroed but for its device, with a problem's form. */

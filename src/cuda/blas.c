@@ -238,9 +238,7 @@ rung_status rungi_blas_plan_run(rung_plan *plan, const rungi_blas_plan *own, run
 {
     rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
     rung_problem turned = rungi_simt_turned(problem);
-    if (turned.alpha == 0.0)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: cuBLAS does not promise to leave A and B unread where "
-                          "alpha is 0");
+    RUNGI_ASSERT(turned.alpha != 0.0); /* the core's: see rung_plan.unread */
     pthread_mutex_lock(&device->lock);
     int error = own->blas->set_stream(device->blas, ((rungi_cuda_queue *)queue)->stream);
     const char *function = "cublasSetStream";

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/assert.h"
+
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
 
 /* Opened once and never closed, like a driver: it keeps compiled programs of its own.
@@ -90,9 +92,7 @@ rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *
     cl_command_queue native = ((rungi_opencl_queue *)queue)->queue;
     rungi_opencl_waits waits;
     cl_event marker = NULL, event = NULL;
-    if (turned.alpha == 0.0)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast reads A and B where alpha is 0, and keeps a NaN "
-                          "that stands there");
+    RUNGI_ASSERT(turned.alpha != 0.0); /* CLBlast reads A and B even then: see rung_plan.unread */
     rungi_opencl_gather(options, &waits);
     /* A marker stands for the wait list, which CLBlast does not take, and for the
      * start: its event is that of the last of several commands. */
