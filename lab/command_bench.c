@@ -271,7 +271,8 @@ static int gather_contenders(session *session, const lab_dtype *dtype)
             continue;
         int count = lab_sweep_parameters(kernel, session->options->params, texts);
         if (count < 0)
-            return usage("--params is like TILE=16,32,UNROLL=4, or a preset's name");
+            return usage("--params is like TILE=16,32,UNROLL=4, or a preset's name: at most 64 combinations, of at most "
+                         "687 bytes each");
         if (count == 0)
             return usage(rung_error_text());
         for (int j = 0; j < count; j++)

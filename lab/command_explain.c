@@ -13,6 +13,7 @@
 #include "parameters.h"
 #include "progress.h"
 #include "supervise.h"
+#include "sweep.h"
 #include "table.h"
 
 enum { JOBS_MAX = 256 };
@@ -20,7 +21,7 @@ enum { JOBS_MAX = 256 };
 /* A question, its answer, and what it is to be held against. */
 typedef struct job {
     lab_question    question;
-    char            named[64], params[256]; /* what a row of a table names */
+    char            named[64], params[RUNG_PARAMETERS_TEXT]; /* what a row of a table names */
     double          reported; /* GFLOPS; 0: nothing was */
     char            note[128];
     lab_explanation answer;
@@ -67,6 +68,8 @@ static const char *read_options(const lab_options *options, session *session)
     if (!wrong && (!read_size(options->m, 4096, &session->m) || !read_size(options->n, session->m, &session->n) ||
                    !read_size(options->k, session->m, &session->k)))
         wrong = "--m, --n and --k take a number from 1 to 16777215";
+    if (!wrong)
+        wrong = lab_wrong_parameters(options->params);
     if (!wrong && !options->argument + !options->all + !options->compare != 2)
         wrong = "name a kernel or a file, or give --all or --compare";
     if (!wrong && options->params && options->compare)
@@ -186,6 +189,11 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
         snprintf(why, capacity, "%s", wrong ? wrong : "one type a row; write one for each");
         return false;
     }
+    if (strlen(fields[1]) >= sizeof session->jobs[0].named || strlen(fields[2]) >= sizeof session->jobs[0].params) {
+        snprintf(why, capacity, "a kernel's name has at most %zu bytes, and its parameters at most %zu",
+                 sizeof session->jobs[0].named - 1, sizeof session->jobs[0].params - 1);
+        return false;
+    }
     job *job = add_job(session, "");
     if (!job) {
         snprintf(why, capacity, "a table may have %d rows; make two of it", JOBS_MAX);
@@ -206,7 +214,7 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
 
 static bool read_reported(session *session, const char *path)
 {
-    char line[1024], why[512] = "it is not \"machine kernel params dtype size gflops document note\", "
+    char line[2048], why[512] = "it is not \"machine kernel params dtype size gflops document note\", "
                            "with a tab between each two";
     FILE *file = fopen(path, "r");
     if (!file || !fgets(line, sizeof line, file)) { /* its titles */
@@ -216,7 +224,7 @@ static bool read_reported(session *session, const char *path)
         return false;
     }
     for (int number = 2; fgets(line, sizeof line, file); number++)
-        if (!read_row(session, line, why, sizeof why)) {
+        if (strlen(line) + 1 == sizeof line || !read_row(session, line, why, sizeof why)) {
             fprintf(stderr, "rung: %s:%d: %s\n", path, number, why);
             fclose(file);
             return false;

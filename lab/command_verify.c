@@ -11,6 +11,7 @@
 #include "parameters.h"
 #include "progress.h"
 #include "supervise.h"
+#include "sweep.h"
 #include "table.h"
 #include "tally.h"
 #include "target.h"
@@ -18,14 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, PARAMETERS_TEXT = 128, TIME_LIMIT = 60, SIMULATOR_FACTOR = 5 };
+enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, TIME_LIMIT = 60, SIMULATOR_FACTOR = 5 };
 
 /* A kernel with one set of parameters, and how it fared. */
 typedef struct contender {
     const rung_kernel *kernel; /* NULL: rung_gemm */
     char               name[256];
     lab_dtype          dtype;
-    char               parameters[PARAMETERS_TEXT];
+    char               parameters[LAB_PARAMETERS_TEXT];
     lab_suite          suite;
     int64_t            cases, wrong, skipped;
     char               why_skipped[256];
@@ -43,7 +44,7 @@ typedef struct grade {
 typedef struct failure {
     bool ran;
     bool timed_out;
-    char replay[1024];
+    char replay[1024 + LAB_PARAMETERS_TEXT];
     char message[4096];
 } failure;
 
@@ -193,6 +194,8 @@ static int read_options(session *session)
     session->every = 1;
     if (!read_suite(options->suite, &session->suite))
         return usage("--suite is full, types, quick, edges, tile, extras or scattered");
+    if (lab_wrong_parameters(options->params))
+        return usage(lab_wrong_parameters(options->params));
     int code = read_extras(session);
     if (code != LAB_GOOD)
         return code;
@@ -237,7 +240,7 @@ static void add_variants(session *session, const rung_kernel *kernel, lab_suite 
         add_contender(session, kernel, info->presets[i].name, suite, dtype);
     for (int64_t i = 0; i < info->parameter_count; i++)
         for (int64_t j = 0; j < info->parameters[i].choice_count; j++) {
-            char parameters[PARAMETERS_TEXT];
+            char parameters[LAB_PARAMETERS_TEXT];
             snprintf(parameters, sizeof parameters, "%s=%lld", info->parameters[i].name,
                      (long long)info->parameters[i].choices[j]);
             if (info->parameters[i].choices[j] != info->parameters[i].value &&
@@ -283,7 +286,7 @@ static void add_all(session *session, const rung_kernel *kernel, const lab_dtype
 static bool add_kernel(session *session, const rung_kernel *kernel)
 {
     const lab_options *options = session->options;
-    char given[PARAMETERS_TEXT] = ""; /* those of --params that this kernel has */
+    char given[LAB_PARAMETERS_TEXT] = ""; /* those of --params that this kernel has */
     if (options->params && !lab_parameters_of(kernel, options->params, given, sizeof given))
         return false;
     bool as_asked = options->params || session->suite != LAB_SUITE_full || options->m, is_first = true;

@@ -99,8 +99,12 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
 {
     rung_problem problem = problem_of(question);
     rung_code *code;
-    lab_look_parameters(rung_kernel_describe(pair->simt), question->dtype.product, question->parameters,
-                        explanation->parameters, sizeof explanation->parameters);
+    if (!lab_look_parameters(rung_kernel_describe(pair->simt), question->dtype.product, question->parameters,
+                             explanation->parameters)) {
+        snprintf(why, capacity, "the list of parameters is too long; the maximum is %d bytes, with CHECKED=0",
+                 RUNG_PARAMETERS_TEXT - 1);
+        return false;
+    }
     if (!pair->cuda) {
         explanation->missing_tools |= 1u << LAB_TOOL_NVRTC;
         snprintf(explanation->why_uncompiled, LAB_WHY, "this library was built without CUDA; configure it with "

@@ -58,7 +58,7 @@ typedef struct lab_block_counts {
 } lab_block_counts;
 
 typedef struct lab_explanation {
-    char             kernel[256], file[256], parameters[512];
+    char             kernel[256], file[256], parameters[RUNG_PARAMETERS_TEXT];
     const char      *dtype;
     int64_t          m, n, k, bm, bn;
     lab_machine      machine;

@@ -17,11 +17,11 @@ typedef struct lab_finals {
     bool    record_is_slower; /* the defaults are faster than what the store has, by the same test as a winner */
     bool    record_is_wrong;  /* what the store has gives wrong results */
     double  record_ratio;     /* the defaults' time over that of the record; 0: it was not timed */
-    char    kernel[64], parameters[256], default_kernel[64], default_parameters[256];
+    char    kernel[64], parameters[LAB_PARAMETERS_TEXT], default_kernel[64], default_parameters[LAB_PARAMETERS_TEXT];
     double  gflops, default_gflops, ratio;
     int64_t median_ns, ci95_ns, default_median_ns, default_ci95_ns;
     /* The fastest finalist beside the defaults, however it compares. */
-    char    challenger[64], challenger_parameters[256];
+    char    challenger[64], challenger_parameters[LAB_PARAMETERS_TEXT];
     double  challenger_ratio; /* the defaults' time over its own, 0: there was none */
     int64_t rounds, wins; /* in which the winner was faster than the defaults */
     char    why[256];     /* what else there is to say */

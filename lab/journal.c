@@ -13,7 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 1024 };
+enum { LINE_MAX_BYTES = 1024 + LAB_PARAMETERS_TEXT };
+
+/* Of the fields of a line, for scanf. */
+#define PARAMETERS_WIDTH "687"
+_Static_assert(LAB_PARAMETERS_TEXT == 688, "PARAMETERS_WIDTH is one less");
 
 /* Hours: no candidate is given so long, and sums of a few of them fit. */
 static const int64_t NS_MAX = 10000000000000;
@@ -72,7 +76,7 @@ static bool read_line(const char *line, lab_trial *trial)
 {
     char word[16];
     memset(trial, 0, sizeof *trial);
-    if (sscanf(line, "%15[^\t]\t%" SCNd64 "x%" SCNd64 "x%" SCNd64 "\t%63[^\t]\t%" SCNx64 "\t%191[^\t]\t%" SCNd64,
+    if (sscanf(line, "%15[^\t]\t%" SCNd64 "x%" SCNd64 "x%" SCNd64 "\t%63[^\t]\t%" SCNx64 "\t%" PARAMETERS_WIDTH "[^\t]\t%" SCNd64,
                word, &trial->m, &trial->n, &trial->k, trial->kernel, &trial->source, trial->parameters,
                &trial->ns) != 8)
         return false;

@@ -63,7 +63,7 @@ typedef struct lab_problem {
 typedef struct lab_contender {
     const rung_kernel *kernel;                      /* NULL: rung_gemm */
     char               asked[LAB_PARAMETERS_TEXT];  /* as given */
-    char               parameters[256];             /* all of them, once it ran */
+    char               parameters[LAB_PARAMETERS_TEXT]; /* all of them, once it ran */
     char               origin[256];                 /* where they came from, see rung_plan_info */
     rung_plan         *plan;
     rung_buffer       *workspace;

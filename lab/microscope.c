@@ -177,7 +177,10 @@ static bool read_record(lab_sight *sight, char *rest)
         snprintf(sight->kernel, sizeof sight->kernel, "%s", next_field(&rest));
         snprintf(sight->file, sizeof sight->file, "%s", next_field(&rest));
     } else if (strcmp(word, "run") == 0) {
-        snprintf(sight->parameters, sizeof sight->parameters, "%s", next_field(&rest));
+        const char *parameters = next_field(&rest);
+        if (strlen(parameters) >= sizeof sight->parameters)
+            return false;
+        strcpy(sight->parameters, parameters);
     } else if (strcmp(word, "totals") == 0) {
 #define X(name) sight->totals.name = next_number(&rest);
         LAB_SIGHT_TOTAL_LIST(X)

@@ -74,7 +74,7 @@ typedef struct lab_sight_buffer {
 
 typedef struct lab_sight {
     char               kernel[64], file[256]; /* of the function and of its source */
-    char               parameters[512];       /* all of them, as they were */
+    char               parameters[RUNG_PARAMETERS_TEXT]; /* all of them, as they were */
     lab_sight_totals   totals;
     lab_sight_line    *lines;
     lab_sight_branch  *branches;
@@ -93,8 +93,8 @@ void lab_sight_free(lab_sight *sight);
 lab_sight_line lab_sight_sum(const lab_sight *sight, int64_t line, lab_traffic kind, const char *array);
 
 /* The parameters that a look takes: a GPU's, where none are given. */
-void lab_look_parameters(const rung_kernel_info *info, rung_product product, const char *given, char *text,
-                         size_t capacity);
+bool lab_look_parameters(const rung_kernel_info *info, rung_product product, const char *given,
+                         char text[RUNG_PARAMETERS_TEXT]);
 
 /* Where the simulator's driver and the plugin are: RUNG_OCLGRIND and RUNG_MICROSCOPE if they are
  * set, else the usual places. "" for what is not there. */

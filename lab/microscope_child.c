@@ -22,7 +22,7 @@ enum { ARGUMENTS = 13, PUTS_TEXT = 4096 };
 typedef struct scene {
     lab_target         target;
     rung_kernel       *kernel;
-    char               parameters[512];
+    char               parameters[RUNG_PARAMETERS_TEXT];
     rung_problem       here, there; /* in this process's memory, and on the device */
     rung_buffer       *workspace;
     rung_plan         *plan;
@@ -73,18 +73,20 @@ static void tell_puts(const char *source)
 
 /* The simulator counts as a processor, for which the library would choose others. Copies that a
  * check for wrong waits does twice are not to be seen. */
-void lab_look_parameters(const rung_kernel_info *info, rung_product product, const char *given, char *text,
-                         size_t capacity)
+bool lab_look_parameters(const rung_kernel_info *info, rung_product product, const char *given,
+                         char text[RUNG_PARAMETERS_TEXT])
 {
     const char *chosen = given ? given : info->defaults;
     const char *sum = rung_type_name(rung_product_sum(product));
     for (int64_t i = 0; !given && i < info->preset_count; i++)
         if (strcmp(info->presets[i].name, sum) == 0)
             chosen = info->presets[i].name;
-    snprintf(text, capacity, "%s", chosen);
+    const char *unchecked = "";
     for (int64_t i = 0; i < info->parameter_count; i++)
-        if (strcmp(info->parameters[i].name, "CHECKED") == 0 && strlen(text) + 12 < capacity)
-            strcat(text, *text ? ",CHECKED=0" : "CHECKED=0");
+        if (strcmp(info->parameters[i].name, "CHECKED") == 0)
+            unchecked = *chosen ? ",CHECKED=0" : "CHECKED=0";
+    int length = snprintf(text, RUNG_PARAMETERS_TEXT, "%s%s", chosen, unchecked);
+    return length >= 0 && length < RUNG_PARAMETERS_TEXT;
 }
 
 /* Any other device would be quicker, and show nothing. */
@@ -205,7 +207,11 @@ static bool look_at(const lab_look *look, const char *output, scene *scene)
         return false;
     const rung_kernel_info *info = rung_kernel_describe(scene->kernel);
     tell_puts(info->source);
-    lab_look_parameters(info, look->product, look->parameters, scene->parameters, sizeof scene->parameters);
+    if (!lab_look_parameters(info, look->product, look->parameters, scene->parameters)) {
+        fprintf(stderr, "rung: the list of parameters is too long; the maximum is %d bytes, with CHECKED=0\n",
+                RUNG_PARAMETERS_TEXT - 1);
+        return false;
+    }
     if (!make_problem(look, scene) || !run(scene)) {
         fprintf(stderr, "rung: %s\n", rung_error_text());
         return false;

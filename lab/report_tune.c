@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 24, VALUES_MAX = 24, TEXT_MAX = 24, TRIED_LEAST = 4 };
+enum { NAMES_MAX = 24, VALUES_MAX = 24, TEXT_MAX = 32, TRIED_LEAST = 4 };
 
 /* ---- Heat ------------------------------------------------------------------------------------------- */
 

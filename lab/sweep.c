@@ -17,15 +17,25 @@ typedef struct combinations {
     int  count;
 } combinations;
 
-/* Adds each of the bases with `word` appended. */
+const char *lab_wrong_parameters(const char *text)
+{
+    static char wrong[96];
+    if (!text || strlen(text) < LAB_PARAMETERS_TEXT)
+        return NULL;
+    snprintf(wrong, sizeof wrong, "--params has %zu bytes; the maximum is %d", strlen(text), LAB_PARAMETERS_TEXT - 1);
+    return wrong;
+}
+
+/* Adds each of the bases with `word` appended; false if there are too many of them, or one is too long. */
 static bool extend(combinations *all, const char bases[][LAB_PARAMETERS_TEXT], int base_count,
                    const char *word)
 {
     for (int i = 0; i < base_count; i++) {
         if (all->count == LAB_SWEEP_MAX)
             return false;
-        snprintf(all->texts[all->count++], LAB_PARAMETERS_TEXT, "%s%s%s", bases[i],
-                 *bases[i] ? "," : "", word);
+        if (snprintf(all->texts[all->count++], LAB_PARAMETERS_TEXT, "%s%s%s", bases[i], *bases[i] ? "," : "",
+                     word) >= LAB_PARAMETERS_TEXT)
+            return false;
     }
     return true;
 }
@@ -39,12 +49,12 @@ static bool multiply(combinations *all, const char *name, size_t name_length, co
     memcpy(bases, all->texts, sizeof bases);
     all->count = 0;
     while (*values) {
-        char word[96];
+        char word[LAB_PARAMETERS_TEXT];
         size_t length = strcspn(values, ",");
-        if (name_length > 0)
-            snprintf(word, sizeof word, "%.*s=%.*s", (int)name_length, name, (int)length, values);
-        else
-            snprintf(word, sizeof word, "%.*s", (int)length, values);
+        int written = snprintf(word, sizeof word, "%.*s%s%.*s", (int)name_length, name, name_length > 0 ? "=" : "",
+                               (int)length, values);
+        if (written < 0 || (size_t)written >= sizeof word)
+            return false;
         if (!extend(all, (const char (*)[LAB_PARAMETERS_TEXT])bases, base_count, word))
             return false;
         values += length + (values[length] == ',');
@@ -58,7 +68,7 @@ static bool combine(const rung_kernel *kernel, const char *text, combinations *a
     lab_parameter_word word;
     lab_parameter_read read;
     while ((read = lab_parameter_next(&text, &word)) == LAB_PARAMETER_WORD) {
-        char values[128];
+        char values[LAB_PARAMETERS_TEXT];
         const char *start = word.values ? word.values : word.name;
         size_t length = word.values ? word.values_length : word.name_length;
         if (length >= sizeof values)
@@ -131,7 +141,7 @@ static bool check_values(const rung_kernel *const *kernels, int count, const cha
 {
     size_t length;
     for (size_t at = 0; word->values && at < word->values_length; at += length + 1) {
-        char single[128];
+        char single[LAB_PARAMETERS_TEXT];
         length = strcspn(word->values + at, ",");
         snprintf(single, sizeof single, "%.*s=%.*s", (int)word->name_length, word->name, (int)length,
                  word->values + at);

@@ -7,7 +7,10 @@
 
 #include "rung/rung.h"
 
-enum { LAB_SWEEP_MAX = 64, LAB_PARAMETERS_TEXT = 192 };
+enum { LAB_SWEEP_MAX = 64, LAB_PARAMETERS_TEXT = RUNG_PARAMETERS_TEXT };
+
+/* NULL, or what is wrong with a list of parameters: that it is too long to be one. May be given NULL. */
+const char *lab_wrong_parameters(const char *text);
 
 /* Writes every combination of the values that the kernel accepts, as texts. Parameters and presets that
  * the kernel does not have are left out; see lab_sweep_check(). A word without "=" is another value of

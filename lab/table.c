@@ -6,15 +6,17 @@
 
 #include "terminal.h"
 
-/* What does not fit is cut off, between characters. */
+/* What does not fit is cut off, between characters, and ends in "...". */
 static void fill_cell(char *cell, const char *text)
 {
+    static const char more[] = "...";
     size_t length = strlen(text);
-    if (length >= LAB_TABLE_CELL)
-        for (length = LAB_TABLE_CELL - 1; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80; length--)
+    bool is_cut = length >= LAB_TABLE_CELL;
+    if (is_cut)
+        for (length = LAB_TABLE_CELL - sizeof more; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80; length--)
             ;
     memcpy(cell, text, length);
-    cell[length] = '\0';
+    strcpy(cell + length, is_cut ? more : "");
 }
 
 void lab_table_add(lab_table *table, int columns, const char *const *cells)

@@ -83,13 +83,16 @@ static bool look(const char *kernel, const lab_dtype *dtype, const char *path, r
 {
     char why[4096];
     lab_sight sight;
-    char parameters[512];
+    char parameters[RUNG_PARAMETERS_TEXT];
     if (!lab_kernel_open(NULL, "opencl", kernel, opened, why, sizeof why)) {
         fprintf(stderr, "draw_reads: %s\n", why);
         return false;
     }
     rung_type in = lab_product_in(dtype->product);
-    lab_look_parameters(rung_kernel_describe(*opened), dtype->product, NULL, parameters, sizeof parameters);
+    if (!lab_look_parameters(rung_kernel_describe(*opened), dtype->product, NULL, parameters)) {
+        fprintf(stderr, "draw_reads: the parameters of %s are too long\n", kernel);
+        return false;
+    }
     lab_look asked = {.kernel = kernel, .product = dtype->product, .compute = dtype->compute,
                       .m = lab_kernel_number(*opened, parameters, in, "BM", 16),
                       .n = lab_kernel_number(*opened, parameters, in, "BN", 16),

@@ -354,6 +354,9 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int
 {
     set_defaults(kernel, values);
     values->in_bytes = in_bytes;
+    if (text && strlen(text) >= RUNG_PARAMETERS_TEXT)
+        return rungi_fail(RUNG_INVALID, "the list of parameters has %zu bytes; the maximum is %d", strlen(text),
+                          RUNG_PARAMETERS_TEXT - 1);
     rung_status status = set_values(kernel, text, true, values);
     if (status != RUNG_OK)
         return status;

@@ -15,12 +15,19 @@ enum { NAME_LENGTH = RUNGI_CUDA_IMAGE_NAME };
 
 /* ---- Names ------------------------------------------------------------------------------------- */
 
+/* The end of a long path: the name must have room for all defines, which it is compiled with. */
+static const char *file_in_name(const rung_kernel *kernel)
+{
+    size_t length = strlen(kernel->info.file), most = NAME_LENGTH - RUNGI_SIMT_DEFINES - 2;
+    return kernel->info.file + (length > most ? length - most : 0);
+}
+
 void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_values *values,
                            const rungi_simt_path *path, char name[NAME_LENGTH])
 {
-    int used = snprintf(name, NAME_LENGTH, "%s ", kernel->info.file);
-    if (used < NAME_LENGTH)
-        rungi_simt_defines(kernel, values, path, name + used, (size_t)(NAME_LENGTH - used));
+    int used = snprintf(name, NAME_LENGTH, "%s ", file_in_name(kernel));
+    RUNGI_ASSERT(used > 0 && used + RUNGI_SIMT_DEFINES <= NAME_LENGTH);
+    rungi_simt_defines(kernel, values, path, name + used);
 }
 
 static void write_name(const rungi_cuda_wish *wish, char name[NAME_LENGTH])
@@ -30,7 +37,7 @@ static void write_name(const rungi_cuda_wish *wish, char name[NAME_LENGTH])
 
 static const char *defines_in(const rungi_cuda_wish *wish, const char *name)
 {
-    return name + strlen(wish->kernel->info.file) + 1;
+    return name + strlen(file_in_name(wish->kernel)) + 1;
 }
 
 rung_status rungi_cuda_image_source(const rung_kernel *kernel, const char *name, char **source)

@@ -8,7 +8,7 @@
 
 #include "cuda/device.h"
 
-enum { DEFINES = 2048, GRID_MAX = INT32_MAX, THREADS_MAX = 1024 }; /* of every NVIDIA GPU since sm_30 */
+enum { GRID_MAX = INT32_MAX, THREADS_MAX = 1024 }; /* of every NVIDIA GPU since sm_30 */
 
 /* "sm_86" is 86. */
 static rung_status read_architecture(const char *name, int *architecture)
@@ -64,7 +64,7 @@ rung_status rungi_cuda_compile(rung_plan *plan, rungi_code *code)
     rungi_simt_work work = {.arguments = 0};
     rungi_nvrtc nvrtc = {0};
     rungi_nvrtc_job job = {.file = plan->kernel->info.file};
-    char defines[DEFINES];
+    char defines[RUNGI_SIMT_DEFINES];
     int64_t dynamic_bytes;
     rung_status status = read_architecture(plan->device->architecture, &job.architecture);
     snprintf(plan->device->info.name, sizeof plan->device->info.name, "that GPU");
@@ -75,7 +75,7 @@ rung_status rungi_cuda_compile(rung_plan *plan, rungi_code *code)
         status = find_compiler(job.architecture, &nvrtc);
     if (status != RUNG_OK)
         return status;
-    rungi_simt_defines(plan->kernel, &plan->values, &work.path, defines, sizeof defines);
+    rungi_simt_defines(plan->kernel, &plan->values, &work.path, defines);
     job.defines = defines;
     status = make_code(plan->kernel, &nvrtc, &job, code);
     if (status != RUNG_OK)

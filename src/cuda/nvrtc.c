@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "cuda/libraries.h"
 
 /* Newest first. A cubin of a later major version than the driver's does not load. */
@@ -62,12 +63,14 @@ static int split_defines(const char *defines, char texts[][DEFINE_LENGTH], const
     int count = 0;
     while (*defines && count < DEFINES_MAX) {
         size_t length = strcspn(defines, " ");
+        RUNGI_ASSERT(length < DEFINE_LENGTH); /* of a parameter: "-D", its name, "=" and 10 digits */
         snprintf(texts[count], DEFINE_LENGTH, "%.*s", (int)length, defines);
         options[count] = texts[count];
         count++;
         defines += length;
         defines += strspn(defines, " ");
     }
+    RUNGI_ASSERT(*defines == '\0');
     return count;
 }
 

@@ -153,9 +153,10 @@ rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kern
                                     const rungi_values *values, const rungi_simt_path *path,
                                     cl_program *program)
 {
-    char options[1024] = "-cl-std=CL1.2 -w ", *source;
-    size_t used = strlen(options);
-    rungi_simt_defines(kernel, values, path, options + used, sizeof options - used);
+    static const char first[] = "-cl-std=CL1.2 -w ";
+    char options[sizeof first - 1 + RUNGI_SIMT_DEFINES], *source;
+    strcpy(options, first);
+    rungi_simt_defines(kernel, values, path, options + sizeof first - 1);
     rung_status status = rungi_simt_source(kernel, &source);
     if (status != RUNG_OK)
         return status;

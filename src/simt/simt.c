@@ -122,18 +122,19 @@ rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
     return RUNG_OK;
 }
 
-/* One more define, if there is room. */
-static void define(char *text, size_t capacity, const char *format, ...) RUNG_PRINTF(3, 4);
+/* One more define. RUNGI_SIMT_DEFINES has room for all of them. */
+static void define(char text[RUNGI_SIMT_DEFINES], const char *format, ...) RUNG_PRINTF(2, 3);
 
-static void define(char *text, size_t capacity, const char *format, ...)
+static void define(char text[RUNGI_SIMT_DEFINES], const char *format, ...)
 {
     size_t used = strlen(text);
     va_list arguments;
     va_start(arguments, format);
-    if (used > 0 && used + 1 < capacity)
+    if (used > 0 && used + 1 < RUNGI_SIMT_DEFINES)
         strcpy(text + used++, " ");
-    vsnprintf(text + used, capacity - used, format, arguments);
+    int length = vsnprintf(text + used, RUNGI_SIMT_DEFINES - used, format, arguments);
     va_end(arguments);
+    RUNGI_ASSERT(length >= 0 && used + (size_t)length < RUNGI_SIMT_DEFINES);
 }
 
 /* The word of a type in -DIN_F16 and -DOUT_F32. */
@@ -148,28 +149,28 @@ static const char *word_of(rung_type type)
 }
 
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
-                        const rungi_simt_path *path, char *text, size_t capacity)
+                        const rungi_simt_path *path, char text[RUNGI_SIMT_DEFINES])
 {
     *text = '\0';
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
-        define(text, capacity, "-D%s=%lld", kernel->parameters[i].name, (long long)values->value[i]);
+        define(text, "-D%s=%lld", kernel->parameters[i].name, (long long)values->value[i]);
     if (path->in != RUNG_F32 || path->out != RUNG_F32)
-        define(text, capacity, "-DIN_%s -DOUT_%s", word_of(path->in), word_of(path->out));
+        define(text, "-DIN_%s -DOUT_%s", word_of(path->in), word_of(path->out));
     if (path->has_paths)
-        define(text, capacity, "-DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d",
+        define(text, "-DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d",
                path->wide + path->partly, path->guarded, path->a_along_l, path->b_along_l);
     if (path->at_run_time) {
-        define(text, capacity, "-DRUN_TIME=1");
+        define(text, "-DRUN_TIME=1");
         return;
     }
     if (path->split)
-        define(text, capacity, "-DSPLIT=1");
+        define(text, "-DSPLIT=1");
     if (path->bias)
-        define(text, capacity, "-DBIAS=1");
+        define(text, "-DBIAS=1");
     if (path->activation != RUNG_NONE)
-        define(text, capacity, "-DACTIVATION=%d", (int)path->activation);
+        define(text, "-DACTIVATION=%d", (int)path->activation);
     if (path->residual)
-        define(text, capacity, "-DRESIDUAL=1");
+        define(text, "-DRESIDUAL=1");
 }
 
 /* ---- Paths -------------------------------------------------------------------------------------- */

@@ -51,6 +51,25 @@ static void every_image_is_what_it_is_called(void **state)
     assert_true(cubins >= 10 * 30 && texts >= 100);
 }
 
+/* A file of the user's may have any path: what it is compiled with stands behind it, whole. */
+static void a_long_path_leaves_room_for_defines(void **state)
+{
+    static char path[4000];
+    char name[RUNGI_CUDA_IMAGE_NAME];
+    rung_context *context = fresh_context("cuda", -1);
+    rung_kernel *kernel;
+    rungi_values values;
+    (void)state;
+    memset(path, 'x', sizeof path - 1);
+    memcpy(path + sizeof path - 9, "/long.cu", 8);
+    assert_ok(rung_kernel_from_source(context, "cuda", path, "#ifndef STAGES\n#define STAGES 1\n#endif\n", &kernel));
+    assert_ok(rungi_kernel_values(kernel, "STAGES=12", RUNGI_USUAL_BYTES, &values));
+    rungi_cuda_image_name(kernel, &values, &(rungi_simt_path){.bias = true}, name);
+    assert_non_null(strstr(name, "/long.cu -DSTAGES=12 -DBIAS=1"));
+    rung_kernel_destroy(kernel);
+    rung_context_destroy(context);
+}
+
 /* ---- What they use ------------------------------------------------------------------------------- */
 
 /* A line of the table. Its parameters may be a preset's, which leaves defaults unsaid. */
@@ -242,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_image_is_what_it_is_called),
+        cmocka_unit_test(a_long_path_leaves_room_for_defines),
         cmocka_unit_test(every_cubin_uses_what_the_table_says),
         cmocka_unit_test(damaged_images_are_refused),
         cmocka_unit_test(wild_blocks_are_refused),

@@ -405,21 +405,19 @@ static void file_names_are_strings(void **state)
 
 static void defines(void **state)
 {
-    char text[64], cut[8];
+    char text[RUNGI_SIMT_DEFINES];
     rungi_values values;
     (void)state;
     rung_kernel *kernel = read_text("#ifndef TILE\n#define TILE 32 // 8 16\n#endif\n"
                                     "#ifndef UNROLL\n#define UNROLL 4\n#endif\n");
     assert_int_equal(rungi_kernel_values(kernel, "UNROLL=2147483647", RUNGI_USUAL_BYTES, &values), RUNG_OK);
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, text, sizeof text);
+    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, text);
     assert_string_equal(text, "-DTILE=32 -DUNROLL=2147483647");
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, cut, sizeof cut);
-    assert_true(strlen(cut) < sizeof cut);
     rung_kernel_destroy(kernel);
 
     kernel = read_text("");
     assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, text, sizeof text);
+    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, text);
     assert_string_equal(text, "");
     rung_kernel_destroy(kernel);
 }
@@ -427,11 +425,11 @@ static void defines(void **state)
 /* The text of the defines for a file of no parameters. */
 static const char *defines_of(rungi_simt_path path)
 {
-    static char text[256];
+    static char text[RUNGI_SIMT_DEFINES];
     rungi_values values;
     rung_kernel *kernel = read_text("");
     assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
-    rungi_simt_defines(kernel, &values, &path, text, sizeof text);
+    rungi_simt_defines(kernel, &values, &path, text);
     rung_kernel_destroy(kernel);
     return text;
 }
@@ -461,6 +459,37 @@ static void defines_say_types_and_epilogue(void **state)
     assert_string_equal(all, "-DIN_F16 -DOUT_F32 -DWIDE=0 -DGUARDED=1 -DA_ALONG_L=1 -DB_ALONG_L=0 "
                              "-DSPLIT=1 -DBIAS=1 -DACTIVATION=2 -DRESIDUAL=1");
     assert_non_null(strstr(rungi_source_finish, "ACTIVATION_IN(output->extra) == 1")); /* where the numbers are read */
+}
+
+/* As many parameters as a file may have, with the longest names and values, on the path that has the most to say: a
+ * define that is cut or left out computes something else. One list more than that is refused. */
+static void the_longest_defines_are_whole(void **state)
+{
+    char source[4096] = "", list[RUNG_PARAMETERS_TEXT + 64] = "", text[RUNGI_SIMT_DEFINES], written[RUNG_PARAMETERS_TEXT];
+    rungi_values values;
+    (void)state;
+    for (int i = 0; i < RUNGI_PARAMETERS_MAX; i++) {
+        char name[RUNGI_PARAMETER_NAME + 1];
+        size_t used = strlen(source), listed = strlen(list);
+        snprintf(name, sizeof name, "PARAMETER_WITH_A_LONG_NAME_NO_%c", 'A' + i);
+        assert_int_equal(strlen(name), RUNGI_PARAMETER_NAME);
+        snprintf(source + used, sizeof source - used, "#ifndef %s\n#define %s 1\n#endif\n", name, name);
+        snprintf(list + listed, sizeof list - listed, "%s%s=2147483647", i ? "," : "", name);
+    }
+    rung_kernel *kernel = read_text(source);
+    assert_int_equal(strlen(list), RUNG_PARAMETERS_TEXT - 1);
+    assert_int_equal(rungi_kernel_values(kernel, list, RUNGI_USUAL_BYTES, &values), RUNG_OK);
+    rungi_kernel_values_text(kernel, &values, written, sizeof written);
+    assert_string_equal(written, list);
+    rungi_simt_defines(kernel, &values, &(rungi_simt_path){
+        .in = RUNG_BF16, .out = RUNG_BF16, .has_paths = true, .wide = true, .partly = true, .split = true, .bias = true,
+        .activation = RUNG_GELU, .residual = true}, text);
+    assert_non_null(strstr(text, "NO_P=2147483647 -DIN_BF16 -DOUT_BF16 -DWIDE=2"));
+    assert_string_equal(text + strlen(text) - strlen(" -DRESIDUAL=1"), " -DRESIDUAL=1");
+    strcat(list, ",");
+    assert_int_equal(rungi_kernel_values(kernel, list, RUNGI_USUAL_BYTES, &values), RUNG_INVALID);
+    assert_non_null(strstr(rung_error_text(), "the maximum is 687"));
+    rung_kernel_destroy(kernel);
 }
 
 /* ---- Batches and epilogues -------------------------------------------------------- */
@@ -657,6 +686,7 @@ int main(void)
         cmocka_unit_test(file_names_are_strings),
         cmocka_unit_test(defines),
         cmocka_unit_test(defines_say_types_and_epilogue),
+        cmocka_unit_test(the_longest_defines_are_whole),
         cmocka_unit_test(every_item_must_be_aligned),
         cmocka_unit_test(paths_know_the_epilogue),
         cmocka_unit_test(turned_problems),
