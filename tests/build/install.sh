@@ -9,6 +9,26 @@ cmake --install "$RUNG_BUILD" --prefix "$work/usr" > "$work/log"
 library=$(dirname "$(find "$work/usr" -name librung.so)")
 export PKG_CONFIG_PATH=$library/pkgconfig LD_LIBRARY_PATH=$library
 
+# Every .pc file names the folders that it was installed with, by --prefix and by DESTDIR.
+# check_pc ROOT: of the .pc files below it.
+check_pc() {
+    local root=$1 file name
+    for file in "$root"/*/pkgconfig/*.pc "$root"/*/*/pkgconfig/*.pc; do
+        [ -e "$file" ] || continue
+        name=$(basename "$file" .pc)
+        variable() { PKG_CONFIG_PATH=$(dirname "$file") pkg-config --variable="$1" "$name"; }
+        [ "$(realpath "$(variable prefix)")" = "$(realpath "$root")" ] || { echo "$file: prefix is $(variable prefix)"; return 1; }
+        [ -e "$(variable libdir)/lib$name.so" ] || { echo "$file: no lib$name.so in $(variable libdir)"; return 1; }
+        [ -z "$(variable includedir)" ] || [ -e "$(variable includedir)/rung/rung.h" ] || { echo "$file: no rung/rung.h in $(variable includedir)"; return 1; }
+        checked=$((checked + 1))
+    done
+}
+checked=0
+check_pc "$work/usr"
+DESTDIR=$work/stage cmake --install "$RUNG_BUILD" --prefix /opt/rung > "$work/log"
+check_pc "$work/stage/opt/rung"
+[ "$checked" -eq $((2 * $(ls "$RUNG_BUILD"/*.pc | wc -l))) ]
+
 cat > "$work/hello.c" <<'PROGRAM'
 #include <rung/rung.h>
 #include <stdio.h>
