@@ -12,6 +12,7 @@
 
 enum { ROWS_MAX = 32, RANKS_MAX = 1 << 17 };
 
+static const int64_t SIZE_MOST = (int64_t)1 << 40;
 static const double idle_share = 0.06;
 
 /* What is asked. */
@@ -33,10 +34,30 @@ typedef struct answer {
 
 /* ---- The command line ----------------------------------------------------------------------------- */
 
-static bool read_size(const char *text, int64_t otherwise, int64_t *size)
+/* Reads a number from 1 to `most`; `otherwise` where the option is not given. */
+static const char *read_size(const char *name, const char *text, int64_t otherwise, int64_t most, int64_t *size)
 {
+    static char why[160];
     *size = otherwise;
-    return (text ? lab_read_integer(text, size) : otherwise > 0) && *size > 0 && *size <= (int64_t)1 << 40;
+    if (!text || (lab_read_integer(text, size) && *size > 0 && *size <= most))
+        return NULL;
+    snprintf(why, sizeof why, "--%s is %.40s; it must be a whole number from 1 to %lld", name, text, (long long)most);
+    return why;
+}
+
+/* Lists all options that are required and not given. */
+static const char *find_missing(const lab_options *options)
+{
+    static char why[256];
+    const struct { const char *name, *value; } required[] = {
+        {"--m", options->m}, {"--ranks", options->ranks}, {"--machine", options->machine}};
+    int used = snprintf(why, sizeof why, "missing: "), missing = 0;
+    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
+        if (!required[i].value)
+            used += snprintf(why + used, sizeof why - (size_t)used, "%s%s", missing++ ? ", " : "", required[i].name);
+    snprintf(why + used, sizeof why - (size_t)used,
+             "; for example: rung plan --ranks 1024 --m 131072 --dtype f64 --machine dgx-a100");
+    return missing ? why : NULL;
 }
 
 static int read_question(question *question)
@@ -46,16 +67,19 @@ static int read_question(question *question)
     lab_dtype dtypes[LAB_DTYPES_MAX];
     rung_compute compute;
     int count;
-    const char *wrong = lab_read_dtypes(options, &compute, dtypes, &count);
+    const char *wrong = find_missing(options);
+    if (!wrong)
+        wrong = lab_read_dtypes(options, &compute, dtypes, &count);
     if (!wrong && count != 1)
         wrong = "--dtype takes one type here; ask once for each";
-    if (!wrong && (!read_size(options->m, 0, &question->m) || !read_size(options->n, question->m, &question->n) ||
-                   !read_size(options->k, question->m, &question->k)))
-        wrong = "say how large it is: --m 131072, and --n and --k where they differ";
-    if (!wrong && (!read_size(options->ranks, 0, &question->ranks) || question->ranks > RANKS_MAX))
-        wrong = "--ranks is a number from 1 to 131072";
-    if (!wrong && !options->machine)
-        wrong = "--machine is a file that describes the cluster, such as machines/dgx-a100.txt";
+    if (!wrong)
+        wrong = read_size("m", options->m, 0, SIZE_MOST, &question->m);
+    if (!wrong)
+        wrong = read_size("n", options->n, question->m, SIZE_MOST, &question->n);
+    if (!wrong)
+        wrong = read_size("k", options->k, question->m, SIZE_MOST, &question->k);
+    if (!wrong)
+        wrong = read_size("ranks", options->ranks, 0, RANKS_MAX, &question->ranks);
     if (!wrong && !lab_fleet_read(options->machine, &question->fleet, why, sizeof why))
         wrong = why;
     if (wrong)

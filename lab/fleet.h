@@ -31,8 +31,9 @@ typedef struct lab_fleet {
 #undef X
 } lab_fleet;
 
-/* Reads a file. `why` gets a sentence where it describes none. */
-bool lab_fleet_read(const char *path, lab_fleet *fleet, char *why, size_t capacity);
+/* Reads a description: the file `name`, or the one of that name among those that rung was installed with, in upper or lower
+ * case and with or without ".txt". Returns false, with a sentence in `why`, if there is none or it is wrong. */
+bool lab_fleet_read(const char *name, lab_fleet *fleet, char *why, size_t capacity);
 
 /* A rank's speed for products of that type, between so many ranks: within one node if they fit it. False if the file has no
  * speed for the type. */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "fields.h"
@@ -83,7 +84,7 @@ bool lab_machine_of(const char *arch, lab_machine *machine)
 static bool find_listed(const char *name, lab_machine *machine)
 {
     for (int i = 0; lab_machine_at(i, machine); i++)
-        if (strcmp(machine->name, name) == 0)
+        if (strcasecmp(machine->name, name) == 0)
             return true;
     return false;
 }

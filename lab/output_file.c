@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output_file.c - see output_file.h. */
-#define _XOPEN_SOURCE 700 /* readlink */
 #include "output_file.h"
 
 #include <errno.h>

@@ -133,6 +133,10 @@ for page in rung rung-bench rung-help; do
     cmp "$work/usr/share/man/man1/$page.1" "$RUNG_BUILD/man1/$page.1"
 done
 [ "$(bash -c '. "$0" && complete -p rung' "$work/usr/share/bash-completion/completions/rung")" = "complete -F _rung rung" ]
+# ... the clusters that it was installed with, and that it was staged with,
+for root in "$work/usr" "$work/stage/opt/rung"; do
+    (cd "$work" && LD_LIBRARY_PATH=$library "$root/bin/rung" plan --machine dgx-a100 --m 20000 --ranks 64 --dtype f64) | grep 'of peak'
+done
 # ... and its microscope, if there is one.
 if [ -e "$RUNG_BUILD/rung_microscope.so" ]; then
     OCL_ICD_VENDORS=$work "$work/usr/bin/rung" doctor | grep "microscope: $work/usr/"

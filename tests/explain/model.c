@@ -211,6 +211,9 @@ static void a_file_describes_another(void **state)
     lab_machine machine;
     char why[256] = "";
     (void)state;
+    assert_true(lab_machine_find("P100", &machine, why, sizeof why)); /* upper and lower case are the same */
+    assert_string_equal(machine.name, "p100");
+    assert_true(read_text("like = RTX3090\n", &machine, why));
     assert_true(read_text("# mine\nlike = rtx3090\nunits = 46\ntitle = RTX 3070\n\nclock_mhz = 1725 # boost\n", &machine, why));
     assert_near(machine.units, 46);
     assert_near(machine.clock_mhz, 1725);

@@ -54,6 +54,22 @@ printf 'network = 1e9\nf64 = 1e12\nmemory = 1000\nranks = 1e18\n' > "$work/machi
 timeout 60 "$RUNG" plan --ranks 131072 --m 30000 --dtype f64 --machine "$work/machine.txt" > "$work/out" 2>&1
 [ $? -eq 2 ] && grep -q 'take more ranks' "$work/out" || fail "memory that is never enough is looked for without an end"
 
+# Clusters by their names, in upper or lower case, from any folder.
+for name in dgx-a100 DGX-A100 Dgx-H100.txt simulated; do
+    (cd "$work" && "$RUNG" plan --ranks 8 --m 20000 --dtype f64 --machine "$name") > "$work/out" 2>&1 ||
+        { cat "$work/out"; fail "$name is not found"; }
+done
+"$RUNG" plan --ranks 8 --m 20000 --machine dgx > "$work/out" 2>&1 && fail "a machine that is not known is taken"
+grep -q 'dgx-a100 dgx-h100 simulated' "$work/out" || { cat "$work/out"; fail "the machines are not listed"; }
+
+# What is missing is said at once.
+"$RUNG" plan > "$work/out" 2>&1
+[ $? -eq 2 ] && grep -q -- '--m, --ranks, --machine' "$work/out" || { cat "$work/out"; fail "not all that is missing"; }
+"$RUNG" plan --m 5 --machine simulated > "$work/out" 2>&1
+[ $? -eq 2 ] && grep -q -- 'missing: --ranks;' "$work/out" || { cat "$work/out"; fail "--ranks is missing"; }
+"$RUNG" plan --m 5x --ranks 4 --machine simulated > "$work/out" 2>&1
+[ $? -eq 2 ] && grep -q -- '--m is 5x' "$work/out" || { cat "$work/out"; fail "a size that is none"; }
+
 "$RUNG" plan --ranks 8 --m 1000 --machine "$work/none.txt" > "$work/out" 2>&1 && fail "a machine that is not there is taken"
 "$RUNG" plan --ranks 0 --m 1000 --machine machines/simulated.txt > "$work/out" 2>&1 && fail "no ranks are taken"
 exit 0
