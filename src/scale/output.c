@@ -45,7 +45,7 @@ struct rungi_output {
     int64_t        *pending;
     int64_t         pending_count, pending_room;
     rung_status     status;     /* of that thread, and its sentence */
-    char            error[512];
+    char            error[RUNGI_SENTENCE];
 };
 
 /* ---- Inputs ---------------------------------------------------------------------------------------------- */

@@ -7,6 +7,9 @@
 
 #include "rung/scale.h"
 
+/* Bytes of a sentence that one thread keeps for another: as many as rung_error_text() has at most. */
+enum { RUNGI_SENTENCE = 4096 };
+
 typedef struct rungi_output rungi_output;
 
 /* Opens PATH.part and PATH.journal for a problem with a path. If an earlier call left them, `cut` becomes that

@@ -36,7 +36,7 @@ typedef struct rungi_job {
     int64_t         before;    /* blocks that an earlier call has done */
     double          computed;  /* blocks, parts of one too */
     rung_status     status;    /* what ends it for all, and its sentence */
-    char            error[512];
+    char            error[RUNGI_SENTENCE];
     int             first_failed; /* of the devices, in time; -1: none has */
 } rungi_job;
 
@@ -103,7 +103,7 @@ typedef struct rungi_worker {
     int64_t         out_block, in_block; /* to be exchanged; -1: none */
     int64_t         out_end, in_end;     /* elements of the block's memory that are free, and filled */
     rung_status     status;
-    char            error[512];
+    char            error[RUNGI_SENTENCE];
     double          waited; /* nanoseconds */
 } rungi_worker;
 

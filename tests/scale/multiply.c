@@ -962,6 +962,26 @@ static void held_blocks_stay_in_their_list(void **state)
     pthread_mutex_destroy(&worker.mutex);
 }
 
+/* Sentences name paths, which are long: none is cut on its way to the caller. */
+static void long_sentences_are_whole(void **state)
+{
+    enum { LENGTH = 3000 };
+    rungi_job job = {.first_failed = -1};
+    rungi_worker worker = {.job = &job};
+    (void)state;
+    pthread_mutex_init(&job.mutex, NULL);
+    pthread_mutex_init(&worker.mutex, NULL);
+    pthread_cond_init(&worker.changed, NULL);
+    must(rungi_share_init(&job.share, 1, 1));
+    rungi_worker_fail(&worker, rung_fail(RUNG_IO, "%0*d", LENGTH, 7));
+    assert_int_equal(strlen(worker.error), LENGTH);
+    assert_int_equal(strlen(job.error), LENGTH);
+    rungi_share_free(&job.share);
+    pthread_mutex_destroy(&job.mutex);
+    pthread_mutex_destroy(&worker.mutex);
+    pthread_cond_destroy(&worker.changed);
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -998,6 +1018,7 @@ static int run_all(void)
         cmocka_unit_test(a_file_that_is_cut_meanwhile),
         cmocka_unit_test(wrong_problems),
         cmocka_unit_test(held_blocks_stay_in_their_list),
+        cmocka_unit_test(long_sentences_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
