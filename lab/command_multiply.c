@@ -39,7 +39,9 @@ static bool read_bytes(const char *text, int64_t *bytes)
     size_t length = strlen(text);
     const char *letter = length > 0 ? strchr(letters, text[length - 1]) : NULL;
     int shift = letter && *letter ? 10 * (int)(letter - letters + 1) : 0;
-    snprintf(number, sizeof number, "%.*s", (int)(length < 30 ? length : 30) - (shift > 0), text);
+    if (length >= sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)length - (shift > 0), text);
     if (!lab_read_integer(number, bytes) || *bytes <= 0 || *bytes > INT64_MAX >> shift)
         return false;
     *bytes <<= shift;
@@ -172,9 +174,14 @@ static int open_devices(task *task)
     if (!list)
         list = environment && *environment ? environment : "cpu";
     int code = LAB_GOOD;
+    if (!*list)
+        return lab_usage("multiply", "--device is empty; name a device, or leave the option out for the CPU");
     while (code == LAB_GOOD && *list) {
         char name[64];
         size_t length = strcspn(list, ",");
+        if (length >= sizeof name)
+            return lab_usage("multiply", "--device lists a name of more than 63 letters; names are like opencl:1, see rung "
+                                         "devices");
         snprintf(name, sizeof name, "%.*s", (int)length, list);
         if (task->device_count == RUNG_LARGE_DEVICES_MAX)
             return lab_usage("multiply", "--device lists 16 devices at most");

@@ -15,8 +15,11 @@ static const char *take_line(char *line, lab_field_function take, void *user)
     line[strcspn(line, "#\r\n")] = '\0';
     if (line[strspn(line, " \t")] == '\0')
         return NULL;
-    if (sscanf(line, " %31[a-z0-9_] = %127[^\n]", field, value) != 2)
+    int end = 0;
+    if (sscanf(line, " %31[a-z0-9_] = %127[^\n]%n", field, value, &end) != 2)
         return "not \"field = value\"";
+    if (line[end] != '\0')
+        return "the value is longer than 127 letters";
     for (char *last = value + strlen(value); last > value && (last[-1] == ' ' || last[-1] == '\t');)
         *--last = '\0';
     return take(user, field, value);

@@ -30,8 +30,9 @@ static const char *take(void *user, const char *name, const char *value)
 {
     lab_fleet *fleet = user;
     if (strcmp(name, "title") == 0) {
-        snprintf(fleet->title, sizeof fleet->title, "%s", value);
-        return NULL;
+        return snprintf(fleet->title, sizeof fleet->title, "%s", value) < (int)sizeof fleet->title
+                   ? NULL
+                   : "the title is longer than 63 letters";
     }
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         double number;

@@ -121,8 +121,9 @@ static const char *set_field(void *user, const char *name, const char *value)
     if (!machine->arch[0])
         return "the first line must be \"like = NAME\"";
     if (strcmp(name, "title") == 0) {
-        snprintf(machine->title, sizeof machine->title, "%s", value);
-        return NULL;
+        return snprintf(machine->title, sizeof machine->title, "%s", value) < (int)sizeof machine->title
+                   ? NULL
+                   : "the title is longer than 63 letters";
     }
     double *field = field_of(machine, name);
     if (!field)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "random.h"
 
 /* STEPS of the oracle take a part of a second. Little memory may be left: so many bytes for the drawn columns of B at a
@@ -180,7 +181,7 @@ static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64
 {
     const rung_large_problem *problem = drawing->problem;
     int64_t k = problem->a.view.cols;
-    rung_status status = RUNG_OK;
+    rung_status status = lab_interrupted() ? rung_fail(RUNG_STOPPED, "the check of the result was interrupted") : RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < row_count; i++)
         status = read_row(drawing, rows[i], cols, col_count, i);
     if (status != RUNG_OK)

@@ -237,6 +237,9 @@ static void what_is_wrong_in_a_file_is_told_with_its_line(void **state)
     assert_false(read_text("like = rtx3090\nunits = 4\nlike = p100\n", &machine, why));
     assert_non_null(strstr(why, ":3: a machine is like one other"));
     assert_false(read_text("", &machine, why));
+    assert_false(read_text("like = p100\ntitle = a machine whose title is longer than the sixty-three letters there is room for\n", &machine,
+                           why));
+    assert_non_null(strstr(why, ":2: the title is longer than 63"));
     assert_false(lab_machine_find("no-such-gpu", &machine, why, sizeof why));
     assert_non_null(strstr(why, "p4000"));
 }

@@ -3,12 +3,15 @@
 #include "sampled.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "interrupt.h"
 
 /* Too large for all elements to be looked at, with more columns of blocks than columns were once drawn, and with a last
  * block in both directions that is smaller than the others. */
@@ -94,8 +97,20 @@ static void cuts_of_all_shapes(void **state)
     }
 }
 
+/* The last of the tests: from then on the process is interrupted. */
+static void an_interruption_ends_it(void **state)
+{
+    rung_large_cut cut = cut_of(ROWS, COLS);
+    lab_sample sample;
+    (void)state;
+    lab_interrupt_watch();
+    assert_int_equal(raise(SIGTERM), 0);
+    assert_int_equal(judge(&cut, 1, &sample), RUNG_STOPPED);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_blocks_are_seen), cmocka_unit_test(cuts_of_all_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_blocks_are_seen), cmocka_unit_test(cuts_of_all_shapes),
+                                       cmocka_unit_test(an_interruption_ends_it)};
     return cmocka_run_group_tests(tests, make_matrices, free_matrices);
 }

@@ -16,7 +16,7 @@ refused() { # REASON COMMAND...
     "$@" > out.txt 2>&1
     local code=$?
     [ $code -eq 2 ] || { cat out.txt; fail "$*: exit $code"; }
-    grep -q "$reason" out.txt || { cat out.txt; fail "$*: not a word of $reason"; }
+    grep -q -e "$reason" out.txt || { cat out.txt; fail "$*: not a word of $reason"; }
 }
 # Stops it when the journal has some blocks. On a busy machine it may be done before the signal arrives: then once more.
 interrupt() {
@@ -49,6 +49,11 @@ for output in a.bin link.bin b.bin; do
     refused 'also the input' "$RUNG" multiply a.bin b.bin -o $output --dtype f32 --shape-a ${n}x$n --shape-b ${n}x$n --quiet
     cmp a.bin input.bin || fail "-o $output: A was replaced"
 done
+
+# Words that are too long, or empty, are refused and not cut.
+refused '--memory' multiply --memory "$(printf '%029d' 80)000K"
+refused '--device' multiply --device "$(printf 'cpu%70s' '' | tr ' ' x)"
+refused '--device' multiply --device ''
 
 # Outputs are checked first: directories, files of others beside the output, symbolic links.
 rm c.bin

@@ -42,6 +42,8 @@ wrong 'network = fast\n' ':1: not a number'
 wrong 'title = x\nnetwork = -1\n' ':2: not a number'
 wrong 'speed = 1\n' ':1: no such field'
 wrong 'network\n' 'field = value'
+wrong "title = $(printf '%64s' '' | tr ' ' x)\nnetwork = 1e9\n" ':1: the title is longer than 63'
+wrong "network = 1$(printf '%130s' '' | tr ' ' 0)\n" ':1: the value is longer than 127'
 wrong 'network = 1e9\nf64 = 1e12\nmemory = 1000\n' 'take more ranks'
 
 # However large the cluster is said to be, there is an end to it: a row for each power of two that can be asked for.
