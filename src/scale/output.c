@@ -185,11 +185,13 @@ static bool is_still_there(int file, const char *path)
            ours.st_dev == theirs.st_dev;
 }
 
-/* The journal, locked. Whoever is done removes it, so that the file that was opened may be nobody's by now. */
+/* Opens the journal and locks it. The call that finishes removes its journal, so the file that was opened may have lost its
+ * name by the time it is locked: then another is opened. */
 static rung_status open_journal(rungi_output *output)
 {
+    enum { TRIES = 100 };
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    for (;;) {
+    for (int i = 0; i < TRIES; i++) {
         output->journal = open(output->journal_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE);
         if (output->journal < 0)
             return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
@@ -205,7 +207,10 @@ static rung_status open_journal(rungi_output *output)
         if (is_still_there(output->journal, output->journal_path))
             return RUNG_OK;
         close(output->journal);
+        output->journal = -1;
     }
+    return rung_fail(RUNG_IO, "%s is another file each time it is opened: others replace it, or inode numbers are not stable "
+                     "on this file system; name a file on another", output->journal_path);
 }
 
 /* A process that writes past its limit on file sizes is sent a signal that ends it. */

@@ -28,6 +28,20 @@ void __wrap_rungi_share_done(rungi_share *share, int who, int64_t block)
     atomic_fetch_add(&blocks_done, 1);
 }
 
+/* A file system whose numbers of files are others each time, as some have that are mounted over a network. */
+int __real_stat(const char *path, struct stat *status);
+int __wrap_stat(const char *path, struct stat *status);
+static bool has_unstable_numbers;
+
+int __wrap_stat(const char *path, struct stat *status)
+{
+    static atomic_int number;
+    int code = __real_stat(path, status);
+    if (code == 0 && has_unstable_numbers)
+        status->st_ino = (ino_t)1 << 40 | (ino_t)atomic_fetch_add(&number, 1);
+    return code;
+}
+
 static int64_t io_count(const char *field)
 {
     char line[128];
@@ -864,6 +878,20 @@ static void one_at_a_time(void **state)
     forget_problem(&problem, &a, &b);
 }
 
+static void unstable_numbers_are_refused(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_large_problem problem = file_problem(&a, &b);
+    rung_large_options options = {.memory = 20000};
+    has_unstable_numbers = true;
+    rung_status status = rung_large_multiply(NULL, &problem, &options, NULL);
+    has_unstable_numbers = false;
+    assert_int_equal(status, RUNG_IO);
+    assert_non_null(strstr(rung_error_text(), "c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
 /* Changed under its reader's hands: the result cannot be trusted, and gets no name. */
 static int touch_a(void *user, const rung_large_progress *progress)
 {
@@ -1014,6 +1042,7 @@ static int run_all(void)
         cmocka_unit_test(the_output_is_not_an_input),
         cmocka_unit_test(limits_on_files_are_seen),
         cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(unstable_numbers_are_refused),
         cmocka_unit_test(a_file_that_changes_meanwhile),
         cmocka_unit_test(a_file_that_is_cut_meanwhile),
         cmocka_unit_test(wrong_problems),
