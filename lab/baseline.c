@@ -4,17 +4,17 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench_runs.h"
 #include "comparison.h"
+#include "file.h"
 
 const char *lab_baseline_look(const char *name, bool *is_executable)
 {
-    struct stat found;
+    char why[256];
     int first = ' ';
-    FILE *file = stat(name, &found) == 0 && S_ISREG(found.st_mode) ? fopen(name, "rb") : NULL;
+    FILE *file = lab_file_open(name, INT64_MAX, why, sizeof why);
     *is_executable = false;
     if (!file)
         return "--baseline is a file: a result of rung bench -o FILE, or another executable of rung";

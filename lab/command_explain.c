@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "explain_show.h"
+#include "file.h"
 #include "interrupt.h"
 #include "options.h"
 #include "parameters.h"
@@ -216,9 +217,10 @@ static bool read_reported(session *session, const char *path)
 {
     char line[2048], why[512] = "it is not \"machine kernel params dtype size gflops document note\", "
                            "with a tab between each two";
-    FILE *file = fopen(path, "r");
+    char reason[256] = "empty";
+    FILE *file = lab_file_open(path, LAB_TEXT_BYTES_MAX, reason, sizeof reason);
     if (!file || !fgets(line, sizeof line, file)) { /* its titles */
-        fprintf(stderr, "rung: %s cannot be read; give a table as results/documents/reported.tsv is one\n", path);
+        fprintf(stderr, "rung: %s: %s; give a table as results/documents/reported.tsv is one\n", path, reason);
         if (file)
             fclose(file);
         return false;

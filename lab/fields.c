@@ -2,9 +2,10 @@
 /* fields.c - lines "field = value", one after the other. */
 #include "fields.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "file.h"
 
 /* One line, which may be empty; NULL, or what is wrong with it. */
 static const char *take_line(char *line, lab_field_function take, void *user)
@@ -29,9 +30,10 @@ bool lab_fields_read(const char *path, lab_field_function take, void *user, char
 {
     char line[256];
     const char *wrong = NULL;
-    FILE *file = fopen(path, "r");
+    char reason[256];
+    FILE *file = lab_file_open(path, LAB_TEXT_BYTES_MAX, reason, sizeof reason);
     if (!file) {
-        snprintf(why, capacity, "%s: %s", path, strerror(errno));
+        snprintf(why, capacity, "%s: %s", path, reason);
         return false;
     }
     for (int number = 1; !wrong && fgets(line, sizeof line, file); number++) {

@@ -5,6 +5,7 @@
 #include "journal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "file.h"
 
 enum { LINE_MAX_BYTES = 1024 + LAB_PARAMETERS_TEXT };
 
@@ -151,14 +154,28 @@ static bool lock(FILE *file)
     return false;
 }
 
+/* No child process inherits the file: a compiler that a driver starts must not hold its lock. */
+static bool open_file(const char *path, lab_journal *journal, char *why, size_t capacity)
+{
+    char reason[256];
+    int file = open(path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    bool good = file >= 0 && lab_file_check(file, LAB_RESULT_BYTES_MAX, reason, sizeof reason);
+    if (file < 0)
+        snprintf(reason, sizeof reason, "cannot be written: %s", strerror(errno));
+    journal->file = good ? fdopen(file, "a+") : NULL;
+    if (journal->file)
+        return true;
+    snprintf(why, capacity, "%s: %s; name another file with --state", path, good ? "cannot be opened" : reason);
+    if (file >= 0)
+        close(file);
+    return false;
+}
+
 bool lab_journal_open(const char *path, const char *head, lab_journal *journal, char *why, size_t capacity)
 {
     memset(journal, 0, sizeof *journal);
-    journal->file = fopen(path, "a+e"); /* a compiler that a driver starts must not hold its lock */
-    if (!journal->file) {
-        snprintf(why, capacity, "%s cannot be written: %s; name another file with --state", path, strerror(errno));
+    if (!open_file(path, journal, why, capacity))
         return false;
-    }
     bool good = lock(journal->file);
     if (!good)
         snprintf(why, capacity, "%s is in use: another rung tune is at work; wait for it, or name another file with "

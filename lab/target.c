@@ -2,6 +2,7 @@
 /* target.c - see target.h. */
 #include "target.h"
 
+#include "file.h"
 #include "nearest.h"
 #include "oracle.h"
 
@@ -231,33 +232,15 @@ void lab_target_close(lab_target *target)
 
 /* ---- Kernels ---------------------------------------------------------------------------------------- */
 
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    if (file && fseek(file, 0, SEEK_END) == 0) {
-        long length = ftell(file);
-        rewind(file);
-        text = length >= 0 ? malloc((size_t)length + 1) : NULL;
-        if (text && fread(text, 1, (size_t)length, file) == (size_t)length) {
-            text[length] = '\0';
-        } else {
-            free(text);
-            text = NULL;
-        }
-    }
-    if (file)
-        fclose(file);
-    return text;
-}
-
 bool lab_kernel_open(rung_context *context, const char *backend, const char *name, rung_kernel **kernel, char *why,
                      size_t capacity)
 {
-    char *text = is_file(name) ? read_file(name) : NULL;
+    char reason[256];
+    size_t length;
+    char *text = is_file(name) ? lab_file_read(name, LAB_KERNEL_BYTES_MAX, &length, reason, sizeof reason) : NULL;
     *kernel = NULL;
     if (is_file(name) && !text) {
-        snprintf(why, capacity, "%s cannot be read; is that its name, and may you read it?", name);
+        snprintf(why, capacity, "%s: %s", name, reason);
         return false;
     }
     rung_status status = text ? rung_kernel_from_source(context, backend, name, text, kernel)

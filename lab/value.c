@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
+
 enum { DEPTH_MAX = 64 };
-static const long FILE_MAX = 1L << 30;
 
 typedef struct reader {
     char       *at, *end;
@@ -300,41 +301,11 @@ bool lab_document_read(const char *text, size_t length, lab_document *document, 
     return false;
 }
 
-/* All of a file that can be read to its end; NULL with a reason. */
-static char *load_text(FILE *file, size_t *length, char *why, size_t capacity)
-{
-    size_t room = 1 << 16;
-    char *text = malloc(room);
-    *length = 0;
-    while (text) {
-        *length += fread(text + *length, 1, room - *length, file);
-        if (*length < room)
-            break;
-        char *larger = room > (size_t)FILE_MAX ? NULL : realloc(text, 2 * room);
-        if (!larger)
-            free(text);
-        text = larger;
-        room *= 2;
-    }
-    if (!text || ferror(file)) {
-        snprintf(why, capacity, text ? "it cannot be read" : "it is too large");
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 bool lab_document_load(const char *file, lab_document *document, char *why, size_t capacity)
 {
     size_t length;
-    FILE *in = fopen(file, "rb");
     *document = (lab_document){NULL, NULL};
-    if (!in) {
-        snprintf(why, capacity, "it cannot be opened");
-        return false;
-    }
-    char *text = load_text(in, &length, why, capacity);
-    fclose(in);
+    char *text = lab_file_read(file, LAB_RESULT_BYTES_MAX, &length, why, capacity);
     bool good = text && lab_document_read(text, length, document, why, capacity);
     free(text);
     return good;
