@@ -51,7 +51,7 @@ static const char *compared_with(const char *fields)
     lab_comparison comparison;
     read_row("\"verified\": true, \"median_ns\": 5, \"gflops\": 1, \"state\": \"ok\"", &before);
     read_row(fields, &after);
-    assert_true(lab_comparison_make(&before, &after, &comparison));
+    assert_true(lab_comparison_make(&(lab_side){&before, 1}, &(lab_side){&after, 1}, &comparison));
     assert_int_equal(comparison.count, 1);
     snprintf(why_not, sizeof why_not, "%s", comparison.pairs[0].why_not);
     lab_comparison_free(&comparison);
