@@ -238,7 +238,7 @@ static void runs_the_disassembler(void **state)
     assert_true(file >= 0);
     setenv("RUNG_NVDISASM", "/nowhere/nvdisasm", 1);
     assert_false(lab_code_take_apart("image", 5, &code, why, sizeof why));
-    assert_non_null(strstr(why, "was not found; pip install"));
+    assert_non_null(strstr(why, "was not found: pip install"));
     setenv("RUNG_NVDISASM", path, 1);
     fclose(fdopen(file, "w"));
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

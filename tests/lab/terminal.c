@@ -46,7 +46,7 @@ static void test_columns_count_characters(void **state)
     free(table);
 }
 
-/* A cell that is too long ends between characters. */
+/* A cell that is too long is cut between characters and ends in "...". */
 static void test_cells_end_between_characters(void **state)
 {
     (void)state;
@@ -54,10 +54,12 @@ static void test_cells_end_between_characters(void **state)
     char text[LAB_TABLE_CELL + 8];
     assert_non_null(table);
     memset(text, 'x', sizeof text);
-    memcpy(text + LAB_TABLE_CELL - 3, "\xe2\x82\xac", 4);
+    text[sizeof text - 1] = '\0';
+    memcpy(text + LAB_TABLE_CELL - 5, "\xe2\x82\xac", 3);
     lab_table_add(table, 1, (const char *[]){text});
-    assert_int_equal(strlen(table->cells[0][0]), LAB_TABLE_CELL - 3);
-    text[LAB_TABLE_CELL - 4] = '\0';
+    assert_int_equal(strlen(table->cells[0][0]), LAB_TABLE_CELL - 2);
+    assert_string_equal(table->cells[0][0] + LAB_TABLE_CELL - 6, "x...");
+    text[LAB_TABLE_CELL - 1] = '\0';
     lab_table_add(table, 1, (const char *[]){text});
     assert_string_equal(table->cells[1][0], text);
     free(table);

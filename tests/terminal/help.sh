@@ -24,7 +24,7 @@ for command in $commands; do
         fi
     done
     grep -q -- '-h, --help' help.txt || complain "help $command does not show --help"
-    tr -s ' \n' '  ' < help.txt > line.txt
+    tail -n +2 help.txt | tr -s ' \n' '  ' > line.txt # without the usage line
     # A text is about this command: it neither names another one as a condition nor continues a line that may
     # not be there.
     for other in $commands; do
@@ -47,7 +47,7 @@ done
 # One option, three meanings.
 "$RUNG" help report | tr -s ' \n' '  ' | grep -q -- "-o, --output FILE write the page to FILE" || complain "report -o"
 "$RUNG" help multiply | tr -s ' \n' '  ' | grep -q -- "-o, --output FILE write the product to FILE" || complain "multiply -o"
-"$RUNG" help bench | tr -s ' \n' '  ' | grep -q -- "-o, --output FILE write the results to FILE" || complain "bench -o"
+"$RUNG" help bench | tr -s ' \n' '  ' | grep -q -- "-o, --output FILE write results to FILE as JSON" || complain "bench -o"
 
 # An option of another command is unknown here, and the message says what to type.
 "$RUNG" report --sizes 3 > out.txt 2>&1
