@@ -118,7 +118,7 @@ typedef struct lab_point {
 typedef struct lab_ceiling {
     char   label[LAB_LABEL_MAX];
     double gflops, gb_s; /* one of them; the other is 0 */
-    bool   is_memory;    /* gb_s is of memory, not of a cache */
+    bool   is_memory;    /* gb_s is of main memory, not of a cache */
 } lab_ceiling;
 
 typedef struct lab_roofline {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page.c - see page.h. */
+#define _GNU_SOURCE /* vasprintf */
 #include "page.h"
 
 #include <ctype.h>
@@ -48,12 +49,17 @@ void lab_grid_begin(lab_grid *grid, int columns, const char *align, const char *
 
 void lab_grid_add(lab_grid *grid, const char *format, ...)
 {
-    char text[2048];
+    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
     va_end(arguments);
-    add_cell(grid, text);
+    if (text)
+        add_cell(grid, text);
+    else
+        grid->is_lost = true;
+    free(text);
 }
 
 void lab_grid_number(lab_grid *grid, double value)

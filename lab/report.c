@@ -361,6 +361,17 @@ static bool group_file(lab_report *report, const lab_input *input)
 
 /* ---- Order within a group ---- */
 
+/* Parameters for a label. Long ones are cut and get a number of their own, so that no two rows share a label that
+ * differ only at the end: rows with one label are taken for repetitions. */
+static void shorten(const char *params, char *text, size_t capacity)
+{
+    enum { LONGEST = 50, BEGINNING = 36 };
+    if (strlen(params) <= LONGEST)
+        snprintf(text, capacity, "%s", params);
+    else
+        snprintf(text, capacity, "%.*s... #%08x", BEGINNING, params, sum_of(params));
+}
+
 /* A kernel that was run with several parameters, or in several ways, says so. */
 static void name_rows(lab_group *group)
 {
@@ -372,8 +383,10 @@ static void name_rows(lab_group *group)
             varies = same_problem(shown->row, group->rows[j].row) &&
                      strcmp(shown->row->kernel, group->rows[j].row->kernel) == 0 &&
                      strcmp(shown->row->params, group->rows[j].row->params) != 0;
+        char params[64];
+        shorten(shown->row->params, params, sizeof params);
         snprintf(shown->label, sizeof shown->label, "%.60s%s%.50s%s%.12s", lab_kernel_words(shown->row->kernel),
-                 varies ? " " : "", varies ? shown->row->params : "", *overlap ? ", overlap " : "", overlap);
+                 varies ? " " : "", varies ? params : "", *overlap ? ", overlap " : "", overlap);
     }
 }
 

@@ -9,7 +9,7 @@
 
 #include "samples.h"
 
-enum { BARS_MAX = 40, SERIES_MAX = 16, SMALL = 2, SWEPT_LEAST = 4 };
+enum { BARS_MAX = 40, SERIES_MAX = 16, OTHERS_MAX = 256, SMALL = 2, SWEPT_LEAST = 4 };
 
 static double percent_of(double part, double whole)
 {
@@ -243,15 +243,29 @@ typedef struct sized {
     int         count;
     double     *x, *y;
     int         used;
+    const char *others[OTHERS_MAX]; /* labels of kernels that found no place */
+    int         left_out;
 } sized;
+
+/* Counts each label once; those of one problem come before the next, and each problem has all of them. */
+static void note_left_out(sized *sized, const char *label)
+{
+    for (int i = 0; i < sized->left_out; i++)
+        if (strcmp(sized->others[i], label) == 0)
+            return;
+    if (sized->left_out < OTHERS_MAX)
+        sized->others[sized->left_out++] = label;
+}
 
 static lab_curve *series_of(sized *sized, const lab_shown *shown, int sizes)
 {
     for (int i = 0; i < sized->count; i++)
         if (strcmp(sized->list[i].label, shown->label) == 0)
             return &sized->list[i];
-    if (sized->count == SERIES_MAX)
+    if (sized->count == SERIES_MAX) {
+        note_left_out(sized, shown->label);
         return NULL;
+    }
     lab_curve *series = &sized->list[sized->count++];
     *series = (lab_curve){.mark = shown->mark, .x = sized->x + sized->used, .y = sized->y + sized->used};
     snprintf(series->label, sizeof series->label, "%s", shown->label);
@@ -326,7 +340,7 @@ static void draw_sizes(lab_report *report, const lab_group *group)
     int sizes = count_squares(group);
     sized *sized = calloc(1, sizeof *sized);
     double *room = calloc((size_t)(SERIES_MAX + 1) * 2 * (size_t)(sizes + 1), sizeof *room);
-    char slug[360];
+    char slug[360], more[120] = "", caption[400];
     lab_grid grid = {0};
     if (sized && room && sizes >= 2) {
         sized->x = room;
@@ -335,14 +349,18 @@ static void draw_sizes(lab_report *report, const lab_group *group)
         tabulate_series(group, sized, &grid);
         lab_lines lines = {.x_unit = "m = n = k", .y_unit = "GFLOPS", .list = sized->list, .count = sized->count};
         snprintf(slug, sizeof slug, "sizes %s", group->title);
+        if (sized->left_out > 0)
+            snprintf(more, sizeof more, " %d of %d%s kernels are drawn, all are in the fields below.", SERIES_MAX,
+                     SERIES_MAX + sized->left_out, sized->left_out == OTHERS_MAX ? " or more" : "");
+        snprintf(caption, sizeof caption,
+                 "Square matrices. Full lines and full marks are kernels, dashed lines and hollow marks other libraries, "
+                 "the dotted line is the measured peak; an arrow says that it is far above.%s", more);
         lab_page_figure(&report->page,
                         &(lab_figure){.slug = slug,
                                       .title = "Speed over the size",
                                       .kind = LAB_MEASURED,
                                       .context = group->title,
-                                      .caption = "Square matrices. Full lines and full marks are kernels, dashed "
-                                                 "lines and hollow marks other libraries, the dotted line is the "
-                                                 "measured peak; an arrow says that it is far above.",
+                                      .caption = caption,
                                       .description = "GFLOPS of each kernel and library over the size of square "
                                                      "matrices.",
                                       .draw = lab_draw_lines,
@@ -565,10 +583,12 @@ static void write_small(lab_report *report)
 {
     lab_bars bars = {.unit = "GFLOPS", .list = calloc(BARS_MAX, sizeof(lab_bar))};
     lab_grid grid;
+    char caption[240], more[100] = "";
+    int all = 0;
     begin_rows(&grid);
     for (int i = 0; i < report->group_count && bars.list; i++) {
         const lab_group *group = &report->groups[i];
-        for (int j = 0; j < group->count && is_small(group); j++) {
+        for (int j = 0; j < group->count && is_small(group); j++, all++) {
             add_row(&grid, &group->rows[j], lab_peak_of(report, group, group->rows[j].row));
             if (bars.count == BARS_MAX)
                 continue;
@@ -580,13 +600,16 @@ static void write_small(lab_report *report)
                          (long long)group->rows[j].row->k);
         }
     }
+    if (bars.count < all)
+        snprintf(more, sizeof more, " %d of %d are drawn, all are in the table.", bars.count, all);
+    snprintf(caption, sizeof caption,
+             "Full bars are kernels, hollow ones other libraries; whiskers are 95 %% intervals.%s", more);
     if (bars.count > 0) {
         lab_page_section(&report->page, "measured-others", "Types and single problems");
         lab_page_figure(&report->page, &(lab_figure){.slug = "types",
                                                      .title = "One or two rows each",
                                                      .kind = LAB_MEASURED,
-                                                     .caption = "Full bars are kernels, hollow ones other libraries; "
-                                                                "whiskers are 95 % intervals.",
+                                                     .caption = caption,
                                                      .description = "GFLOPS of single rows, by type and problem.",
                                                      .draw = lab_draw_bars,
                                                      .data = &bars,

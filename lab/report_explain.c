@@ -13,7 +13,7 @@ enum { KERNELS_MAX = 256, BARS_MAX = 40 };
 /* What one picture shows: the kernels of one machine. */
 typedef struct explained {
     const lab_value *rows[KERNELS_MAX];
-    int              count;
+    int              count, left_out; /* rows that found no place */
     const char      *machine;
     lab_machine      about;
     bool             is_known; /* the machine is on our list */
@@ -57,7 +57,8 @@ static void draw_predicted(lab_report *report, const explained *explained, const
     int drawn = explained->count < BARS_MAX ? explained->count : BARS_MAX;
     lab_bars bars = {.unit = "GFLOPS, predicted", .list = calloc((size_t)drawn + 1, sizeof(lab_bar))};
     lab_grid grid;
-    char slug[160], heading[200];
+    char slug[160], heading[200], caption[400], more[100] = "";
+    int predicted = 0;
     lab_grid_begin(&grid, 9, "lllrrrrlr",
                    (const char *[]){"kernel", "type", "m x n x k", "GFLOPS, predicted", "GFLOPS, reported", "peak",
                                     "of the peak", "bound by", "math in its loop"});
@@ -76,6 +77,7 @@ static void draw_predicted(lab_report *report, const explained *explained, const
         lab_grid_add(&grid, peak > 0 && gflops > 0 ? "%.0f %%" : "-", peak > 0 ? 100 * (gflops / peak) : 0);
         lab_grid_add(&grid, "%s", lab_text(row, "bound", ""));
         lab_grid_add(&grid, "%.0f %%", 100 * lab_number(row, "math_share", 0));
+        predicted += gflops > 0;
         if (!bars.list || bars.count == drawn || !(gflops > 0))
             continue;
         lab_bar *bar = &bars.list[bars.count++];
@@ -83,16 +85,17 @@ static void draw_predicted(lab_report *report, const explained *explained, const
         bar->mark = lab_mark_of(lab_text(row, "kernel", ""));
         label_row(row, bar->label, sizeof bar->label);
     }
+    if (bars.count < predicted)
+        snprintf(more, sizeof more, " %d of %d are drawn, all are in the table.", bars.count, predicted);
+    snprintf(caption, sizeof caption, "By a model that adds up what each part of a multiprocessor has to do. It says what "
+             "bounds a kernel and which of two is faster; nothing of it was run on a GPU.%s", more);
     snprintf(slug, sizeof slug, "predicted %.60s", explained->machine);
     snprintf(heading, sizeof heading, "What is predicted for a %.120s", title);
     if (bars.count > 0)
         lab_page_figure(&report->page, &(lab_figure){.slug = slug,
                                                      .title = heading,
                                                      .kind = LAB_PREDICTED,
-                                                     .caption = "By a model that adds up what each part of a "
-                                                                "multiprocessor has to do. It says what bounds a "
-                                                                "kernel and which of two is faster; nothing of it "
-                                                                "was run on a GPU.",
+                                                     .caption = caption,
                                                      .description = "Predicted GFLOPS of each kernel.",
                                                      .draw = lab_draw_bars,
                                                      .data = &bars,
@@ -262,6 +265,9 @@ static void write_unpredicted(lab_report *report, const explained *explained)
     int count = 0;
     for (int i = 0; i < explained->count; i++)
         count += !(predicted_of(explained->rows[i]) > 0);
+    if (explained->left_out > 0)
+        lab_page_text(&report->page, "warn", "%d more rows are not shown here; they are in the fields below.",
+                      explained->left_out);
     if (count > 0)
         lab_page_text(&report->page, "warn", "%d of %d kernels %s no complete prediction and %s not ranked: a tool was "
                       "missing, or an input could not be determined. \"rung doctor\" lists the tools.", count,
@@ -293,8 +299,10 @@ static void take_row(explained *list, int *count, int most, const lab_value *row
     int i = 0;
     while (i < *count && strcmp(list[i].machine, machine) != 0)
         i++;
-    if (i == most)
+    if (i == most) {
+        list[most - 1].left_out++; /* a machine too many: its rows are counted with the last one's */
         return;
+    }
     if (i == *count) {
         list[i].machine = machine;
         list[i].is_known = find_machine(machine, &list[i].about);
@@ -302,6 +310,8 @@ static void take_row(explained *list, int *count, int most, const lab_value *row
     }
     if (list[i].count < KERNELS_MAX)
         list[i].rows[list[i].count++] = row;
+    else
+        list[i].left_out++;
 }
 
 static bool is_explained(const lab_input *input, const lab_value *row)

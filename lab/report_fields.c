@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 128, NAME_MAX_TEXT = 96, TABLES_MAX = 16 };
+enum { COLUMNS_MAX = 128, NAME_MAX_TEXT = 96, TABLES_MAX = 16, VALUE_TEXT = 4096, LIST_TEXT = 512 };
 
 static bool is_table(const lab_value *value)
 {
     return value->kind == LAB_ARRAY && value->first && value->first->kind == LAB_OBJECT;
 }
 
+/* Of a long list the beginning. */
 static void write_value(const lab_value *value, char *text, size_t capacity)
 {
+    if (value->kind == LAB_ARRAY && capacity > LIST_TEXT)
+        capacity = LIST_TEXT;
     *text = '\0';
     if (value->kind == LAB_NUMBER)
         lab_write_exact(value->number, text, capacity);
@@ -52,8 +55,9 @@ static void visit(const lab_value *object, const char *before, visitor each, voi
 
 typedef struct columns {
     char names[COLUMNS_MAX][NAME_MAX_TEXT];
-    char values[COLUMNS_MAX][512]; /* of the row that is looked at; of the first one while columns are sought */
+    char values[COLUMNS_MAX][VALUE_TEXT]; /* of the row that is looked at; of the first one while columns are sought */
     bool is_same[COLUMNS_MAX];     /* in all rows so far */
+    bool is_full;                  /* there are more fields than columns */
     int  count;
 } columns;
 
@@ -68,9 +72,10 @@ static int column_of(const columns *columns, const char *name)
 static void note_column(void *to, const char *name, const lab_value *value)
 {
     columns *columns = to;
-    char text[512];
+    char text[VALUE_TEXT];
     int i = column_of(columns, name);
     write_value(value, text, sizeof text);
+    columns->is_full = columns->is_full || (i < 0 && columns->count == COLUMNS_MAX);
     if (i < 0 && columns->count < COLUMNS_MAX) {
         i = columns->count++;
         snprintf(columns->names[i], sizeof columns->names[i], "%s", name);
@@ -158,6 +163,8 @@ static void write_rows(lab_page *page, const char *summary, const lab_value *row
     }
     lab_page_table(page, summary, &grid);
     lab_grid_free(&grid);
+    if (columns->is_full)
+        lab_page_text(page, "warn", "The rows have more than %d fields; the others are not shown.", COLUMNS_MAX);
     fputs("</details>\n", page->out);
 }
 
