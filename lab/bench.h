@@ -60,7 +60,7 @@ typedef struct lab_row {
  * because it is far below the machine's peak where none is that is at its best, is told of in
  * its row and compared with nowhere. Times are compared within a mode, and a per cent of the
  * vendor is told only where both form products alike; the best peer is that of whatever was
- * asked for. (compare.c) */
+ * asked for. Steps of the ladder are compared only between rows with the same number of threads. (compare.c) */
 void lab_rows_compare(lab_row *rows, int count);
 
 /* Whether it is more than ten per cent faster than the best that was seen of its instructions. */

@@ -9,18 +9,13 @@
 
 #include "explain_show.h"
 #include "json.h"
+#include "results.h"
 #include "setting.h"
 #include "table.h"
 
 static bool is_cpu(const lab_bench *bench)
 {
     return strcmp(bench->device->backend, "cpu") == 0;
-}
-
-static void write_time(int64_t nanoseconds, char *text, size_t capacity)
-{
-    double ms = (double)nanoseconds * 1e-6;
-    snprintf(text, capacity, ms < 10 ? "%.3f" : ms < 1000 ? "%.1f" : "%.0f", ms);
 }
 
 static void write_ratio(double value, const char *unit, char *text, size_t capacity)
@@ -38,32 +33,59 @@ static bool same_problem(const lab_row *x, const lab_row *y)
 
 /* ---- Tables ----------------------------------------------------------------------------------------- */
 
-/* Of the CPU's there are two columns more, before the last but two and before the last. */
-enum { COLUMNS = 10, CPU_COLUMNS = 12 };
+/* On the CPU there are three columns more: threads, the part of the peak, and the best of --peers. */
+enum { COLUMNS = 10, CPU_COLUMNS = 13 };
 
-static void add_head(lab_table *table, bool cpu)
+/* What a row is called: a library by its own name. */
+static void write_name(const lab_row *row, char *text, size_t capacity)
 {
+    lab_write_kernel(row->kernel, row->library, text, capacity);
+}
+
+/* "of OpenBLAS": the heading of percent_of_vendor. */
+static void write_vendor_head(const lab_row *rows, int count, char *text, size_t capacity)
+{
+    snprintf(text, capacity, "of vendor");
+    for (int i = 0; i < count; i++)
+        if (rows[i].is_vendor && !rows[i].is_peer && *rows[i].library)
+            snprintf(text, capacity, "of %.*s", (int)strcspn(rows[i].library, " (,"), rows[i].library);
+}
+
+static void add_head(lab_table *table, const lab_row *rows, int count, bool cpu)
+{
+    char vendor[64];
+    write_vendor_head(rows, count, vendor, sizeof vendor);
     if (cpu)
-        lab_table_add(table, CPU_COLUMNS, (const char *[]){"kernel", "parameters", "median ms", "+-95%", "min",
-                      "GFLOPS", "of peak", "over before", "over first", "of vendor", "of best peer", "samples"});
+        lab_table_add(table, CPU_COLUMNS, (const char *[]){"kernel", "parameters", "threads", "median ms", "+-95%", "min",
+                      "GFLOPS", "of peak", "over before", "over first", vendor, "of best peer", "samples"});
     else
         lab_table_add(table, COLUMNS, (const char *[]){"kernel", "parameters", "median ms", "+-95%", "min", "GFLOPS",
-                      "over before", "over first", "of vendor", "samples"});
+                      "over before", "over first", vendor, "samples"});
+}
+
+static void add_refused(lab_table *table, const char *name, const lab_row *row, bool cpu)
+{
+    if (cpu)
+        lab_table_add(table, CPU_COLUMNS, (const char *[]){name, row->params, "", "-", "", "", "", "", "", "", "", "",
+                                                           row->why_not});
+    else
+        lab_table_add(table, COLUMNS, (const char *[]){name, row->params, "-", "", "", "", "", "", "", row->why_not});
 }
 
 static void add_row(lab_table *table, const lab_row *row, bool cpu)
 {
-    char median[32], spread[32], least[32], gflops[32], peak[32], before[32], first[32], vendor[32], peer[32];
-    char samples[32];
+    char name[96], threads[32], median[32], spread[32] = "-", least[32], gflops[32], peak[32], before[32], first[32];
+    char vendor[32], peer[32], samples[32];
+    write_name(row, name, sizeof name);
     if (!row->verified || row->is_beyond) {
-        lab_table_add(table, cpu ? CPU_COLUMNS : COLUMNS,
-                      cpu ? (const char *[]){row->kernel, row->params, "-", "", "", "", "", "", "", "", "", row->why_not}
-                          : (const char *[]){row->kernel, row->params, "-", "", "", "", "", "", "", row->why_not});
+        add_refused(table, name, row, cpu);
         return;
     }
-    write_time(row->median_ns, median, sizeof median);
-    write_time(row->ci95_ns, spread, sizeof spread);
-    write_time(row->min_ns, least, sizeof least);
+    snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
+    lab_write_ms(row->median_ns, median, sizeof median);
+    if (row->samples > 1) /* one sample has no spread */
+        lab_write_ms(row->ci95_ns, spread, sizeof spread);
+    lab_write_ms(row->min_ns, least, sizeof least);
     snprintf(gflops, sizeof gflops, row->gflops < 100 ? "%.2f" : "%.0f", row->gflops);
     write_ratio(row->percent_of_probe, "%", peak, sizeof peak);
     write_ratio(row->over_before, "x", before, sizeof before);
@@ -73,11 +95,11 @@ static void add_row(lab_table *table, const lab_row *row, bool cpu)
     snprintf(samples, sizeof samples, "%lld%s%s", (long long)row->samples, row->mode == LAB_MODE_ANY ? "" : " ",
              row->mode == LAB_MODE_ANY ? "" : lab_mode_name(row->mode));
     if (cpu)
-        lab_table_add(table, CPU_COLUMNS, (const char *[]){row->kernel, row->params, median, spread, least, gflops,
+        lab_table_add(table, CPU_COLUMNS, (const char *[]){name, row->params, threads, median, spread, least, gflops,
                                                            peak, before, first, vendor, peer, samples});
     else
-        lab_table_add(table, COLUMNS, (const char *[]){row->kernel, row->params, median, spread, least, gflops,
-                                                       before, first, vendor, samples});
+        lab_table_add(table, COLUMNS, (const char *[]){name, row->params, median, spread, least, gflops, before, first,
+                                                       vendor, samples});
 }
 
 /* What was asked for beyond sizes and types, for the table's head. */
@@ -97,18 +119,20 @@ static void print_calls(const lab_bench *bench, const lab_row *row)
     char batch[32], calls[32];
     if (!row->verified || row->calls_wall_ns == 0)
         return;
-    write_time(row->batch_wall_ns, batch, sizeof batch);
-    write_time(row->calls_wall_ns, calls, sizeof calls);
+    lab_write_ms(row->batch_wall_ns, batch, sizeof batch);
+    lab_write_ms(row->calls_wall_ns, calls, sizeof calls);
     fprintf(bench->out, "%s: the batch %s ms, %lld calls %s ms, %.1f times as long\n", row->kernel, batch,
             (long long)bench->batch, calls, lab_ratio(row->calls_wall_ns, row->batch_wall_ns));
 }
 
 static void print_doubt(const lab_bench *bench, const lab_row *row)
 {
+    char name[96];
     if (!row->verified || !*row->doubt)
         return;
+    write_name(row, name, sizeof name);
     lab_colour_begin(LAB_YELLOW, bench->out);
-    fprintf(bench->out, "%s is not compared with: %s", row->kernel, row->doubt);
+    fprintf(bench->out, "%s is not compared with: %s", name, row->doubt);
     lab_colour_end(LAB_YELLOW, bench->out);
     fputc('\n', bench->out);
 }
@@ -116,8 +140,10 @@ static void print_doubt(const lab_bench *bench, const lab_row *row)
 /* A median does not show them; a machine that has many is not quiet. */
 static void print_outliers(const lab_bench *bench, const lab_row *row)
 {
+    char name[96];
+    write_name(row, name, sizeof name);
     if (row->verified && !row->is_beyond && row->outliers * 20 > row->samples)
-        fprintf(bench->out, "%s: %lld of %lld samples are outliers, the worst %.1f times the median\n", row->kernel,
+        fprintf(bench->out, "%s: %lld of %lld samples are outliers, the worst %.1f times the median\n", name,
                 (long long)row->outliers, (long long)row->samples, lab_ratio(row->worst_ns, row->median_ns));
 }
 
@@ -151,11 +177,11 @@ static void print_parts(const lab_bench *bench, const lab_row *rows, int count, 
         char wall[32], up[32], kernel[32], down[32], host[32], hidden[32];
         if (!rows[i].verified || call->wall_ns == 0)
             continue;
-        write_time(call->wall_ns, wall, sizeof wall);
-        write_time(call->up_ns, up, sizeof up);
-        write_time(call->kernel_ns, kernel, sizeof kernel);
-        write_time(call->down_ns, down, sizeof down);
-        write_time(call->host_ns, host, sizeof host);
+        lab_write_ms(call->wall_ns, wall, sizeof wall);
+        lab_write_ms(call->up_ns, up, sizeof up);
+        lab_write_ms(call->kernel_ns, kernel, sizeof kernel);
+        lab_write_ms(call->down_ns, down, sizeof down);
+        lab_write_ms(call->host_ns, host, sizeof host);
         snprintf(hidden, sizeof hidden, "%.0f%%", call->hidden_percent);
         lab_table_add(table, 7, (const char *[]){rows[i].kernel, wall, up, kernel, down, host, hidden});
         any = true;
@@ -178,8 +204,8 @@ static void print_title(const lab_bench *bench, const lab_row *row)
         fprintf(bench->out, "\n");
         return;
     }
-    write_time(row->h2d_ns, to_device, sizeof to_device);
-    write_time(row->d2h_ns, back, sizeof back);
+    lab_write_ms(row->h2d_ns, to_device, sizeof to_device);
+    lab_write_ms(row->d2h_ns, back, sizeof back);
     fprintf(bench->out, "A and B to the device %s ms, C back %s ms\n", to_device, back);
 }
 
@@ -213,14 +239,14 @@ static void print_problem(const lab_bench *bench, const lab_row *rows, int count
 {
     bool cpu = is_cpu(bench);
     memset(table, 0, sizeof *table);
-    add_head(table, cpu);
+    add_head(table, rows, count, cpu);
     for (int i = 0; i < count; i++)
         add_row(table, &rows[i], cpu);
     colour_rows(table, rows, count);
     print_title(bench, first_verified(rows, count));
     if (rows->vendor_tuned)
-        fprintf(bench->out, "the vendor with parameters of its own tuner\n");
-    lab_table_print(table, cpu ? "llrrrrrrrrrl" : "llrrrrrrrl", bench->out);
+        fprintf(bench->out, "00_vendor uses parameters of its own tuner\n");
+    lab_table_print(table, cpu ? "llrrrrrrrrrrl" : "llrrrrrrrl", bench->out);
     for (int i = 0; i < count; i++)
         print_doubt(bench, &rows[i]);
     for (int i = 0; i < count; i++)
@@ -268,6 +294,18 @@ static void print_tables(const lab_bench *bench, int first)
 
 /* ---- CSV -------------------------------------------------------------------------------------------- */
 
+/* In quotes where it must be: a kernel may be a file of any name. */
+static void write_csv(const char *text, FILE *out)
+{
+    bool quoted = strpbrk(text, ",\"\n\r") != NULL;
+    if (quoted)
+        fputc('"', out);
+    for (; *text; text++)
+        fprintf(out, "%s%c", *text == '"' ? "\"" : "", *text);
+    if (quoted)
+        fputc('"', out);
+}
+
 static void print_csv(const lab_bench *bench)
 {
     char epilogue[64];
@@ -277,9 +315,10 @@ static void print_csv(const lab_bench *bench)
            "best_peer,percent_of_best_peer\n");
     for (int i = 0; i < bench->row_count; i++) {
         const lab_row *row = &bench->rows[i];
-        fprintf(bench->out,
-               "%s,%s,\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld,",
-               bench->device->name, row->kernel, row->params,
+        fprintf(bench->out, "%s,", bench->device->name);
+        write_csv(row->kernel, bench->out);
+        fprintf(bench->out, ",\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld,",
+               row->params,
                rung_product_name(row->product), (long long)row->size.m, (long long)row->size.n,
                (long long)row->size.k, (long long)bench->batch, (long long)row->splits,
                rung_compute_name(row->asked), epilogue, row->verified, (long long)row->median_ns, (long long)row->min_ns,
@@ -318,7 +357,6 @@ static void add_cpu_fields(lab_json *json, const lab_row *row)
     lab_json_integer(json, "fast_samples", row->fast.samples);
     lab_json_integer(json, "slow_median_ns", row->slow.median_ns);
     lab_json_integer(json, "slow_samples", row->slow.samples);
-    lab_json_string(json, "library", row->library);
     lab_json_string(json, "doubt", row->doubt);
     lab_json_string(json, "best_peer", row->best_peer);
     add_ratio(json, "percent_of_best_peer", row->percent_of_peer);
@@ -381,6 +419,7 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     lab_json_integer(json, "h2d_ns", row->h2d_ns);
     lab_json_integer(json, "kernel_ns", row->call.wall_ns > 0 ? row->call.kernel_ns : row->median_ns);
     lab_json_integer(json, "d2h_ns", row->d2h_ns);
+    lab_json_string(json, "library", row->library);
     if (is_cpu(bench))
         add_cpu_fields(json, row);
     add_explained(json, row->explanation);

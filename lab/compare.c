@@ -113,6 +113,12 @@ static void compare_with_vendors(lab_row *row, const lab_row *vendor, const lab_
     row->percent_of_peer = 100 * lab_ratio(time_in(best, row->mode), row->median_ns);
 }
 
+/* How many times as fast a row is as one before it; 0 where that is none, or had another number of threads. */
+static double step_from(const lab_row *before, const lab_row *row)
+{
+    return before && before->threads == row->threads ? lab_ratio(time_in(before, row->mode), row->median_ns) : 0;
+}
+
 void lab_rows_compare(lab_row *rows, int count)
 {
     const lab_row *vendor = NULL, *before = NULL, *first = NULL;
@@ -132,8 +138,8 @@ void lab_rows_compare(lab_row *rows, int count)
             compare_with_vendors(row, vendor, rows, count);
         if (row->is_vendor)
             continue; /* steps are counted on our own ladder */
-        row->over_before = before ? lab_ratio(time_in(before, row->mode), row->median_ns) : 0;
-        row->over_first = first ? lab_ratio(time_in(first, row->mode), row->median_ns) : 0;
+        row->over_before = step_from(before, row);
+        row->over_first = step_from(first, row);
         before = row;
         first = first ? first : row;
     }

@@ -400,6 +400,17 @@ void lab_write_row_problem(const lab_result *row, char *text, size_t capacity)
              row->epilogue);
 }
 
+/* What the row measured; of a library that is another one in the new, both. */
+static void write_names(const lab_pair *pair, char *text, size_t capacity)
+{
+    const lab_result *old = pair->before->row, *new = pair->after->row;
+    char after[96];
+    lab_write_kernel(old->kernel, lab_text(old->fields, "library", ""), text, capacity);
+    lab_write_kernel(new->kernel, lab_text(new->fields, "library", ""), after, sizeof after);
+    if (strcmp(text, after) != 0)
+        snprintf(text + strlen(text), capacity - strlen(text), ", now %s", after);
+}
+
 static void write_percent(double part, char *text, size_t capacity)
 {
     if (isfinite(part) && fabs(part) < 1e6)
@@ -435,14 +446,15 @@ static void add_row(lab_table *table, const lab_pair *pair)
 {
     const lab_evidence *evidence = &pair->evidence;
     const lab_result *row = pair->before->row;
-    char problem[96], threads[32] = "-", runs[48], before[32], after[32], change[32], interval[72], sd[32], peak[32];
+    char name[224], problem[96], threads[32] = "-", runs[48], before[32], after[32], change[32], interval[72], sd[32], peak[32];
     char result[96];
+    write_names(pair, name, sizeof name);
     lab_write_row_problem(row, problem, sizeof problem);
     if (row->threads > 0)
         snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
     if (*pair->why_not) {
         snprintf(result, sizeof result, "not compared: %s", pair->why_not);
-        lab_table_add(table, COLUMNS, (const char *[]){row->kernel, problem, threads, "-", "-", "-", "-", "-", "-", "-",
+        lab_table_add(table, COLUMNS, (const char *[]){name, problem, threads, "-", "-", "-", "-", "-", "-", "-",
                                                        result});
         return;
     }
@@ -454,16 +466,17 @@ static void add_row(lab_table *table, const lab_pair *pair)
     write_percent(evidence->old_runs > 1 && evidence->new_runs > 1 ? evidence->run_sd : (double)NAN, sd, sizeof sd);
     write_percent(pair->peak_change, peak, sizeof peak);
     snprintf(result, sizeof result, "%s%s%s", lab_judgement_name(evidence->judgement), *pair->note ? " " : "", pair->note);
-    lab_table_add(table, COLUMNS, (const char *[]){row->kernel, problem, threads, runs, before, after, change, interval,
+    lab_table_add(table, COLUMNS, (const char *[]){name, problem, threads, runs, before, after, change, interval,
                                                    *sd == '+' ? sd + 1 : sd, peak, result});
 }
 
 static void print_alone(const lab_result *const *rows, int64_t count, const char *where, FILE *out)
 {
     for (int64_t i = 0; i < count; i++) {
-        char problem[96];
+        char name[96], problem[96];
+        lab_write_kernel(rows[i]->kernel, lab_text(rows[i]->fields, "library", ""), name, sizeof name);
         lab_write_row_problem(rows[i], problem, sizeof problem);
-        fprintf(out, "only in the %s: %s %s", where, rows[i]->kernel, problem);
+        fprintf(out, "only in the %s: %s %s", where, name, problem);
         if (rows[i]->threads > 0)
             fprintf(out, ", %lld thread%s", (long long)rows[i]->threads, rows[i]->threads == 1 ? "" : "s");
         fputc('\n', out);

@@ -115,6 +115,20 @@ const char *lab_kernel_words(const char *kernel)
     return strcmp(kernel, "00_vendor") == 0 ? "vendor" : kernel;
 }
 
+/* The library behind 00_vendor on this row's device, where that is always the same. */
+static const char *vendor_of(const lab_result *row)
+{
+    return strncmp(row->device, "opencl", 6) == 0 ? "CLBlast" : strncmp(row->device, "cuda", 4) == 0 ? "cuBLAS" : "vendor";
+}
+
+/* What a row is called: a library by its name and version, where the row has them. */
+static void write_label(const lab_result *row, char *text, size_t capacity)
+{
+    const char *words = lab_kernel_words(row->kernel), *library = lab_text(row->fields, "library", "");
+    bool is_vendor = strcmp(row->kernel, "00_vendor") == 0;
+    lab_write_kernel(is_vendor ? vendor_of(row) : words, lab_is_library(row->kernel) ? library : "", text, capacity);
+}
+
 static unsigned sum_of(const char *text)
 {
     unsigned sum = 0;
@@ -226,7 +240,7 @@ bool lab_beside(const lab_result *row, const char **library, double *percent)
     *percent = lab_number(row->fields, "percent_of_best_peer", 0);
     if (**library && *percent > 0)
         return true;
-    *library = "vendor";
+    *library = vendor_of(row);
     *percent = lab_number(row->fields, "percent_of_vendor", 0);
     return *percent > 0;
 }
@@ -383,10 +397,11 @@ static void name_rows(lab_group *group)
             varies = same_problem(shown->row, group->rows[j].row) &&
                      strcmp(shown->row->kernel, group->rows[j].row->kernel) == 0 &&
                      strcmp(shown->row->params, group->rows[j].row->params) != 0;
-        char params[64];
+        char name[64], params[64];
+        write_label(shown->row, name, sizeof name);
         shorten(shown->row->params, params, sizeof params);
-        snprintf(shown->label, sizeof shown->label, "%.60s%s%.50s%s%.12s", lab_kernel_words(shown->row->kernel),
-                 varies ? " " : "", varies ? params : "", *overlap ? ", overlap " : "", overlap);
+        snprintf(shown->label, sizeof shown->label, "%.60s%s%.50s%s%.12s", name, varies ? " " : "", varies ? params : "",
+                 *overlap ? ", overlap " : "", overlap);
     }
 }
 

@@ -86,9 +86,9 @@ static void fill_bar(const lab_shown *shown, lab_bar *bar)
 
 static void begin_rows(lab_grid *grid)
 {
-    lab_grid_begin(grid, 12, "lllrrrrrrrll",
-                   (const char *[]){"kernel", "parameters", "m x n x k", "GFLOPS", "median ms", "+-95 % ms", "least ms",
-                                    "of best library", "of peak", "samples", "mode", "in doubt"});
+    lab_grid_begin(grid, 13, "lllrrrrrrrrll",
+                   (const char *[]){"kernel", "parameters", "m x n x k", "threads", "GFLOPS", "median ms", "+-95 % ms",
+                                    "least ms", "of best library", "of peak", "samples", "mode", "in doubt"});
 }
 
 static void add_row(lab_grid *grid, const lab_shown *shown, double peak)
@@ -98,12 +98,19 @@ static void add_row(lab_grid *grid, const lab_shown *shown, double peak)
     double percent;
     char problem[96];
     lab_write_problem(row->m, row->n, row->k, problem, sizeof problem);
-    lab_grid_add(grid, "%s", row->kernel);
+    lab_grid_add(grid, "%s", shown->is_library ? shown->label : row->kernel);
     lab_grid_add(grid, "%s", *row->params ? row->params : "-");
     lab_grid_add(grid, "%s", problem);
+    if (row->threads > 0)
+        lab_grid_add(grid, "%lld", (long long)row->threads);
+    else
+        lab_grid_add(grid, "-");
     lab_grid_number(grid, row->gflops);
     lab_grid_number(grid, (double)row->median_ns * 1e-6);
-    lab_grid_number(grid, (double)row->ci95_ns * 1e-6);
+    if (lab_integer(row->fields, "samples", 0) > 1)
+        lab_grid_number(grid, (double)row->ci95_ns * 1e-6);
+    else
+        lab_grid_add(grid, "-"); /* one sample has no spread */
     lab_grid_number(grid, (double)row->min_ns * 1e-6);
     if (lab_beside(row, &library, &percent))
         lab_grid_add(grid, "%.0f %%", percent);

@@ -111,10 +111,12 @@ void lab_results_free(lab_results *results)
     *results = (lab_results){0};
 }
 
-/* "OpenBLAS 0.3.21 (Cooperlake), /usr/lib/libopenblas.so.0": up to the parenthesis or the comma. */
+/* "OpenBLAS 0.3.21 (Cooperlake), /usr/lib/libopenblas.so.0": the name, and the number behind it if there is one. */
 void lab_write_kernel(const char *kernel, const char *library, char *text, size_t capacity)
 {
-    size_t length = strcspn(library, "(,");
+    size_t length = strcspn(library, " (,"), number = strspn(library + length, " 0123456789.");
+    if (number > 1)
+        length += number;
     while (length > 0 && library[length - 1] == ' ')
         length--;
     snprintf(text, capacity, "%.*s", (int)(length > 0 ? length : strlen(kernel)), length > 0 ? library : kernel);

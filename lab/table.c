@@ -2,6 +2,7 @@
 /* table.c - see table.h. */
 #include "table.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "terminal.h"
@@ -21,8 +22,10 @@ static void fill_cell(char *cell, const char *text)
 
 void lab_table_add(lab_table *table, int columns, const char *const *cells)
 {
-    if (table->rows == LAB_TABLE_ROWS)
+    if (table->rows == LAB_TABLE_ROWS) {
+        table->left_out++;
         return;
+    }
     table->columns = columns;
     table->colours[table->rows] = LAB_PLAIN;
     for (int i = 0; i < columns; i++)
@@ -65,6 +68,8 @@ void lab_table_print(const lab_table *table, const char *align, FILE *out)
         lab_colour_end(table->colours[row], out);
         fputc('\n', out);
     }
+    if (table->left_out > 0)
+        fprintf(out, "(%d more rows)\n", table->left_out);
 }
 
 void lab_write_ms(int64_t nanoseconds, char *text, size_t capacity)

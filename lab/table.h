@@ -8,16 +8,17 @@
 
 #include "colour.h"
 
-enum { LAB_TABLE_COLUMNS = 12, LAB_TABLE_ROWS = 256, LAB_TABLE_CELL = 96 };
+enum { LAB_TABLE_COLUMNS = 13, LAB_TABLE_ROWS = 256, LAB_TABLE_CELL = 96 };
 
 typedef struct lab_table {
     int        columns, rows;
+    int        left_out; /* rows that did not fit */
     char       cells[LAB_TABLE_ROWS][LAB_TABLE_COLUMNS][LAB_TABLE_CELL];
     lab_colour colours[LAB_TABLE_ROWS];
 } lab_table;
 
-/* One more row, a text a column; rows past the last are dropped. `align` has an l
- * or an r a column. */
+/* Adds one row, one text per column. A text that is too long ends in "..."; rows past the last are counted, and
+ * lab_table_print says how many they are. `align` has one letter per column, l or r. */
 void lab_table_add(lab_table *table, int columns, const char *const *cells);
 void lab_table_print(const lab_table *table, const char *align, FILE *out);
 

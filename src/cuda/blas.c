@@ -9,6 +9,7 @@
  * is not needed. */
 #include "cuda/blas.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/assert.h"
@@ -200,6 +201,8 @@ rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out)
     if (status == RUNG_OK && out->blas->get_version(device->blas, &version) != 0)
         version = 0;
     pthread_mutex_unlock(&device->lock);
+    snprintf(out->library, sizeof out->library, "cuBLAS %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+    plan->info.library = out->library;
     out->in_type = type_of(turned.a.type);
     out->out_type = type_of(turned.c.type);
     out->compute = compute_of(&turned, version, device->architecture);

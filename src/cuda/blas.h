@@ -44,6 +44,7 @@ typedef struct rungi_blas_plan {
     int               a_op, b_op; /* of its first and its second operand, our B and our A */
     int               lda, ldb, ldc;
     int               in_type, out_type, compute;
+    char              library[32]; /* "cuBLAS 12.9.0", for rung_plan_info */
 } rungi_blas_plan;
 
 struct rungi_cuda_device;

@@ -52,6 +52,7 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
                           "(libclblast1)");
     if (turned.batch != 1)
         return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: a batch is not handed to CLBlast");
+    plan->info.library = "CLBlast"; /* which does not tell its version */
     vendor->layout = ROW_MAJOR;
     if (turned.a.cols == 0 || !as_blas(&turned.a, &vendor->a_transpose, &vendor->a_ld) ||
         !as_blas(&turned.b, &vendor->b_transpose, &vendor->b_ld) ||

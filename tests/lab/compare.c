@@ -7,9 +7,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "results.h"
+#include "table.h"
 
 enum { VENDOR, MKL, OPENBLAS, OURS, ROWS };
 
@@ -195,6 +199,78 @@ static void steps_and_calls(void **state)
     assert_true(lab_ratio(0, 5) == 0 && lab_ratio(5, 0) == 0);
 }
 
+/* A step of the ladder is not told by rows of different numbers of threads; the library had what it was given. */
+static void threads_differ(void **state)
+{
+    lab_row rows[ROWS];
+    (void)state;
+    fill(rows);
+    rows[MKL] = row_of("07_tile2d", 80);
+    rows[OPENBLAS] = row_of("09_warptile", 40);
+    rows[VENDOR].threads = rows[OURS].threads = 2;
+    rows[MKL].threads = rows[OPENBLAS].threads = 1;
+    lab_rows_compare(rows, ROWS);
+    is_about(rows[OPENBLAS].over_before, 2);
+    assert_true(rows[OURS].over_before == 0 && rows[OURS].over_first == 0);
+    is_about(rows[OURS].percent_of_vendor, 75);
+}
+
+static void says_kernel(const char *kernel, const char *library, const char *expected)
+{
+    char text[64];
+    lab_write_kernel(kernel, library, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+/* A library is called by its own name and version. */
+static void names(void **state)
+{
+    (void)state;
+    says_kernel("10_pipeline", "", "10_pipeline");
+    says_kernel("00_vendor", "", "00_vendor");
+    says_kernel("00_vendor", "OpenBLAS 0.3.21 (Cooperlake), /lib/libopenblas.so.0", "OpenBLAS 0.3.21");
+    says_kernel("00_vendor:mkl", "MKL 2026.2-Product Build 20260915, /x/libmkl_rt.so.3", "MKL 2026.2");
+    says_kernel("00_vendor:onednn", "oneDNN 3.2.0, /x/libdnnl.so.3", "oneDNN 3.2.0");
+    says_kernel("00_vendor", "CLBlast", "CLBlast");
+    says_kernel("00_vendor", "/opt/libblas.so", "/opt/libblas.so");
+}
+
+/* A cell or a row too many is marked, not lost. */
+static void tables(void **state)
+{
+    lab_table *table = calloc(1, sizeof *table);
+    char wide[2 * LAB_TABLE_CELL], *text = NULL;
+    size_t length = 0;
+    (void)state;
+    assert_non_null(table);
+    memset(wide, 'x', sizeof wide - 1);
+    wide[sizeof wide - 1] = 0;
+    lab_table_add(table, 1, (const char *[]){wide});
+    assert_int_equal(strlen(table->cells[0][0]), LAB_TABLE_CELL - 1);
+    assert_string_equal(table->cells[0][0] + LAB_TABLE_CELL - 5, "x...");
+    for (int i = 0; i < LAB_TABLE_ROWS + 1; i++)
+        lab_table_add(table, 1, (const char *[]){"row"});
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    lab_table_print(table, "l", out);
+    fclose(out);
+    assert_non_null(strstr(text, "(2 more rows)\n"));
+    free(text);
+    free(table);
+}
+
+static void times(void **state)
+{
+    char text[32];
+    (void)state;
+    lab_write_ms(2680, text, sizeof text);
+    assert_string_equal(text, "0.00268");
+    lab_write_ms(1234567, text, sizeof text);
+    assert_string_equal(text, "1.235");
+    lab_write_ms(12345678901, text, sizeof text);
+    assert_string_equal(text, "12346");
+}
+
 /* A right result in less time than its instructions take was measured wrongly. */
 static void beyond_the_roof(void **state)
 {
@@ -251,7 +327,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_times),          cmocka_unit_test(doubted_peers),
         cmocka_unit_test(within_a_mode),        cmocka_unit_test(across_compute_modes),
-        cmocka_unit_test(steps_and_calls),
+        cmocka_unit_test(steps_and_calls),      cmocka_unit_test(threads_differ),
+        cmocka_unit_test(names),                cmocka_unit_test(tables),
+        cmocka_unit_test(times),
         cmocka_unit_test(beyond_the_roof),
         cmocka_unit_test(roofs),
     };

@@ -36,5 +36,7 @@ rung bench --device cpu --kernels 01 --sizes 16 --dtype f64,bf16:f32,i8,bf16x3 -
     jq -c '.results[] | [.dtype, .compute, .verified, (.probe | test("^(amx|dot|fma) (f64|f32|bf16|i8)$")), (.mode | test("^(-|fast|slow)$")),
            (.mode == "-" or (.probe | test("amx")))]'
 rung bench --device cpu --kernels 01 --sizes 16 --threads 1 --budget 0.02 --csv | cut -d, -f 2,4-7,22-23
-rung bench --device cpu --kernels 01 --sizes 16 --threads 1 --budget 0.02 | sed -n '3,4p' | sed -E 's/peak [0-9]+/peak N/'
+rung bench --device cpu --kernels 01 --sizes 16 --threads 1 --budget 0.02 | sed -n '3,4p' | sed -E 's/peak [0-9]+/peak N/; s/  +/  /g'
+# Each row has its threads, and one sample has no interval.
+rung bench --device cpu --kernels 01 --sizes 16 --threads 1 --budget 0.0000001 2> /dev/null | sed -n '5p' | awk '{ print $1, $2, $4, $NF }'
 rung help bench | grep -E 'peers|threads'
