@@ -88,10 +88,12 @@ static bool is_own_or_predicts(const char *name)
     return is_own(name) || strcmp(name, "arch") == 0 || strcmp(name, "machine") == 0;
 }
 
-/* The child: its results go to `results`, its messages to `said`. If the parent dies, the child does. */
+/* The child: its results go to `results`, its messages to `said`. If the parent dies, the child does. It is not in the
+ * terminal's group: Ctrl-C reaches the parent, which passes it on once, and a second signal would end it at once. */
 static void become(char **list, FILE *results, FILE *said, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpgid(0, 0);
     if (getppid() != parent || dup2(fileno(results), STDOUT_FILENO) < 0 || dup2(fileno(said), STDERR_FILENO) < 0)
         _exit(LAB_NOTHING);
     setenv(VARIABLE, "1", 1);
@@ -226,10 +228,10 @@ static int run_once(many *many, int64_t index)
         code = run_child(many, index, results, other, said);
         if (index == 0 || (code != LAB_GOOD && code != LAB_INTERRUPTED))
             copy_to_stderr(said);
-        if (code < 0) {
+        if (code < 0 && !lab_interrupted())
             fprintf(stderr, "rung: run %lld was killed\n", (long long)index + 1);
-            code = LAB_WRONG;
-        }
+        if (code < 0)
+            code = lab_interrupted() ? LAB_INTERRUPTED : LAB_WRONG;
         take_over(many, results, other);
     } else {
         fprintf(stderr, "rung: no temporary file: %s; see TMPDIR\n", strerror(errno));

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, ROWS_MAX = 4096, THREADS_MAX = 256, TIME_LIMIT = 600 };
+enum { PROBLEMS_MAX = 256, CONTENDERS_MAX = 128, THREADS_MAX = 256, TIME_LIMIT = 600 };
 
 /* So many rounds at least, if there is time, where two executables take turns: a difference is told by
  * the number of pairs. */
@@ -57,6 +57,7 @@ typedef struct session {
     int64_t            rounds; /* turns of all contenders that this problem has seen */
     lab_call           calls[CONTENDERS_MAX]; /* of those that are rung_gemm */
     double             best_probe[LAB_PROBE_COUNT]; /* that was ever seen */
+    int                row_capacity;
     lab_turns          turns; /* with another executable */
     lab_bench          found;
     bool               any_wrong, any_right;
@@ -95,7 +96,8 @@ static bool add_doubling(session *session, const char *largest)
     if (!lab_read_integer(largest, &end) || end < 1 || end > 1 << 20)
         return false;
     for (int64_t size = end < 128 ? end : 128; size <= end; size *= 2)
-        add_problem(session, size, size, size);
+        if (!add_problem(session, size, size, size))
+            return false;
     return true;
 }
 
@@ -122,7 +124,8 @@ static bool add_shapes(session *session, const char *text)
     lab_shape shapes[LAB_SWEEP_MAX];
     int count = lab_sweep_shapes(text, shapes);
     for (int i = 0; i < count; i++)
-        add_problem(session, shapes[i].m, shapes[i].n, shapes[i].k);
+        if (!add_problem(session, shapes[i].m, shapes[i].n, shapes[i].k))
+            return false;
     return count > 0;
 }
 
@@ -244,14 +247,23 @@ static int find_kernels(session *session)
 
 /* ---- The contenders of one problem -------------------------------------------------------------- */
 
-static void add_contender(session *session, const rung_kernel *kernel, const char *asked)
+/* False if there are too many. */
+static bool add_contender(session *session, const rung_kernel *kernel, const char *asked)
 {
     if (session->contender_count == CONTENDERS_MAX)
-        return;
+        return false;
     lab_contender *added = &session->contenders[session->contender_count++];
     memset(added, 0, sizeof *added);
     added->kernel = kernel;
     snprintf(added->asked, sizeof added->asked, "%s", asked);
+    return true;
+}
+
+static int refuse_contenders(void)
+{
+    char text[128];
+    snprintf(text, sizeof text, "kernels and parameters come to more than %d rows per problem; name fewer", CONTENDERS_MAX);
+    return usage(text);
 }
 
 static int gather_contenders(session *session, const lab_dtype *dtype)
@@ -261,7 +273,8 @@ static int gather_contenders(session *session, const lab_dtype *dtype)
     for (int i = 0; i < session->kernel_count; i++) {
         const rung_kernel *kernel = session->kernels[i];
         if (!kernel) {
-            add_contender(session, NULL, "");
+            if (!add_contender(session, NULL, ""))
+                return refuse_contenders();
             continue;
         }
         if (lab_is_emulated(kernel) && session->kernel_list)
@@ -276,7 +289,8 @@ static int gather_contenders(session *session, const lab_dtype *dtype)
         if (count == 0)
             return usage(rung_error_text());
         for (int j = 0; j < count; j++)
-            add_contender(session, kernel, texts[j]);
+            if (!add_contender(session, kernel, texts[j]))
+                return refuse_contenders();
     }
     return LAB_GOOD;
 }
@@ -596,12 +610,27 @@ static void raise_roof(session *session, const lab_problem *problem, lab_row *ro
         }
 }
 
+/* Makes room for the rows of one more problem. */
+static bool reserve_rows(session *session)
+{
+    lab_bench *found = &session->found;
+    int wanted = found->row_count + session->contender_count;
+    if (found->rows && wanted <= session->row_capacity)
+        return true;
+    lab_row *larger = realloc(found->rows, ((size_t)wanted * 2 + 1) * sizeof *larger);
+    if (!larger)
+        return false;
+    found->rows = larger;
+    session->row_capacity = wanted * 2 + 1;
+    return true;
+}
+
 /* Modes are told apart by the best probe there was, which may have come last. */
 static void add_rows(session *session, const lab_problem *problem)
 {
     lab_row *rows = session->found.rows + session->found.row_count;
     int count = 0;
-    for (int i = 0; i < session->contender_count && session->found.row_count < ROWS_MAX; i++) {
+    for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
         if (contender->taken.count > 0) {
             lab_contender_summarise(contender, best_of(session, problem));
@@ -696,6 +725,10 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
     int code = gather_contenders(session, dtype);
     if (code != LAB_GOOD)
         return code;
+    if (!reserve_rows(session)) {
+        fprintf(stderr, "rung: out of memory\n");
+        return LAB_USAGE;
+    }
     choose_clock(session, &problem);
     if (session->turns.role == LAB_CHILD && !lab_turns_wait(&session->turns, "problem"))
         return LAB_USAGE;
@@ -930,8 +963,7 @@ static int run_session(void *opaque)
     if (session) {
         session->options = session->found.options = options;
         session->contenders = calloc(CONTENDERS_MAX, sizeof *session->contenders);
-        session->found.rows = calloc(ROWS_MAX, sizeof *session->found.rows);
-        if (session->contenders && session->found.rows)
+        if (session->contenders)
             code = bench(session);
         lab_turns_close(&session->turns);
         lab_caller_close(&session->caller);

@@ -36,7 +36,16 @@ grep -q '^f32 24 x 24 x 24' table.txt && ! grep -q schema table.txt || fail "no 
 # A file that rung compare cannot read is named, with the command that writes one it can.
 "$RUNG" compare full.csv full.json > compared.txt 2> err.txt
 [ $? -eq 2 ] && grep -q '^rung: full.csv: .*rung bench -o FILE' err.txt || fail "a CSV file: $(cat err.txt)"
-ls | grep -q 'part$' && fail "something was left beside"
+ls | grep -qE '\.(json|csv|txt)\.' && fail "something was left beside"
+
+# A file of another's beside it stays, and the mode is that of a new file, or of the one replaced.
+echo mine > new.json.part
+(umask 027 && "${bench[@]}" --sizes 16 -o new.json > /dev/null) || fail "exit $?"
+[ "$(cat new.json.part)" = mine ] || fail "new.json.part was overwritten"
+[ "$(stat -c %a new.json)" = 640 ] || fail "the mode is $(stat -c %a new.json)"
+chmod 600 new.json
+"${bench[@]}" --sizes 16 -o new.json > /dev/null || fail "exit $?"
+[ "$(stat -c %a new.json)" = 600 ] || fail "the mode became $(stat -c %a new.json)"
 
 # A link stays one.
 echo '{}' > real.json
@@ -44,6 +53,9 @@ ln -s real.json link.json
 "${bench[@]}" --sizes 16 --json -o link.json > /dev/null || fail "exit $?"
 [ -L link.json ] || fail "a link was replaced"
 holds real.json .complete
+ln -s nowhere.json lost.json
+"${bench[@]}" --sizes 16 -o lost.json > table.txt 2> err.txt
+[ $? -eq 2 ] && [ -L lost.json ] && grep -q -- --output err.txt || fail "a link to nothing"
 
 ln -s new.json dangling.json
 "${bench[@]}" --sizes 16 --json -o dangling.json > /dev/null || fail "exit $?"
