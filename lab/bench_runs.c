@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_runs.c - see bench_runs.h. */
-#define _GNU_SOURCE /* fork with prctl, strsignal */
+#define _GNU_SOURCE /* prctl */
 #include "bench_runs.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ typedef struct many {
     const lab_options *options;
     int64_t            runs;
     bool               is_paired;      /* --baseline is an executable */
-    char               budget[64], seed[64], pairing[64];
+    char               budget[64], seed[64];
     lab_results       *own, *other;    /* what each run found, and its partner of --baseline */
     int                count;          /* of runs that ended well */
     bool               is_complete;
@@ -382,16 +382,26 @@ typedef struct merged_side {
     bool        is_other;
 } merged_side;
 
-static const lab_row_runs *find_partner(const lab_row_runs *rows, int64_t count, const lab_result *row)
+/* The rows that measure the same as this one; how many, and the last of them. */
+static int64_t count_same(const lab_row_runs *rows, int64_t count, const lab_result *row, bool with_params,
+                          const lab_row_runs **last)
+{
+    int64_t same = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (lab_same_row(rows[i].row, row, with_params)) {
+            same++;
+            *last = &rows[i];
+        }
+    return same;
+}
+
+/* The row that this one is compared with: parameters count where either side has several. NULL if there is none. */
+static const lab_row_runs *find_partner(const lab_row_runs *own, int64_t own_count, const lab_row_runs *rows,
+                                        int64_t count, const lab_result *row)
 {
     const lab_row_runs *found = NULL;
-    for (int64_t i = 0; i < count && !found; i++)
-        if (lab_same_row(rows[i].row, row, true))
-            found = &rows[i];
-    for (int64_t i = 0; i < count && !found; i++)
-        if (lab_same_row(rows[i].row, row, false))
-            found = &rows[i];
-    return found;
+    bool with_params = count_same(own, own_count, row, false, &found) > 1 || count_same(rows, count, row, false, &found) > 1;
+    return count_same(rows, count, row, with_params, &found) > 0 ? found : NULL;
 }
 
 /* The times of one row's runs; of pairs of runs where there is a partner. */
@@ -424,7 +434,7 @@ static void write_rows(const many *many, bool is_other, const lab_row_runs *rows
 {
     double logs[RUNS_MAX];
     for (int64_t i = 0; i < count; i++) {
-        const lab_row_runs *partner = many->is_paired ? find_partner(partners, partner_count, rows[i].row) : NULL;
+        const lab_row_runs *partner = many->is_paired ? find_partner(rows, count, partners, partner_count, rows[i].row) : NULL;
         merged row = {.row = &rows[i], .files = many->count, .logs = logs};
         row.count = gather_logs(many, &rows[i], partner, is_other, logs);
         write_row(json, &row);

@@ -14,7 +14,7 @@ check() { # NAME EXPECTED GOT
     [ "$2" = "$3" ] || { echo "$1: expected $2, got $3"; bad=1; }
 }
 bench() { # EXECUTABLE BASELINE: the results are new.json and old.json
-    "$1" bench --device cpu --kernels 04,07 --sizes 64 --threads 1 --runs 5 --budget 2 --quiet --json \
+    "$1" bench --device cpu --kernels 04,07 --sizes 64 --threads 1 --runs 5 --budget 1 --quiet --json \
         --baseline "$2" --baseline-json old.json > new.json 2> said.txt
 }
 totals() { grep -o '^[0-9]* slower, [0-9]* faster' said.txt; }
