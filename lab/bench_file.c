@@ -12,9 +12,14 @@
 #include "progress.h"
 #include "target.h"
 
-static int check_file(const char *name, const char *option)
+/* Checks that `name` can be written and is not the file of --baseline, which may be NULL. */
+static int check_file(const char *name, const char *option, const char *baseline)
 {
     lab_output_file file;
+    if (baseline && lab_output_is(name, baseline)) {
+        fprintf(stderr, "rung: %s is also the file of --baseline; name another file with %s\n", name, option);
+        return LAB_USAGE;
+    }
     if (lab_output_begin(name, &file)) {
         bool is_direct = file.is_direct;
         lab_output_discard(&file);
@@ -29,9 +34,9 @@ static int check_file(const char *name, const char *option)
 
 int lab_bench_check_file(const lab_options *options)
 {
-    int code = options->output ? check_file(options->output, "--output") : LAB_GOOD;
+    int code = options->output ? check_file(options->output, "--output", options->baseline) : LAB_GOOD;
     if (code == LAB_GOOD && options->baseline_json && !lab_bench_is_part())
-        code = check_file(options->baseline_json, "--baseline-json");
+        code = check_file(options->baseline_json, "--baseline-json", options->baseline);
     return code;
 }
 

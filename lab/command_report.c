@@ -143,13 +143,28 @@ static bool add_files(lab_report *report, const lab_options *options)
     return true;
 }
 
+/* Checks the page's name before anything is read or run. NULL, or what is wrong. */
+static const char *check_page(const char *path, const lab_options *options)
+{
+    static char why[LAB_OUTPUT_PATH + 128];
+    if (strcmp(path, "-") == 0)
+        return NULL;
+    for (int i = 0; i < options->argument_count; i++)
+        if (lab_output_is(path, options->arguments[i])) {
+            snprintf(why, sizeof why, "%.*s is also the result file %d; name another file for the page with --output",
+                     LAB_OUTPUT_PATH, path, i + 1);
+            return why;
+        }
+    return lab_output_check(path);
+}
+
 static int make_report(lab_report *report, const lab_options *options)
 {
     const char *path = options->output ? options->output : "rung-report.html";
     int code;
     if (options->argument_count > 0 && options->device)
         return complain("--device is for a ladder that is run now: name files or a device");
-    const char *wrong = strcmp(path, "-") != 0 ? lab_output_check(path) : NULL;
+    const char *wrong = check_page(path, options);
     if (wrong)
         return complain(wrong);
     if (options->argument_count > 0)

@@ -46,6 +46,13 @@ static bool can_create(const char *path)
     return access(slash ? folder : ".", W_OK | X_OK) == 0;
 }
 
+bool lab_output_is(const char *name, const char *input)
+{
+    struct stat output, other;
+    return stat(name, &output) == 0 && stat(input, &other) == 0 && S_ISREG(output.st_mode) &&
+           output.st_dev == other.st_dev && output.st_ino == other.st_ino;
+}
+
 const char *lab_output_check(const char *name)
 {
     static _Thread_local char why[LAB_OUTPUT_PATH + 256];

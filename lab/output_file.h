@@ -21,6 +21,10 @@ typedef struct lab_output_file {
  * pipes pass. */
 const char *lab_output_check(const char *name);
 
+/* Returns whether the output `name` is the file `input`, which writing would replace: by the same name, through symbolic links
+ * or through a hard link. */
+bool lab_output_is(const char *name, const char *input);
+
 /* Opens the file `name` for writing. Returns false, with errno set, if that is not possible. */
 bool lab_output_begin(const char *name, lab_output_file *file);
 

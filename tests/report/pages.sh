@@ -30,6 +30,13 @@ expect 2 "a device that there is not" --device gpu -o none.html
 [ ! -e none.html ] || fail "a page of nothing"
 expect 2 "both" "${files[0]}" --device cpu
 expect 2 "a folder that there is not" "${files[0]}" -o no/such/folder.html
+# The page does not replace one of the files that it is made of.
+cp "${files[0]}" input.json
+ln -s input.json link.json
+for output in input.json link.json; do
+    expect 2 "-o $output" input.json -o $output
+    cmp input.json "${files[0]}" || fail "-o $output: the input was replaced"
+done
 # The output is checked before a ladder is run, or a device is even opened.
 mkdir folder
 expect 2 "a folder as page" --device gpu -o folder

@@ -68,6 +68,14 @@ echo mine > beside.json.part
 [ "$(cat beside.json.part)" = mine ] || fail "beside.json.part was overwritten"
 [ "$(ls beside.json* | tr '\n' ' ')" = "beside.json beside.json.part " ] || fail "left beside: $(ls beside.json*)"
 
+# The result does not replace the one that it is compared with.
+cp full.json baseline.json
+for output in --output --baseline-json; do
+    "${bench[@]}" --sizes 16,24 --baseline baseline.json --json $output baseline.json > table.txt 2> err.txt
+    [ $? -eq 2 ] && grep -q 'baseline.json is also the file of --baseline' err.txt || fail "$output is the baseline"
+    cmp baseline.json full.json || fail "$output: the baseline was replaced"
+done
+
 # What cannot be written is told before anything is measured, or leaves what was there.
 for place in . /dev/null none/out.json ""; do
     "${bench[@]}" --sizes 4096 --budget 600 --json -o "$place" > table.txt 2> err.txt
