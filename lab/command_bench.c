@@ -177,6 +177,10 @@ static int read_options(session *session)
     if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0 && budget <= 1e6)))
         return usage("--budget is a number of seconds a kernel and size, a million at most");
     session->budget_ns = (int64_t)(budget * 1e9);
+    if ((options->argument2 != NULL) + (options->m != NULL) + (options->sizes != NULL) > 1)
+        return usage("give the sizes once: by --sizes, by --m, --n and --k, or shortly by KERNEL LARGEST");
+    if (options->argument && options->kernels)
+        return usage("give the kernels once: by --kernels, or shortly by KERNEL");
     if (options->argument2)
         good = add_doubling(session, options->argument2);
     else if (options->m)
@@ -955,6 +959,25 @@ static int bench(session *session)
     return outcome(session);
 }
 
+/* Returns the first given option that --cluster has no use for, NULL if there is none. */
+static const char *useless_for_cluster(const lab_options *options)
+{
+    const struct {
+        const char *name, *value;
+    } list[] = {
+        {"--kernels", options->kernels},   {"--params", options->params},     {"--batch", options->batch},
+        {"--epilogue", options->epilogue}, {"--splits", options->splits},     {"--carveout", options->carveout},
+        {"--seed", options->seed},         {"--cache", options->cache},       {"--inputs", options->inputs},
+        {"--calls", options->calls},       {"--peers", options->peers},       {"--trace", options->trace},
+        {"--baseline", options->baseline}, {"--baseline-json", options->baseline_json},
+        {"--arch", options->arch},         {"--machine", options->machine},   {"--runs", options->runs},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i].value)
+            return list[i].name;
+    return NULL;
+}
+
 static int run_session(void *opaque)
 {
     const lab_options *options = opaque;
@@ -968,8 +991,7 @@ static int run_session(void *opaque)
         lab_turns_close(&session->turns);
         lab_caller_close(&session->caller);
         lab_target_close(&session->target);
-        if (session->found.rows)
-            free_explanations(session);
+        free_explanations(session);
         free(session->contenders);
         free(session->found.rows);
     }
@@ -1007,8 +1029,12 @@ int lab_command_bench(const lab_options *options)
 {
     double seconds;
     int64_t runs;
-    if (options->cluster && options->runs)
-        return usage("--runs is not for --cluster");
+    const char *useless = options->cluster ? useless_for_cluster(options) : NULL;
+    if (useless) {
+        char message[64];
+        snprintf(message, sizeof message, "%s cannot be combined with --cluster", useless);
+        return usage(message);
+    }
     if (options->cluster)
         return lab_cluster_launch(options);
     if (options->block || options->layout)

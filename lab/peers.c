@@ -50,8 +50,10 @@ const char *lab_peers_add(rung_context *context, const char *text, const rung_ke
         if (!word || !(all || is_asked(text, word)))
             continue;
         found++;
-        if (is_among(kernel, kernels, *count) || *count == capacity)
+        if (is_among(kernel, kernels, *count))
             continue;
+        if (*count == capacity)
+            return "there are too many kernels to add --peers; give fewer in --kernels";
         memmove(kernels + at + 1, kernels + at, (size_t)(*count - at) * sizeof *kernels);
         kernels[at++] = kernel;
         (*count)++;

@@ -10,7 +10,7 @@
 #include "rung/rung.h"
 #include "sweep.h"
 
-enum { LAB_DIMENSIONS_MAX = 16, LAB_DIMENSION_VALUES = 16, LAB_SPACE_MAX = 2048 };
+enum { LAB_DIMENSIONS_MAX = 16, LAB_DIMENSION_VALUES = 64, LAB_SPACE_MAX = 2048 };
 
 /* The values of one parameter that are worth trying: the kernel's own list, its default and
  * what its presets have, ascending. One that is there for checking has its default alone. */

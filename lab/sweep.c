@@ -178,10 +178,12 @@ bool lab_sweep_check(const rung_kernel *const *kernels, int count, const char *t
 
 /* ---- Sizes -------------------------------------------------------------------------------------- */
 
+enum { SIZE_TEXT = 96 }; /* of one word, with its 0 */
+
 /* "256" or "128:512:128". */
 static bool add_range(const char *text, int64_t sizes[LAB_SWEEP_MAX], int *count)
 {
-    char copy[96];
+    char copy[SIZE_TEXT];
     int64_t low, high, step = 1;
     snprintf(copy, sizeof copy, "%s", text);
     char *colon = strchr(copy, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
@@ -196,18 +198,19 @@ static bool add_range(const char *text, int64_t sizes[LAB_SWEEP_MAX], int *count
         high = low;
     if (low < 1 || high < low || step < 1)
         return false;
-    for (int64_t size = low; size <= high; size += step) {
+    for (int64_t size = low; ; size += step) {
         if (*count == LAB_SWEEP_MAX)
             return false;
         sizes[(*count)++] = size;
+        if (high - size < step) /* so that size cannot overflow */
+            return true;
     }
-    return true;
 }
 
 /* "64x4096x512"; true of any other word, which is then left as it is. */
 static bool read_shape(const char *word, lab_shape *shape, bool *is_shape)
 {
-    char copy[96];
+    char copy[SIZE_TEXT];
     int64_t *sides[] = {&shape->m, &shape->n, &shape->k};
     snprintf(copy, sizeof copy, "%s", word);
     *is_shape = strchr(copy, 'x') != NULL;
@@ -231,12 +234,14 @@ int lab_sweep_shapes(const char *text, lab_shape shapes[LAB_SWEEP_MAX])
 {
     int count = 0;
     while (*text) {
-        char word[96];
+        char word[SIZE_TEXT];
         int64_t sizes[LAB_SWEEP_MAX];
         lab_shape shape;
         bool is_shape;
         size_t length = strcspn(text, ",");
         int found = 0;
+        if (length >= sizeof word)
+            return -1;
         snprintf(word, sizeof word, "%.*s", (int)length, text);
         if (!read_shape(word, &shape, &is_shape) || (!is_shape && !add_range(word, sizes, &found)) ||
             count + (is_shape ? 1 : found) > LAB_SWEEP_MAX)
@@ -254,8 +259,10 @@ int lab_sweep_sizes(const char *text, int64_t sizes[LAB_SWEEP_MAX])
 {
     int count = 0;
     while (*text) {
-        char word[96];
+        char word[SIZE_TEXT];
         size_t length = strcspn(text, ",");
+        if (length >= sizeof word)
+            return -1;
         snprintf(word, sizeof word, "%.*s", (int)length, text);
         if (!add_range(word, sizes, &count))
             return -1;

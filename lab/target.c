@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KERNEL_NAME = 512 }; /* or path, in a list, with its 0 */
+
 int lab_usage(const char *command, const char *message)
 {
     fprintf(stderr, "rung: %s\nrung: see: rung help %s\n", message, command);
@@ -175,9 +177,11 @@ bool lab_names_file(const char *list)
 static bool has_all(const char *backend, const char *list)
 {
     while (*list) {
-        char name[512];
+        char name[KERNEL_NAME];
         rung_kernel *kernel;
         size_t length = strcspn(list, ",");
+        if (length >= sizeof name)
+            return false; /* lab_target_kernels() reports it */
         snprintf(name, sizeof name, "%.*s", (int)length, list);
         bool found = is_file(name) ? strcmp(backend, "opencl") == 0
                                    : strcmp(name, "rung_gemm") == 0 ||
@@ -298,9 +302,17 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
                 kernels[(*count)++] = kernel;
         return LAB_GOOD;
     }
-    while (*list && code == LAB_GOOD && *count < LAB_KERNELS_MAX) {
-        char name[512];
+    while (*list && code == LAB_GOOD) {
+        char name[KERNEL_NAME];
         size_t length = strcspn(list, ",");
+        if (*count == LAB_KERNELS_MAX) {
+            fprintf(stderr, "rung: the list has more than %d kernels; give fewer\n", LAB_KERNELS_MAX);
+            return LAB_USAGE;
+        }
+        if (length >= sizeof name) {
+            fprintf(stderr, "rung: a kernel's name or path has %zu bytes; the maximum is %d\n", length, KERNEL_NAME - 1);
+            return LAB_USAGE;
+        }
         snprintf(name, sizeof name, "%.*s", (int)length, list);
         code = find_kernel(target, name, &kernels[*count]);
         (*count)++;

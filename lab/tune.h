@@ -18,7 +18,7 @@ enum {
 /* One problem and what came of it. */
 typedef struct lab_tuned {
     int64_t    m, n, k;
-    char       key[512];
+    char       key[2048];
     bool       is_done, is_of_another; /* of the class of a later one, which stands for both */
     lab_counts counts;
     lab_finals finals;

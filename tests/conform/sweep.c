@@ -138,6 +138,12 @@ static void test_sizes(void **state)
     const char *const wrong[] = {"", "x", "0", "-4", "5:4", "1:9:0", "1:100000", "1:2:3:4", "1.5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(lab_sweep_sizes(wrong[i], sizes), -1);
+    /* Not cut to 256, and not past the largest number. */
+    char zeros[120];
+    memset(zeros, '0', sizeof zeros);
+    memcpy(zeros + 92, "2560", sizeof "2560");
+    assert_int_equal(lab_sweep_sizes(zeros, sizes), -1);
+    assert_int_equal(lab_sweep_sizes("9223372036854775000:9223372036854775807:500", sizes), 2);
 }
 
 static void is_shape(lab_shape shape, int64_t m, int64_t n, int64_t k)
@@ -160,6 +166,11 @@ static void test_shapes(void **state)
                                  "5:4", "1:100", "1:40,1:40"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(lab_sweep_shapes(wrong[i], shapes), -1);
+    char zeros[120];
+    memset(zeros, '0', sizeof zeros);
+    memcpy(zeros, "8x8x", 4);
+    memcpy(zeros + 92, "2560", sizeof "2560");
+    assert_int_equal(lab_sweep_shapes(zeros, shapes), -1);
 }
 
 int main(void)

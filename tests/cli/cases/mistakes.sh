@@ -59,6 +59,15 @@ try rung multiply ten.bin ten.bin -o C.bin --dtype f32 --shape-a 10x10 --shape-b
 try rung multiply ten.bin ten.bin -o C.bin --dtype f32 --shape-a 10x10 --shape-b 10x10 --device opncl
 try rung multiply ten.bin ten.bin -o C.bin --dtype f32 --shape-a 10x10 --shape-b 10x10 --beta 1
 try rung multiply ten.bin ten.bin -o nowhere/C.bin --dtype f32 --shape-a 10x10 --shape-b 10x10
+# Nothing that is given is ignored.
+try rung bench --device cpu --kernels 01 --sizes 16 --m 32
+try rung bench 1 64 --device cpu --sizes 16
+try rung bench 1 --device cpu --kernels 02 --sizes 16
+try rung bench --cluster --kernels 04
+try rung bench --cluster --sizes 16 --batch 4
+try rung bench --device cpu --kernels "$(printf '01,%.0s' {1..70})" --sizes 16 --budget 0.001
+try rung bench --device cpu --kernels "$(printf '07,%.0s' {1..33})07" --params BM=16,32,48,64 --sizes 16 --budget 0.001
+rung bench --device cpu --kernels "$(printf 'x%.0s' {1..600}).cu" --sizes 16 2>&1 | cut -c 1-40
 # What is meant, where that can be told.
 try rung benhc
 try rung frobnicate | head -n 3
