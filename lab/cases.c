@@ -195,7 +195,7 @@ static void make_batch(lab_case *last, int64_t batch, int way)
         last->a.batch_stride = 0;
     if (way == 2)
         last->b.batch_stride = 0;
-    if (way == 3 && batch > 0 && last->n > 0 && last->k > 0) { /* as heads of attention stand */
+    if (way == 3 && last->n > 0 && last->k > 0) { /* as heads of attention stand */
         last->a = (lab_form){batch * last->k, 1, 0, last->k};
         last->c = (lab_form){batch * last->n, 1, 0, last->n};
     }
@@ -204,7 +204,7 @@ static void make_batch(lab_case *last, int64_t batch, int way)
 /* Small items, items just past a tile, and whole tiles: the path without guards. */
 static void add_batches(lab_case_list *list, const lab_traits *traits, bool scattered)
 {
-    static const int64_t counts[] = {2, 3, 7, 1, 0};
+    static const int64_t counts[] = {2, 3, 7, 1, 4};
     const sizes shapes[] = {{3, 5, 4}, {traits->bm + 1, 2, traits->bk + 1}, {1, traits->bn + 1, 3},
                             {traits->bm, traits->bn, 2 * traits->bk}};
     for (int shape = 0; shape < 4; shape++)

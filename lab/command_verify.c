@@ -173,8 +173,10 @@ static int read_extras(session *session)
         return usage(wrong);
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
         return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
-    if (!read_count(options->batch, &session->batch) || !read_count(options->splits, &session->splits))
-        return usage("--batch and --splits are whole numbers");
+    if (!read_count(options->batch, &session->batch) || (options->batch && session->batch < 1))
+        return usage("--batch is the number of items, at least 1");
+    if (!read_count(options->splits, &session->splits))
+        return usage("--splits is a whole number");
     if (!read_count(options->carveout, &session->carveout) || session->carveout > 100)
         return usage("--carveout is a per cent, 1 to 100, or 0 for the driver's choice");
     if (options->threads && (!read_count(options->threads, &session->threads) || session->threads < 1 ||

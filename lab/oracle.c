@@ -407,7 +407,7 @@ static lab_verdict judge_rows(const rung_problem *problem, const rung_matrix *vi
 
 lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0, lab_rigour rigour)
 {
-    for (int64_t item = 0; item < problem->batch; item++) {
+    for (int64_t item = 0; item < (problem->batch == 0 ? 1 : problem->batch); item++) {
         rung_matrix c = lab_item(&problem->c, item);
         rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item),
                                lab_item(c0, item), lab_item(&problem->epilogue.bias, item),

@@ -26,7 +26,7 @@ static void find_traits(const lab_case *p, lab_traits traits, bool has[LAB_TRAIT
 void lab_tally_add(lab_tally *tally, const lab_case *problem, lab_traits traits, bool is_right, bool is_outside)
 {
     bool has[LAB_TRAIT_COUNT];
-    if (problem->m == 0 || problem->n == 0 || problem->batch == 0)
+    if (problem->m == 0 || problem->n == 0)
         return;
     find_traits(problem, traits, has);
     tally->right += is_right;

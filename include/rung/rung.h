@@ -301,7 +301,7 @@ typedef struct rung_problem {
     rung_matrix   a, b;
     double        beta;
     rung_matrix   c;
-    int64_t       batch;   /* items; 0 is none */
+    int64_t       batch;   /* number of items; 0 is one item, as a zeroed field is the default */
     rung_compute  compute;
     rung_epilogue epilogue;
 } rung_problem;

@@ -90,7 +90,7 @@ rungi_cut rungi_cut_of(const rung_problem *problem, int64_t threshold)
     rungi_cut cut = {.along = direction_of(problem),
                      .bytes = rungi_smaller(panel_bytes, threshold / PANELS_IN_THRESHOLD + 1)};
     int64_t all, moved;
-    if (threshold == 0 || problem->batch == 0 || rungi_matrix_is_empty(c) ||
+    if (threshold == 0 || rungi_matrix_is_empty(c) ||
         !count_bytes(&cut, problem, &all, &moved) || all <= threshold)
         return whole;
     bool is_batch = cut.along == RUNGI_ITEMS;

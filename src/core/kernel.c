@@ -22,6 +22,7 @@ void rungi_kernel_free(rung_kernel *kernel)
     rungi_release(context, kernel->strings);
     rungi_release(context, kernel->parameters);
     rungi_release(context, kernel->constraints);
+    rungi_release(context, kernel->presets);
     rungi_release(context, kernel->macros);
     rungi_release(context, kernel->choices);
     bool holds_context = kernel->holds_context;

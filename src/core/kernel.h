@@ -27,7 +27,7 @@ typedef struct rungi_include {
     int64_t     number;
 } rungi_include;
 
-enum { RUNGI_INCLUDES_MAX = 8, RUNGI_PRESETS_MAX = 16 };
+enum { RUNGI_INCLUDES_MAX = 8 };
 
 struct rung_kernel {
     rung_kernel_info         info;
@@ -42,7 +42,7 @@ struct rung_kernel {
     rungi_slice              threads; /* an expression */
     rung_parameter          *parameters;
     rung_constraint         *constraints;
-    rung_preset              presets[RUNGI_PRESETS_MAX];
+    rung_preset             *presets;
     rungi_include            includes[RUNGI_INCLUDES_MAX];
     int64_t                  include_count;
     rungi_macro             *macros;

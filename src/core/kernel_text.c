@@ -271,7 +271,7 @@ static rung_status read_directive(rung_kernel *kernel, scan *scan, const line *l
 static void read_preset(rung_kernel *kernel, rungi_slice note, char **room)
 {
     rungi_slice rest = note;
-    if (!is(take_name(&rest), "preset") || kernel->info.preset_count == RUNGI_PRESETS_MAX)
+    if (!is(take_name(&rest), "preset"))
         return;
     rest = trimmed(rest);
     rungi_slice name = take_name(&rest);
@@ -444,9 +444,10 @@ static rung_status make_room(rung_kernel *kernel, const char *file, const char *
     kernel->strings = rungi_new(context, 2 * length + strlen(file) + 8);
     kernel->parameters = rungi_new(context, RUNGI_PARAMETERS_MAX * sizeof *kernel->parameters);
     kernel->constraints = rungi_new(context, lines * sizeof *kernel->constraints);
+    kernel->presets = rungi_new(context, lines * sizeof *kernel->presets);
     kernel->macros = rungi_new(context, lines * sizeof *kernel->macros);
     kernel->choices = rungi_new(context, (length + 1) * sizeof *kernel->choices);
-    if (!kernel->text || !kernel->strings || !kernel->parameters || !kernel->constraints ||
+    if (!kernel->text || !kernel->strings || !kernel->parameters || !kernel->constraints || !kernel->presets ||
         !kernel->macros || !kernel->choices)
         return RUNG_NO_MEMORY;
     memcpy(kernel->text, text, length + 1);

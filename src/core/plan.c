@@ -38,7 +38,7 @@ static rung_problem problem_form(const rung_problem *problem)
 
 static bool begins_at(const rung_problem *problem, rungi_operand operand, int64_t elements)
 {
-    return rungi_matrix_is_aligned(rungi_problem_view(problem, operand), problem->batch, elements);
+    return rungi_matrix_is_aligned(rungi_problem_view(problem, operand), rungi_problem_items(problem), elements);
 }
 
 static unsigned alignment_of(const rung_problem *problem)
@@ -313,7 +313,7 @@ bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, con
     const rung_epilogue *epilogue = &problem->epilogue;
     uintptr_t first[3], end[3];
     return plan->is_plain && plan->device->context->verbose == 0 && queue->device == plan->device &&
-           problem->batch == 1 && problem->compute == form->compute && epilogue->activation == RUNG_NONE &&
+           rungi_problem_items(problem) == 1 && problem->compute == form->compute && epilogue->activation == RUNG_NONE &&
            rungi_matrix_is_empty(&epilogue->bias) && rungi_matrix_is_empty(&epilogue->residual) &&
            is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
            is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &first[RUNGI_A], &end[RUNGI_A]) &&
@@ -325,7 +325,8 @@ bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, con
 
 static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
 {
-    return (rungi_sizes){problem->c.rows, problem->c.cols, alpha == 0.0 ? 0 : problem->a.cols, problem->batch};
+    return (rungi_sizes){problem->c.rows, problem->c.cols, alpha == 0.0 ? 0 : problem->a.cols,
+                         rungi_problem_items(problem)};
 }
 
 /* Whether a run is not the vendor's: there is something to compute, and A and B are not to be read. */

@@ -336,7 +336,7 @@ static rung_status check_added(const char *name, const rung_matrix *added, const
     const rung_matrix *c = &problem->c;
     if (!is_there(added) && added->rows >= 0 && added->cols >= 0)
         return RUNG_OK;
-    rung_status status = check_view(name, added, problem->batch);
+    rung_status status = check_view(name, added, rungi_problem_items(problem));
     if (status != RUNG_OK)
         return status;
     if (added->type != c->type || added->rows != c->rows || added->cols != c->cols)
@@ -366,11 +366,11 @@ static rung_status check_views(const rung_problem *problem)
     if (problem->batch < 0)
         return rungi_fail(RUNG_INVALID, "the batch has %lld items; it may not be negative",
                           (long long)problem->batch);
-    rung_status status = check_view("A", &problem->a, problem->batch);
+    rung_status status = check_view("A", &problem->a, rungi_problem_items(problem));
     if (status == RUNG_OK)
-        status = check_view("B", &problem->b, problem->batch);
+        status = check_view("B", &problem->b, rungi_problem_items(problem));
     if (status == RUNG_OK)
-        status = check_view("C", &problem->c, problem->batch);
+        status = check_view("C", &problem->c, rungi_problem_items(problem));
     return status;
 }
 
@@ -396,8 +396,8 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
         return rungi_fail(RUNG_OVERLAP, "C, %lld x %lld with strides %lld, %lld, has two elements in "
                           "one place; give it strides that keep them apart", (long long)c->rows,
                           (long long)c->cols, (long long)c->row_stride, (long long)c->col_stride);
-    if (problem->batch > 1 && !c->batch_offsets && !rungi_matrix_is_empty(c) &&
-        !is_nested(c, problem->batch))
+    if (rungi_problem_items(problem) > 1 && !c->batch_offsets && !rungi_matrix_is_empty(c) &&
+        !is_nested(c, rungi_problem_items(problem)))
         return rungi_fail(RUNG_OVERLAP, "the items of C, %lld x %lld with strides %lld, %lld, are %lld "
                           "elements apart and so may meet; give C a batch stride that keeps them apart",
                           (long long)c->rows, (long long)c->cols, (long long)c->row_stride,
@@ -438,6 +438,7 @@ void rungi_problem_settle(rung_problem *problem)
 {
     problem->alpha = settled_scalar(problem, problem->alpha);
     problem->beta = settled_scalar(problem, problem->beta);
+    problem->batch = rungi_problem_items(problem);
     settle_view(&problem->a);
     settle_view(&problem->b);
     settle_view(&problem->c);
@@ -523,14 +524,14 @@ rung_status rungi_problem_check_memory(const rung_problem *problem)
     const rung_matrix *c = &problem->c;
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
-        status = check_place(rungi_operand_name(i), rungi_problem_view(problem, i), problem->batch,
+        status = check_place(rungi_operand_name(i), rungi_problem_view(problem, i), rungi_problem_items(problem),
                              i == RUNGI_C);
     if (status != RUNG_OK)
         return status;
-    if (c->batch_offsets && !rungi_matrix_is_empty(c) && scattered_items_meet(c, problem->batch))
+    if (c->batch_offsets && !rungi_matrix_is_empty(c) && scattered_items_meet(c, rungi_problem_items(problem)))
         return rungi_fail(RUNG_OVERLAP, "two items of C overlap; give each memory of its own");
     for (int i = 0; i < RUNGI_OPERANDS; i++)
-        if (i != RUNGI_C && rungi_batches_overlap(c, rungi_problem_view(problem, i), problem->batch))
+        if (i != RUNGI_C && rungi_batches_overlap(c, rungi_problem_view(problem, i), rungi_problem_items(problem)))
             return rungi_fail(RUNG_OVERLAP, "C overlaps %s; multiply into another matrix and copy it",
                               rungi_operand_name(i));
     return RUNG_OK;
@@ -543,7 +544,7 @@ bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer,
         int64_t span;
         bool has_memory = view->buffer || view->data;
         if (rungi_matrix_is_empty(view) || !has_memory || space_of(view) != buffer->space ||
-            !rungi_matrix_batch_span(view, problem->batch, &span))
+            !rungi_matrix_batch_span(view, rungi_problem_items(problem), &span))
             continue;
         uintptr_t first = first_byte(view), end = first + (uintptr_t)(span * rungi_type_size(view->type));
         if (first < buffer->place + (uintptr_t)bytes && buffer->place < end)

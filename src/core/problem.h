@@ -18,6 +18,12 @@ const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand
 /* "A" or "the bias", for sentences. */
 const char *rungi_operand_name(rungi_operand operand);
 
+/* The number of items. A batch of 0, as in a problem that was zeroed, is one item. */
+static inline int64_t rungi_problem_items(const rung_problem *problem)
+{
+    return problem->batch == 0 ? 1 : problem->batch;
+}
+
 /* The form of a problem: types, sizes, strides, batch and epilogue, without its
  * memory. */
 rung_status rungi_problem_check_form(const rung_problem *problem);
@@ -29,8 +35,8 @@ rung_status rungi_problem_check_memory(const rung_problem *problem);
 rung_type rungi_problem_sum_type(const rung_problem *problem);
 
 /* Makes of a sound problem what devices get: scalars as the sum's type holds them, so that what
- * is compared with 0 is what is used, and views of nothing without memory, places or a type
- * of their own. */
+ * is compared with 0 is what is used, views of nothing without memory, places or a type
+ * of their own, and a batch of at least one item. */
 void rungi_problem_settle(rung_problem *problem);
 
 /* Makes a settled problem's A and B views of nothing, k = 0: what alpha = 0 leaves of it. */

@@ -84,8 +84,8 @@ static bool has_threads(const rung_plan *plan)
 /* All but types, sizes, strides and scalars. */
 static void append_rest(char *text, size_t capacity, const rung_plan *plan, const rung_problem *problem)
 {
-    if (problem->batch != 1)
-        append(text, capacity, " --batch %lld", (long long)problem->batch);
+    if (rungi_problem_items(problem) != 1)
+        append(text, capacity, " --batch %lld", (long long)rungi_problem_items(problem));
     if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
         append(text, capacity, " --scattered");
     if (problem->compute != RUNG_STRICT)
@@ -105,8 +105,8 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
              plan->info.kernel, has_parameters ? " " : "", plan->parameters,
              (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols,
              rung_product_name(rung_product_of(problem->a.type, problem->c.type)));
-    if (problem->batch != 1)
-        append(line->head, sizeof line->head, "batch %lld ", (long long)problem->batch);
+    if (rungi_problem_items(problem) != 1)
+        append(line->head, sizeof line->head, "batch %lld ", (long long)rungi_problem_items(problem));
     if (problem->compute != RUNG_STRICT)
         append(line->head, sizeof line->head, "%s asked for, %s taken ",
                rung_compute_name(problem->compute), rung_compute_name(plan->info.compute));
@@ -122,9 +122,9 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     append(tail, capacity, " --dtype %s --m %lld --n %lld --k %lld",
            rung_product_name(rung_product_of(problem->a.type, problem->c.type)),
            (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols);
-    append_strides(tail, capacity, "a-strides", &problem->a, problem->batch);
-    append_strides(tail, capacity, "b-strides", &problem->b, problem->batch);
-    append_strides(tail, capacity, "c-strides", &problem->c, problem->batch);
+    append_strides(tail, capacity, "a-strides", &problem->a, rungi_problem_items(problem));
+    append_strides(tail, capacity, "b-strides", &problem->b, rungi_problem_items(problem));
+    append_strides(tail, capacity, "c-strides", &problem->c, rungi_problem_items(problem));
     append_rest(tail, capacity, plan, problem);
     append(tail, capacity, " --alpha %.17g --beta %.17g; refused: %s", problem->alpha, problem->beta,
            *plan->refused ? plan->refused : "none");

@@ -190,7 +190,7 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     bool is_enough = problem->batch >= 2 * made->threads; /* items, to give each thread whole ones */
     made->grid = rungi_cpu_cut(job.m, job.n, &made->form, is_enough ? 1 : parts_worth(&job, made->threads));
     int64_t parts = problem->batch * made->grid.rows * made->grid.cols;
-    if (parts > 0 && parts < made->threads)
+    if (parts < made->threads)
         made->threads = parts;
     plan->info.threads = made->threads;
     return rungi_pool_reserve(device->pool, made->threads, made->form.scratch);
@@ -263,7 +263,7 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
     }
     int64_t started = options->signal ? rungi_cpu_now() : 0;
     (void)queue;
-    if (sizes.m > 0 && sizes.n > 0 && sizes.batch > 0)
+    if (sizes.m > 0 && sizes.n > 0)
         rungi_pool_run(device->pool, made->threads, made->form.scratch,
                        sizes.batch * made->grid.rows * made->grid.cols, run_part, &run);
     rungi_cpu_signal(options, started);

@@ -193,7 +193,7 @@ static rung_status run_inside(rung_plan *plan, rung_queue *queue, const rung_pro
 {
     const cuda_plan *own = plan->state;
     run run = {rungi_cuda_device_of(plan->device), own, ((rungi_cuda_queue *)queue)->stream};
-    if (sizes.m == 0 || sizes.n == 0 || sizes.batch == 0)
+    if (sizes.m == 0 || sizes.n == 0)
         return RUNG_OK;
     if (own->is_vendor)
         return rungi_blas_plan_run(plan, &own->vendor, queue, problem);

@@ -241,7 +241,7 @@ rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
     opencl_plan *own = plan->state;
     run run = {.cl = device->cl, .plan = own, .queue = ((rungi_opencl_queue *)queue)->queue};
-    if (sizes.m == 0 || sizes.n == 0 || sizes.batch == 0)
+    if (sizes.m == 0 || sizes.n == 0)
         return rungi_opencl_submit_nothing(queue, options);
     if (own->is_vendor)
         return rungi_opencl_vendor_run(plan, &own->vendor, queue, problem, options);

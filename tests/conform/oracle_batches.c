@@ -115,8 +115,8 @@ static void test_as_many_as_there_are(void **state)
     naive.problem.batch = NAIVE_ITEMS - 1;
     assert_true(naive_is_right(&naive));
     naive_set_all(&naive.problem.c, NAN);
-    naive.problem.batch = 0;
-    assert_true(naive_is_right(&naive));
+    naive.problem.batch = 0; /* is one item */
+    assert_false(naive_is_right(&naive));
 }
 
 int main(void)

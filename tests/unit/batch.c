@@ -867,26 +867,52 @@ static void whole_numbers_wrap_before_relu(void **state)
 
 /* ---- Nothing, and what is refused ------------------------------------------------ */
 
-static void a_batch_of_none_does_nothing(void **state)
+/* A designated initialiser leaves `batch` 0. */
+static void a_batch_of_zero_is_one_item(void **state)
 {
-    rung_plan *plan;
+    static float expected[64];
+    rung_plan *plan, *other;
     rung_queue *queue;
+    char key[1024], other_key[1024];
     (void)state;
-    rung_problem problem = with_epilogue();
-    for (int i = 0; i < 64; i++)
-        c_data[i] = (float)i;
-    problem.batch = 0;
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
-    problem.a.data = problem.b.data = NULL; /* nor is there anything to read */
-    problem.a.batch_stride = INT64_MAX / 4;
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
-    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    rung_problem one = with_epilogue();
+    for (int i = 0; i < 64; i++) {
+        a_data[i] = b_data[i] = (float)(i % 5);
+        expected[i] = c_data[i] = -1;
+    }
+    one.batch = 1;
+    one.c.data = expected;
+    assert_int_equal(rung_multiply(context, &one), RUNG_OK);
+    assert_true(expected[0] != -1 && expected[8] == -1);
+    rung_problem zero = {.alpha = 1, .a = one.a, .b = one.b, .c = one.c, .epilogue = one.epilogue};
+    zero.c.data = c_data;
+    zero.a.batch_stride = INT64_MAX / 4; /* no item begins there */
+    assert_checked(&zero, RUNG_OK);
+    for (int round = 0; round < 2; round++) { /* the second finds the plan of the first */
+        assert_int_equal(rung_multiply(context, &zero), RUNG_OK);
+        assert_memory_equal(c_data, expected, sizeof expected);
+        c_data[0] = -1;
+    }
+    zero.epilogue = one.epilogue = (rung_epilogue){.activation = RUNG_NONE}; /* the short path */
+    one.c.data = c_data;
+    assert_int_equal(rung_plan_create(device, &zero, NULL, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_create(device, &one, NULL, &other), RUNG_OK);
     assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
-    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
+    for (int i = 0; i < 4; i++) {
+        c_data[0] = -1;
+        assert_int_equal(rung_plan_run(i % 2 ? plan : other, queue, i < 2 ? &zero : &one, NULL), RUNG_OK);
+        assert_true(c_data[0] == a_data[0] * b_data[0] + a_data[1] * b_data[4] + a_data[2] * b_data[8]);
+    }
+    assert_int_equal(rung_tuning_key(device, &zero, key, sizeof key), RUNG_OK);
+    assert_int_equal(rung_tuning_key(device, &one, other_key, sizeof other_key), RUNG_OK);
+    assert_string_equal(key, other_key);
+    zero.c.data = a_data; /* and it is checked like one */
+    assert_checked(&zero, RUNG_OVERLAP);
+    zero.c.data = NULL;
+    assert_checked(&zero, RUNG_INVALID);
     rung_queue_destroy(queue);
     rung_plan_destroy(plan);
-    for (int i = 0; i < 64; i++)
-        assert_true(c_data[i] == (float)i);
+    rung_plan_destroy(other);
 }
 
 static void one_call_takes_no_buffers(void **state)
@@ -998,7 +1024,7 @@ int main(void)
         cmocka_unit_test(scalars_of_zero_in_a_batch),
         cmocka_unit_test(relu_keeps_a_nan),
         cmocka_unit_test(whole_numbers_wrap_before_relu),
-        cmocka_unit_test(a_batch_of_none_does_nothing),
+        cmocka_unit_test(a_batch_of_zero_is_one_item),
         cmocka_unit_test(one_call_takes_no_buffers),
         cmocka_unit_test(strides_of_nothing),
         cmocka_unit_test(plans_know_their_form),

@@ -354,6 +354,28 @@ static void comments_say_nothing(void **state)
     rung_kernel_destroy(kernel);
 }
 
+/* A file may have any number of presets. */
+static void every_preset_is_found(void **state)
+{
+    enum { COUNT = 100 };
+    char text[COUNT * 32 + 128] = "#ifndef TILE\n#define TILE 8\n#endif\n";
+    rung_kernel *kernel;
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "// preset number_%d: TILE=%d\n", i, i + 1);
+    strcat(text, "KERNEL(TILE) many()\n");
+    assert_int_equal(rung_kernel_from_source(NULL, "opencl", "many.cu", text, &kernel), RUNG_OK);
+    assert_int_equal(rung_kernel_describe(kernel)->preset_count, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        char name[32];
+        int64_t value;
+        snprintf(name, sizeof name, "number_%d", i);
+        assert_int_equal(rung_kernel_evaluate(kernel, name, RUNG_F32, "TILE", &value), RUNG_OK);
+        assert_int_equal(value, i + 1);
+    }
+    rung_kernel_destroy(kernel);
+}
+
 /* A preset stands for its parameters, before or after others; one within another, or
  * one that is not a line of its own, is none. */
 static void presets_stand_for_parameters(void **state)
@@ -704,6 +726,7 @@ int main(void)
         cmocka_unit_test(malformed_parameters),
         cmocka_unit_test(comments_say_nothing),
         cmocka_unit_test(presets_stand_for_parameters),
+        cmocka_unit_test(every_preset_is_found),
         cmocka_unit_test(strings_hide_heads),
         cmocka_unit_test(conditionals_say_nothing),
         cmocka_unit_test(a_head_in_a_conditional_is_none),

@@ -29,6 +29,7 @@ try rung verify --device cpu --epilogue bias_row,softmax
 try rung verify --device cpu --batch -1
 try rung verify --device cpu --repeat 3
 try rung bench --device cpu --batch 0
+try rung verify --device cpu --m 4 --batch 0
 try rung tune --device cpu --budget 0
 try rung tune --device cpu --budget soon
 try rung tune --device cpu --dtype f32,f64
