@@ -383,8 +383,10 @@ typedef struct rung_context_options {
  * and lives as long as the process.
  *
  * On the CPU a large multiply is cut between threads, of the context's and the caller's
- * own: C alone, never k, so that the result has the same bits for any number of them. Callers
- * do not wait for threads that are helping another. (00_vendor is cut by its own rules.)
+ * own: C alone, never k, so that the result has the same bits for any number of them. One
+ * exception: an element that is NaN is NaN for any number of threads, but its sign and its
+ * payload may differ, since IEEE 754 leaves open which of several NaN an operation returns.
+ * Callers do not wait for threads that are helping another. (00_vendor is cut by its own rules.)
  * Block sizes are derived from the processor's caches when the device is opened; the
  * environment's RUNG_CPU_CACHES ("32K,256K,8M/4": L1, L2, L3 and the cores that share the
  * L3) overrides the detected sizes. Other block sizes may give other bits.

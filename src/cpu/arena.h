@@ -41,8 +41,9 @@ void rungi_arenas_free(rungi_arenas *arenas);
 /* Sees to it that there are so many arenas, and of so many bytes. Waits for nobody. */
 rung_status rungi_arenas_reserve(rungi_arenas *arenas, int64_t count, int64_t bytes);
 
-/* An arena of all bytes that were ever reserved. If none is free, another one is allocated, up to `most`; if that
- * cannot be, the first waits until one is free, and the second gives NULL. Whoever has one must not ask for another, or all may wait for each other. */
+/* An arena of all bytes that were ever reserved. If none is free, another one is allocated, up to
+ * `most`; if that cannot be, the first waits until one is free, and the second gives NULL. Whoever
+ * has one must not ask for another, or all may wait for each other. */
 rungi_arena *rungi_arena_take(rungi_arenas *arenas);
 rungi_arena *rungi_arena_try(rungi_arenas *arenas);
 void         rungi_arena_give(rungi_arenas *arenas, rungi_arena *arena);

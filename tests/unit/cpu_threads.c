@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_threads.c - how many threads a multiply on the CPU has, how C is cut between them, and that
- * neither shows in the result: every bit is the same for any number of threads. */
+ * neither shows in the result: every bit is the same for any number of threads, but for those of a NaN. */
 #include "threaded.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "core/context.h"
+#include "cpu/features.h"
 #include "cpu/processors.h"
 
 /* ---- Cutting ------------------------------------------------------------------------ */
@@ -223,6 +225,32 @@ static const shape shapes[] = {
     {129, 130, 40, 1, false}, {33, 31, 129, 5, true}, {40, 17, 90, 23, false},
 };
 
+static int64_t special_rate; /* one of so many elements is a NaN or an infinity; 0: none is */
+
+/* A NaN of any sign and payload, or an infinity. */
+static void set_special(uint64_t *seed, rung_type type, void *values, int64_t i)
+{
+    uint64_t bits = (uint64_t)unit_random(seed, INT64_C(1) << 31) << 31 ^ (uint64_t)unit_random(seed, INT64_C(1) << 31);
+    bool is_nan = unit_random(seed, 4) > 0;
+    uint64_t sign = (uint64_t)unit_random(seed, 2), payload = is_nan ? bits : 0;
+    switch (type) {
+    case RUNG_F32:
+        ((uint32_t *)values)[i] = (uint32_t)(sign << 31 | 0x7f800000 | (is_nan ? 0x400000 : 0) | (payload & 0x3fffff));
+        break;
+    case RUNG_F64:
+        ((uint64_t *)values)[i] = sign << 63 | UINT64_C(0x7ff) << 52 | (uint64_t)is_nan << 51 |
+                                  (payload & ((UINT64_C(1) << 51) - 1));
+        break;
+    case RUNG_F16:
+        ((uint16_t *)values)[i] = (uint16_t)(sign << 15 | 0x7c00 | (is_nan ? 0x200 : 0) | (payload & 0x1ff));
+        break;
+    case RUNG_BF16:
+        ((uint16_t *)values)[i] = (uint16_t)(sign << 15 | 0x7f80 | (is_nan ? 0x40 : 0) | (payload & 0x3f));
+        break;
+    default: break;
+    }
+}
+
 /* Numbers whose sums depend on their order, in every type. */
 static void fill(uint64_t *seed, rung_type type, void *values, int64_t count)
 {
@@ -237,6 +265,8 @@ static void fill(uint64_t *seed, rung_type type, void *values, int64_t count)
         case RUNG_I32: ((int32_t *)values)[i] = (int32_t)(value * 30000); break;
         case RUNG_TYPE_COUNT: break;
         }
+        if (special_rate > 0 && unit_random(seed, special_rate) == 0)
+            set_special(seed, type, values, i);
     }
 }
 
@@ -387,6 +417,86 @@ static void the_same_bits_of_large_ones(void **state)
     }
     rung_device_close(device);
     rung_context_destroy(context);
+}
+
+/* ---- NaN ------------------------------------------------------------------------------------ */
+
+static bool is_nan(rung_type type, const void *values, int64_t i)
+{
+    switch (type) {
+    case RUNG_F64: return isnan(((const double *)values)[i]);
+    case RUNG_F16: return isnan(rung_f16_to_f32(((const uint16_t *)values)[i]));
+    case RUNG_BF16: return isnan(rung_bf16_to_f32(((const uint16_t *)values)[i]));
+    default: return isnan(((const float *)values)[i]);
+    }
+}
+
+/* Elements whose bits differ, unless both are NaN. */
+static int64_t differences(rung_type type, const void *x, const void *y, int64_t count, int64_t *nans)
+{
+    size_t size = (size_t)rung_type_size(type);
+    int64_t different = 0;
+    *nans = 0;
+    for (int64_t i = 0; i < count; i++) {
+        bool is_same = memcmp((const char *)x + (size_t)i * size, (const char *)y + (size_t)i * size, size) == 0;
+        *nans += is_nan(type, x, i);
+        different += !is_same && !(is_nan(type, x, i) && is_nan(type, y, i));
+    }
+    return different;
+}
+
+/* One product of matrices with some NaN and infinities, on 2 to 5 threads. */
+static void compare_special(rung_device *device, const rung_kernel *kernel, const shape *shape, rung_type in,
+                            rung_type out, double beta)
+{
+    operands made = make_operands(shape, in, out);
+    int64_t count = shape->m * shape->n, nans;
+    void *expected = malloc((size_t)made.bytes);
+    assert_non_null(expected);
+    made.problem.beta = beta;
+    if (multiply(device, kernel, &made, 1) == 1) {
+        memcpy(expected, made.problem.c.data, (size_t)made.bytes);
+        for (int threads = 2; threads <= 5; threads++) {
+            multiply(device, kernel, &made, threads);
+            if (differences(out, expected, made.problem.c.data, count, &nans) != 0)
+                fail_msg("%s, %s:%s, %lld x %lld x %lld: other bits on %d threads than on one", kernel->info.name,
+                         rung_type_name(in), rung_type_name(out), (long long)shape->m, (long long)shape->n,
+                         (long long)shape->k, threads);
+            assert_in_range(nans, 1, count - 1); /* there are NaN, and other numbers */
+        }
+    }
+    free(expected);
+    free_operands(&made);
+}
+
+/* Where a result is NaN for one number of threads it is for all, on every instruction set; its sign and payload are
+ * not promised. All other elements have the same bits. */
+static void only_bits_of_nan_may_differ(void **state)
+{
+    static const shape special[] = {{101, 67, 83, 1, false}, {57, 131, 150, 1, true}, {130, 42, 211, 1, false}};
+    (void)state;
+    for (int isa = 0; isa < RUNGI_ISA_COUNT; isa++) {
+        rung_context *context = context_of(0, NULL);
+        rung_device *device;
+        setenv("RUNG_CPU_ISA", rungi_isa_name((rungi_isa)isa), 1);
+        assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+        special_rate = 3000;
+        for (int i = 0; i < 6; i++) {
+            rung_kernel *kernel;
+            const shape *shape = &special[i % 3];
+            double beta = i < 3 ? 0 : -2;
+            assert_int_equal(rung_kernel_find(context, "cpu", "10", &kernel), RUNG_OK);
+            compare_special(device, kernel, shape, RUNG_F32, RUNG_F32, beta);
+            compare_special(device, kernel, shape, RUNG_F64, RUNG_F64, beta);
+            compare_special(device, kernel, shape, RUNG_F16, RUNG_F16, beta);
+            assert_int_equal(rung_kernel_find(context, "cpu", "12", &kernel), RUNG_OK);
+            compare_special(device, kernel, shape, RUNG_BF16, RUNG_F32, beta);
+        }
+        special_rate = 0;
+        rung_device_close(device);
+        rung_context_destroy(context);
+    }
+    unsetenv("RUNG_CPU_ISA");
 }
 
 /* ---- Many callers ------------------------------------------------------------------------- */
@@ -545,6 +655,7 @@ int main(void)
         cmocka_unit_test(numbers_that_cannot_be),
         cmocka_unit_test(the_same_bits),
         cmocka_unit_test(the_same_bits_of_large_ones),
+        cmocka_unit_test(only_bits_of_nan_may_differ),
         cmocka_unit_test(two_hundred_callers),
         cmocka_unit_test(scratch_is_for_threads_in_use),
         cmocka_unit_test(the_log_tells),

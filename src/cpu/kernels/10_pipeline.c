@@ -156,7 +156,8 @@ static double b_bytes(const work *work)
 /* Whether B is read where it stands: for two panels of rows always, for some more where it comes from the memory. */
 static bool is_in_place(const work *work)
 {
-    return work->b_fits && work->job->m <= (b_bytes(work) > (double)work->job->features->blocks.in_place_b ? FEW : 2) * work->tiles->rows;
+    bool is_large = b_bytes(work) > (double)work->job->features->blocks.in_place_b;
+    return work->b_fits && work->job->m <= (is_large ? FEW : 2) * work->tiles->rows;
 }
 
 /* A block of B that is packed at once should not become narrow: KC is lowered first, and NC follows. */
