@@ -5,6 +5,7 @@
 #include "file.h"
 #include "nearest.h"
 #include "oracle.h"
+#include "progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,10 +205,19 @@ static const char *device_of(const lab_options *options, const char *kernels)
     return kernels && !has_all("cpu", kernels) && has_all("opencl", kernels) ? "opencl" : "cpu";
 }
 
+/* A log function of its own: the library then reports invalid values of environment variables without
+ * RUNG_VERBOSE too. */
+static void log_line(void *user, const char *line)
+{
+    (void)user;
+    lab_progress_break();
+    fprintf(stderr, "%s\n", line);
+}
+
 int lab_target_open(const lab_options *options, const char *kernels, lab_target *target)
 {
     const char *name = device_of(options, kernels);
-    rung_context_options context_options = {.device = name};
+    rung_context_options context_options = {.device = name, .log = log_line};
     memset(target, 0, sizeof *target);
     rung_status status = rung_context_create(&context_options, &target->context);
     if (status == RUNG_OK)

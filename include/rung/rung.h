@@ -397,9 +397,10 @@ typedef struct rung_context_options {
  * on a queue is told when it is done and the queue is next used or finished. Verbose 2
  * adds a line for each kernel compiled and each library that was not found.
  *
- * An environment variable of the library (RUNG_DEVICE, RUNG_VERBOSE and the others of the
- * manual) with an invalid value is treated as unset. Each is reported once per context, at
- * verbose 1 and above; a context that has a log function gets the report at verbose 0 too. */
+ * Each environment variable of the library whose value is invalid is reported when a context is
+ * made, at verbose 1 and above; a context that has a log function gets the report at verbose 0
+ * too. Such a variable counts as unset, except that an invalid RUNG_DEVICE or RUNG_CPU_VENDOR
+ * makes the calls fail that need it. */
 RUNG_API rung_status rung_context_create(const rung_context_options *options,
                                          rung_context **context);
 RUNG_API void        rung_context_destroy(rung_context *context);

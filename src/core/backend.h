@@ -43,6 +43,7 @@ typedef struct rungi_code rungi_code;
 
 typedef struct rungi_backend {
     const char              *name;
+    const struct rungi_variable *const *variables; /* of the environment, ending in NULL; NULL: none */
     const rungi_ladder_step *ladder;
     int64_t                  ladder_count;
     unsigned                 vendor_products; /* what its vendor's library takes */

@@ -10,6 +10,7 @@
 #include "core/assert.h"
 #include "core/cancel.h"
 #include "core/device.h"
+#include "core/environment.h"
 #include "core/fork.h"
 #include "core/kernel.h"
 #include "core/store.h"
@@ -55,19 +56,34 @@ void rungi_release(rung_context *context, void *memory)
 
 /* ---- Log ------------------------------------------------------------------------- */
 
-void rungi_log(const rung_context *context, int level, const char *format, ...)
+static void write_line(const rung_context *context, const char *format, va_list arguments)
 {
     char line[4096];
-    if (context->verbose < level)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
     if (context->log)
         context->log(context->log_user, line);
     else
         fprintf(stderr, "%s\n", line);
+}
+
+void rungi_log(const rung_context *context, int level, const char *format, ...)
+{
+    va_list arguments;
+    if (context->verbose < level)
+        return;
+    va_start(arguments, format);
+    write_line(context, format, arguments);
+    va_end(arguments);
+}
+
+void rungi_warn(const rung_context *context, const char *format, ...)
+{
+    va_list arguments;
+    if (!context->warns)
+        return;
+    va_start(arguments, format);
+    write_line(context, format, arguments);
+    va_end(arguments);
 }
 
 /* ---- Making and unmaking ----------------------------------------------------------- */
@@ -89,12 +105,9 @@ static const int64_t overlap_default = (int64_t)32 << 20;
 
 static int64_t overlap_asked_for(void)
 {
-    const char *environment = getenv("RUNG_OVERLAP");
-    char *end;
-    if (!environment || !*environment)
-        return overlap_default;
-    long long bytes = strtoll(environment, &end, 10);
-    return *end || bytes < 0 ? overlap_default : bytes;
+    const char *value = rungi_environment_value("RUNG_OVERLAP");
+    int64_t bytes;
+    return value && rungi_read_whole(value, 0, INT64_MAX, &bytes) ? bytes : overlap_default;
 }
 
 rung_status rungi_threads_check(int64_t threads)
@@ -105,22 +118,16 @@ rung_status rungi_threads_check(int64_t threads)
                       (long long)threads, RUNGI_THREADS_MAX);
 }
 
-/* What the environment says where the caller does not; a word that is no number of threads is
- * told of and left. */
-static int64_t threads_asked_for(const rung_context *context, int64_t asked)
+/* What the environment says where the caller does not; 0 if neither does. */
+static int64_t threads_asked_for(int64_t asked)
 {
-    const char *environment = getenv("RUNG_THREADS");
-    char *end;
-    if (asked > 0 || !environment || !*environment)
-        return asked;
-    long long threads = strtoll(environment, &end, 10);
-    if (!*end && threads >= 1 && threads <= RUNGI_THREADS_MAX)
-        return threads;
-    rungi_log(context, 1, "rung: RUNG_THREADS is \"%.80s\", which is no number from 1 to %d; it counts for nothing",
-              environment, RUNGI_THREADS_MAX);
-    return 0;
+    const char *value = asked > 0 ? NULL : rungi_environment_value("RUNG_THREADS");
+    int64_t threads;
+    return value && rungi_read_whole(value, 1, RUNGI_THREADS_MAX, &threads) ? threads : asked;
 }
 
+/* Of RUNG_DEVICE an invalid value is taken too: a multiply on another device than was asked for would not be noticed,
+ * and so fails. */
 static const char *device_asked_for(const char *asked)
 {
     const char *environment = getenv("RUNG_DEVICE");
@@ -152,7 +159,9 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
         .span = options->span,
         .span_user = options->span_user,
         .overlap = overlap_asked_for(),
+        .threads = threads_asked_for(options->threads),
     };
+    start.warns = start.verbose > 0 || (options->log && options->verbose == 0);
     const char *device = device_asked_for(options->device);
     if (strlen(device) >= sizeof start.device_name)
         return rungi_fail(RUNG_INVALID, "\"%.80s...\" is no device; see rung_device_list", device);
@@ -162,13 +171,13 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     if (!context)
         return RUNG_NO_MEMORY;
     *context = start;
-    context->threads = threads_asked_for(context, options->threads);
     atomic_init(&context->references, 1);
     if (pthread_mutex_init(&context->lock, NULL) != 0 || !rungi_fork_watch(context)) {
         rungi_release(&start, context);
         return rungi_fail(RUNG_NO_MEMORY, "the system has no mutex, or no place for a handler of fork, for a "
                           "context");
     }
+    rungi_environment_report(context);
     *out = context;
     return RUNG_OK;
 }

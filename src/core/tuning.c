@@ -59,7 +59,7 @@ static rung_status read_files(rung_context *context)
         status = rungi_store_read(context, paths, RUNGI_STORE_FILES, &list);
     const char *named = paths[RUNGI_STORE_NAMED];
     if (*named && rungi_store_is_missing(named))
-        rungi_log(context, 1, "rung: tuning: RUNG_TUNING names %s, which is not there", named);
+        rungi_warn(context, "rung: tuning: RUNG_TUNING names %s, which is not there", named);
     rungi_release(context, paths);
     if (status != RUNG_OK)
         return status;

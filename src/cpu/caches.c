@@ -205,12 +205,19 @@ bool rungi_caches_parse(const char *text, rungi_caches *caches)
     return true;
 }
 
-rungi_caches rungi_caches_asked_for(bool *is_valid)
+static bool describes_caches(const char *value)
 {
-    const char *text = getenv("RUNG_CPU_CACHES");
     rungi_caches caches;
-    bool is_set = text && *text, is_parsed = is_set && rungi_caches_parse(text, &caches);
-    if (is_valid)
-        *is_valid = !is_set || is_parsed;
-    return is_parsed ? caches : rungi_caches_find();
+    return rungi_caches_parse(value, &caches);
+}
+
+const rungi_variable rungi_caches_variable = {
+    "RUNG_CPU_CACHES", "the sizes of L1, L2 and L3 and the number of cores that share the L3, such as 32K,256K,8M/4",
+    describes_caches, false};
+
+rungi_caches rungi_caches_asked_for(void)
+{
+    const char *text = rungi_variable_value(&rungi_caches_variable);
+    rungi_caches caches;
+    return text && rungi_caches_parse(text, &caches) ? caches : rungi_caches_find();
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/environment.h"
+
 /* Bytes of the data caches of one core. 0 means unknown or absent. */
 typedef struct rungi_caches {
     int64_t l1, l2, l3;
@@ -37,8 +39,10 @@ bool rungi_caches_parse(const char *text, rungi_caches *caches);
  * to be small. */
 rungi_caches rungi_caches_find(void);
 
-/* The same, unless RUNG_CPU_CACHES is set and valid. `is_valid` reports whether it is unset, empty or
- * valid, and may be NULL. */
-rungi_caches rungi_caches_asked_for(bool *is_valid);
+/* Describes RUNG_CPU_CACHES, whose values are those of rungi_caches_parse. */
+extern const rungi_variable rungi_caches_variable;
+
+/* Returns the caches that RUNG_CPU_CACHES describes, or those of rungi_caches_find. */
+rungi_caches rungi_caches_asked_for(void);
 
 #endif /* RUNGI_CPU_CACHES_H */

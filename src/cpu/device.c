@@ -309,17 +309,6 @@ static rung_status list_devices(rung_context *context, void *state, rungi_device
     return RUNG_OK;
 }
 
-/* RUNG_CPU_CACHES is read when a device is opened. */
-static void report_environment(const rung_context *context)
-{
-    bool is_valid;
-    rungi_caches_asked_for(&is_valid);
-    if (!is_valid)
-        rungi_log(context, 1, "rung: RUNG_CPU_CACHES is \"%.80s\", which describes no caches, and is ignored; give the "
-                  "sizes of L1, L2 and L3 and the number of cores that share the L3, such as 32K,256K,8M/4",
-                  getenv("RUNG_CPU_CACHES"));
-}
-
 static rung_status open_device(rung_context *context, void *state, int64_t index,
                                rung_device **device)
 {
@@ -330,7 +319,6 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
         return RUNG_NO_MEMORY;
     rungi_device_init(&made->base, context, &rungi_cpu_backend, &ops);
     rungi_cpu_features_find(&made->features);
-    report_environment(context);
     made->pool = state;
     made->base.takes_data = true;
     describe(&made->base.info, rungi_pool_processors(made->pool));
@@ -388,9 +376,12 @@ static bool needs_engine(const rung_kernel *kernel)
     return table && table->is_engine;
 }
 
+static const rungi_variable *const variables[] = {&rungi_isa_variable, &rungi_caches_variable, &rungi_peer_variable, NULL};
+
 const rungi_backend rungi_cpu_backend = {
     .abilities = abilities,
     .name = "cpu",
+    .variables = variables,
     .ladder = ladder,
     .ladder_count = sizeof ladder / sizeof *ladder,
     .needs_engine = needs_engine,

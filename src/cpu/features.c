@@ -82,16 +82,36 @@ bool rungi_cpu_ask_for_tiles(void)
 }
 #endif
 
+/* RUNGI_ISA_COUNT for a word that is none. */
+static rungi_isa isa_of(const char *word)
+{
+    int isa = 0;
+    while (isa < RUNGI_ISA_COUNT && strcmp(word, names[isa]) != 0)
+        isa++;
+    return (rungi_isa)isa;
+}
+
+static bool is_isa(const char *value)
+{
+    return isa_of(value) != RUNGI_ISA_COUNT;
+}
+
+const rungi_variable rungi_isa_variable = {
+    "RUNG_CPU_ISA", "one of"
+#define X(name, word) " " word
+    RUNGI_ISA_LIST(X)
+#undef X
+    , is_isa, false};
+
 void rungi_cpu_features_find(rungi_cpu_features *features)
 {
-    const char *asked = getenv("RUNG_CPU_ISA");
+    const char *asked = rungi_variable_value(&rungi_isa_variable);
     memset(features, 0, sizeof *features);
     look(features);
-    rungi_caches caches = rungi_caches_asked_for(NULL);
+    rungi_caches caches = rungi_caches_asked_for();
     features->blocks = rungi_blocks_of(&caches);
-    for (int isa = 0; asked && isa < RUNGI_ISA_COUNT; isa++)
-        if (strcmp(asked, names[isa]) == 0 && (rungi_isa)isa < features->isa)
-            features->isa = (rungi_isa)isa;
+    if (asked && isa_of(asked) < features->isa)
+        features->isa = isa_of(asked);
     if (features->isa < RUNGI_ISA_DOT)
         features->has_vnni = features->has_bf16 = false;
     if (features->isa < RUNGI_ISA_AVX2)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "core/environment.h"
 #include "cpu/blocks.h"
 
 /* From least to most; each has all before it. The words are those of RUNG_CPU_ISA, which takes
@@ -31,7 +32,10 @@ typedef struct rungi_cpu_features {
     rungi_blocks blocks;
 } rungi_cpu_features;
 
-/* What is there, or what RUNG_CPU_ISA leaves of it; a word that is none leaves all. The block sizes are
+/* RUNG_CPU_ISA, whose values are the words above. */
+extern const rungi_variable rungi_isa_variable;
+
+/* What is there, or what RUNG_CPU_ISA leaves of it; an invalid value leaves all. The block sizes are
  * for the caches that RUNG_CPU_CACHES describes, or for those that are there. */
 void rungi_cpu_features_find(rungi_cpu_features *features);
 

@@ -230,6 +230,21 @@ static bool describe(rungi_peer *peer, const rungi_cpu_features *features)
 
 /* ---- Finding -------------------------------------------------------------------------------------- */
 
+static bool is_peer(const char *value)
+{
+    for (int i = 0; i < RUNGI_PEER_COUNT; i++)
+        if (strcmp(value, peers[i].word) == 0)
+            return true;
+    return strchr(value, '/') != NULL;
+}
+
+const rungi_variable rungi_peer_variable = {
+    "RUNG_CPU_VENDOR", "the path of a library, or one of"
+#define X(id, word, title, products, install) " " word
+    RUNGI_PEER_LIST(X)
+#undef X
+    , is_peer, true};
+
 /* What RUNG_CPU_VENDOR says, NULL if nothing. */
 static const char *said(void)
 {

@@ -60,6 +60,9 @@ typedef struct rungi_peer {
     rungi_peer_threads   threads;
 } rungi_peer;
 
+/* RUNG_CPU_VENDOR. An invalid value makes 00_vendor fail: another library than was asked for would not be noticed. */
+extern const rungi_variable rungi_peer_variable;
+
 /* Looks for it, afresh each time. RUNG_CPU_VENDOR may be a word of the list, for
  * RUNGI_PEER_ANY, or a path, which then also is the library of its own kind.
  * RUNG_UNSUPPORTED and a sentence if there is none. */
