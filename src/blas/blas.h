@@ -46,6 +46,9 @@ void rungi_blas_refuse(const rungi_blas_name *name, int number, bool is_by_rows)
 void rungi_blas_refuse_setting(const rungi_blas_name *name, int number, const char *format, int value,
                                bool is_by_rows);
 
+/* What a copy of this library is known by. (next.c) */
+extern RUNG_API const char rung_blas_library;
+
 /* The function of that name in the next library, NULL if there is none. (next.c) */
 rungi_blas_function *rungi_blas_next(rungi_blas_name *name);
 

@@ -39,12 +39,23 @@ static int add_file(struct dl_phdr_info *info, size_t size, void *user)
     return 0;
 }
 
-/* Whether a symbol lies in this library. */
+/* Every copy of this library has it, and no other library does. */
+const char rung_blas_library = 1;
+
+/* Whether a symbol lies in this library, or in another copy of it: two packages may bring one each, and a call that one
+ * of them hands on to the other would come back. The copy is known by its own rung_blas_library; that of a library
+ * which it merely links lies elsewhere. */
 static bool is_ours(const void *address)
 {
-    static const char here;
-    Dl_info ours, its;
-    return dladdr(&here, &ours) && dladdr(address, &its) && ours.dli_fbase == its.dli_fbase;
+    Dl_info of_symbol, of_marker;
+    if (!dladdr(address, &of_symbol) || !of_symbol.dli_fname)
+        return false;
+    void *library = dlopen(of_symbol.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    const void *marker = library ? dlsym(library, "rung_blas_library") : NULL;
+    bool is_ours = marker && dladdr(marker, &of_marker) && of_marker.dli_fbase == of_symbol.dli_fbase;
+    if (library)
+        dlclose(library);
+    return is_ours;
 }
 
 /* The names are gathered first: the loader must not be called while it tells them. A library in
@@ -73,12 +84,15 @@ void *rungi_blas_find(const char *name)
 
 /* ---- The next function ------------------------------------------------------------------------------ */
 
-/* In the loader's order; its library stays loaded, since the function is remembered. */
+/* In the loader's order; its library stays loaded, since the function is remembered. NULL where that is a copy of this
+ * one. */
 static void *ask_next(const char *name)
 {
     Dl_info info;
     void *symbol = dlsym(RTLD_NEXT, name);
-    if (symbol && dladdr(symbol, &info) && info.dli_fname)
+    if (!symbol || is_ours(symbol))
+        return NULL;
+    if (dladdr(symbol, &info) && info.dli_fname)
         dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     return symbol;
 }

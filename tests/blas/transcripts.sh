@@ -13,7 +13,7 @@ plain="32 sgemm_ dgemm_ cblas_sgemm cblas_dgemm xerbla_ cblas_xerbla"
 run() {
     local name=$1 libraries=$2 functions=$3
     shift 3
-    preload "$libraries" env "$@" "$RUNG_BUILD/tests/blas/transcript" $functions $calls \
+    preload "$libraries" env "$@" timeout 100 "$RUNG_BUILD/tests/blas/transcript" $functions $calls \
         > "$work/raw" 2> "$work/$name.err" || { cat "$work/$name.err"; wrong "$name failed"; }
     sed 's/> 2 "Illegal TransB/> 3 "Illegal TransB/' "$work/raw" > "$work/$name"
     served=$(awk '/^rung served/ {print $3}' "$work/$name.err")
@@ -62,6 +62,18 @@ run fails_silently "$ours" "$plain" TRANSCRIPT_FAILS=1 && same fails_silently re
 # A device that fails half way has written to C.
 run fails_late "$ours $reference" "$plain" TRANSCRIPT_FAILS=late RUNG_DEVICE=opencl && same fails_late reference 0
 run fails_late_alone "$ours" "$plain" TRANSCRIPT_FAILS=late RUNG_DEVICE=opencl && same fails_late_alone reference 0
+
+# Two copies of the drop-in in one process, as of two packages. Neither is the other's next library: a call that
+# went from one to the other would never end.
+cp "$ours" "$work/librung-blas-copy.so"
+copies="$ours $work/librung-blas-copy.so"
+run copies "$copies $reference" "$plain" && same copies reference "$multiplies"
+run copies_off "$copies $reference" "$plain" RUNG_BLAS=off && same copies_off reference 0
+run copies_off_alone "$copies" "$plain" RUNG_BLAS=off && same copies_off_alone reference 0
+run copies_fail "$copies $reference" "$plain" TRANSCRIPT_FAILS=1 RUNG_VERBOSE=1 && same copies_fail reference 0
+[ "$(told copies_fail ".*/libblas.so.3: ")" -ge "$multiplies" ] || wrong "a copy was taken for the next BLAS"
+run copies_fail_alone "$copies" "$plain" TRANSCRIPT_FAILS=1 RUNG_VERBOSE=1 && same copies_fail_alone reference 0
+[ "$(told copies_fail_alone "a plain loop: ")" -eq "$multiplies" ] || wrong "a copy was taken for a BLAS"
 
 # Memory that is not aligned to its elements, which rung refuses.
 run shifted "$ours" "$plain" TRANSCRIPT_SHIFT=1
