@@ -77,7 +77,7 @@ static bool read_own(const lab_bench *bench, lab_results *results, char *why, si
 
 static bool write_file(const char *file, const char *text, size_t length)
 {
-    FILE *out = fopen(file, "wb");
+    FILE *out = fopen(file, "wbe");
     bool good = out && fwrite(text, 1, length, out) == length;
     return out && fclose(out) == 0 && good;
 }

@@ -4,6 +4,7 @@
 #include "bench_runs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "progress.h"
 #include "table.h"
 #include "target.h"
+#include "temporary.h"
 
 #define VARIABLE "RUNG_BENCH_PART"
 
@@ -90,11 +92,12 @@ static bool is_own_or_predicts(const char *name)
 
 /* The child: its results go to `results`, its messages to `said`. If the parent dies, the child does. It is not in the
  * terminal's group: Ctrl-C reaches the parent, which passes it on once, and a second signal would end it at once. */
-static void become(char **list, FILE *results, FILE *said, pid_t parent)
+static void become(char **list, FILE *results, FILE *other, FILE *said, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);
-    if (getppid() != parent || dup2(fileno(results), STDOUT_FILENO) < 0 || dup2(fileno(said), STDERR_FILENO) < 0)
+    if (getppid() != parent || dup2(fileno(results), STDOUT_FILENO) < 0 || dup2(fileno(said), STDERR_FILENO) < 0 ||
+        fcntl(fileno(other), F_SETFD, 0) < 0) /* the child opens that one by its number */
         _exit(LAB_NOTHING);
     setenv(VARIABLE, "1", 1);
     execv("/proc/self/exe", list);
@@ -152,7 +155,7 @@ static int run_child(const many *many, int64_t index, FILE *results, FILE *other
     fflush(NULL); /* the child would write it again */
     pid_t parent = getpid(), child = fork();
     if (child == 0)
-        become(list, results, said, parent);
+        become(list, results, other, said, parent);
     for (int i = first_made; i < count; i++)
         free(list[i]);
     if (child < 0) {
@@ -222,7 +225,7 @@ static void take_over(many *many, FILE *results, FILE *other)
 /* One run more. An exit code. */
 static int run_once(many *many, int64_t index)
 {
-    FILE *results = tmpfile(), *other = tmpfile(), *said = tmpfile();
+    FILE *results = lab_temporary(), *other = lab_temporary(), *said = lab_temporary();
     int code = LAB_USAGE;
     if (results && other && said) {
         code = run_child(many, index, results, other, said);

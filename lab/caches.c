@@ -12,7 +12,7 @@ static void read_word(int index, const char *name, char *word, size_t capacity)
     char path[128], format[16];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
     snprintf(format, sizeof format, "%%%zus", capacity - 1);
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(path, "re");
     *word = 0;
     if (!file)
         return;

@@ -867,7 +867,7 @@ static int open_caller(session *session)
     }
     if (!file)
         return LAB_GOOD;
-    session->trace.out = fopen(file, "w");
+    session->trace.out = fopen(file, "we");
     if (!session->trace.out) {
         fprintf(stderr, "rung: %s cannot be written: %s; name a file in a folder of yours with --trace\n", file,
                 strerror(errno));

@@ -16,7 +16,7 @@ enum { GPU_HARMLESS = 0x1 | 0x2 | 0x100 };
 static double read_number(const char *path, double otherwise)
 {
     double number;
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(path, "re");
     if (!file)
         return otherwise;
     if (fscanf(file, "%lf", &number) != 1)
@@ -29,7 +29,7 @@ static double read_number(const char *path, double otherwise)
 static void read_ticks(lab_conditions *found)
 {
     long long part[8] = {0};
-    FILE *file = fopen("/proc/stat", "r");
+    FILE *file = fopen("/proc/stat", "re");
     if (!file)
         return;
     if (fscanf(file, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &part[0], &part[1], &part[2], &part[3], &part[4],
@@ -62,7 +62,7 @@ static double read_cpuinfo(void)
 {
     char line[4096];
     double most = -1, number;
-    FILE *file = fopen("/proc/cpuinfo", "r");
+    FILE *file = fopen("/proc/cpuinfo", "re");
     if (!file)
         return -1;
     while (fgets(line, sizeof line, file))
@@ -96,7 +96,7 @@ static void read_gpu(const rung_device_info *device, lab_conditions *found)
     const char *colon = strchr(device->name, ':');
     snprintf(command, sizeof command, "nvidia-smi --query-gpu=clocks.sm,temperature.gpu,clocks_throttle_reasons.active "
              "--format=csv,noheader,nounits -i %d 2>/dev/null", colon ? atoi(colon + 1) : 0);
-    FILE *answer = popen(command, "r");
+    FILE *answer = popen(command, "re");
     if (!answer)
         return;
     if (fscanf(answer, "%lf , %lf , %llx", &clock, &celsius, &reasons) == 3) {

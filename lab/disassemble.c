@@ -174,7 +174,7 @@ static bool run(const char *program, const char *image, lab_code *code, char *wh
 {
     int output[2];
     pid_t process;
-    FILE *complaints = tmpfile();
+    FILE *complaints = lab_temporary();
     if (!complaints || pipe2(output, O_CLOEXEC) != 0) {
         snprintf(why, capacity, "nvdisasm could not be started: %s", strerror(errno));
         if (complaints)

@@ -195,7 +195,7 @@ static bool read_record(lab_sight *sight, char *rest)
 static bool read_sight(const char *path, lab_sight *sight)
 {
     char text[2048] = "";
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(path, "re");
     bool good = file && fgets(text, sizeof text, file) && strcmp(text, LAB_SIGHT_FORMAT "\n") == 0;
     bool ended = false;
     while (good && fgets(text, sizeof text, file)) {

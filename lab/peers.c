@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peers.c - see peers.h. */
+#define _GNU_SOURCE /* pipe2 */
 #include "peers.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +122,7 @@ static peer_look look(const char *name)
     int ends[2], outcome = -1;
     size_t used = 0;
     ssize_t got;
-    if (pipe(ends) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return found;
     pid_t child = fork();
     if (child == 0) {

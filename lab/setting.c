@@ -14,7 +14,7 @@ void lab_setting_print(lab_json *json, const rung_device_info *device)
     struct tm utc;
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    FILE *file = fopen("/proc/loadavg", "r");
+    FILE *file = fopen("/proc/loadavg", "re");
     if (file) {
         if (fscanf(file, "%lf %lf %lf", &load[0], &load[1], &load[2]) != 3)
             load[0] = 0;

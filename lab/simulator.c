@@ -101,7 +101,7 @@ void lab_workplace_clear(const lab_workplace *place)
 
 void lab_text_read(const char *path, char *text, size_t capacity)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(path, "re");
     size_t length = file ? fread(text, 1, capacity - 1, file) : 0;
     while (length > 0 && text[length - 1] == '\n')
         length--;
@@ -169,9 +169,11 @@ static bool wait_for(pid_t child, double seconds, int *code)
 static void become(const char *path, char **argv, char **environment, const char *output, const char *errors,
                    pid_t parent)
 {
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    int in = open("/dev/null", O_RDONLY), out = open(output, flags, 0600);
-    int other = strcmp(output, errors) == 0 ? out : open(errors, flags, 0600);
+    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int out = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int other = out;
+    if (strcmp(output, errors) != 0)
+        other = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     setpgid(0, 0);
     if (lab_die_with(parent) && in >= 0 && out >= 0 && other >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 &&
         dup2(other, 2) >= 0)

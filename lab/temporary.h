@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* temporary.h - where temporary files go, and the message for a folder that cannot be written. */
+/* temporary.h - temporary files: where they go, and how they are opened so that no child process inherits them. */
 #ifndef LAB_TEMPORARY_H
 #define LAB_TEMPORARY_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* The folder for temporary files: TMPDIR, or /tmp. */
 const char *lab_temporary_folder(void);
 
 /* Writes that nothing can be written there because of this errno, and what to do. */
 void lab_temporary_failed(int error, char *why, size_t capacity);
+
+/* Opens a file without a name, as tmpfile does. Returns NULL and sets errno on failure. */
+FILE *lab_temporary(void);
 
 #endif /* LAB_TEMPORARY_H */

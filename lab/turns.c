@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "temporary.h"
 
 #define GREETING "rung-turns/1"
 #define VARIABLE "RUNG_BENCH_TURNS"
@@ -227,7 +228,7 @@ void lab_turns_share_processor(void)
 bool lab_turns_start(const char *executable, char *const *arguments, lab_turns *turns)
 {
     char line[128];
-    *turns = (lab_turns){.role = LAB_PARENT, .executable = executable, .in = -1, .out = -1, .results = tmpfile()};
+    *turns = (lab_turns){.role = LAB_PARENT, .executable = executable, .in = -1, .out = -1, .results = lab_temporary()};
     write_pairing(turns->pairing, sizeof turns->pairing);
     signal(SIGPIPE, SIG_IGN); /* a child that has gone is found out by reading */
     int error = turns->results ? start(turns, arguments) : errno;

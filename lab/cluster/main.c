@@ -154,7 +154,7 @@ static bool begin_json(session *session)
     const lab_options *options = &session->options;
     if (session->house.rank != 0 || !(options->json || options->output))
         return true;
-    session->json.out = options->output ? fopen(options->output, "w") : stdout;
+    session->json.out = options->output ? fopen(options->output, "we") : stdout;
     if (!session->json.out) {
         fprintf(stderr, "rung: %s cannot be written: %s; name a file in a folder of yours with --output\n", options->output,
                 strerror(errno));

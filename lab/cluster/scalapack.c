@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scalapack.c - see scalapack.h. */
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* dladdr, pipe2 */
 #include "cluster/scalapack.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ bool scalapack_find_blas(char *path, size_t capacity, char *why, size_t why_capa
     ssize_t got;
     snprintf(why, why_capacity, "%s, or the BLAS behind it, was not found: install %s (Debian), or let RUNG_SCALAPACK name "
              "it", library_name, package);
-    if (pipe(ends) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     pid_t child = fork();
     if (child == 0) {

@@ -33,7 +33,7 @@ typedef struct cpu_buffer {
 static void read_model(char *title, size_t capacity)
 {
     char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
+    FILE *file = fopen("/proc/cpuinfo", "re");
     snprintf(title, capacity, "processor");
     while (file && fgets(line, sizeof line, file)) {
         char *colon = strchr(line, ':');

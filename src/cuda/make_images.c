@@ -349,7 +349,7 @@ static FILE *create(const char *folder, const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "wb");
+    FILE *file = fopen(path, "wbe");
     if (!file)
         stop(path);
     return file;

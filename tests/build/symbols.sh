@@ -47,6 +47,12 @@ if [ -e "$library" ]; then
     [ "$shown" = "$api" ] || { diff <(echo "$api") <(echo "$shown"); echo "librung-mpi shows other names than mpi.h"; exit 1; }
     echo "librung-mpi: $(wc -w <<< "$shown") names"
 fi
+# Names are looked up when a library is loaded, and what that wrote is read-only from then on.
+for library in "$RUNG_BUILD"/librung.so "$RUNG_BUILD"/librung-blas.so "$RUNG_BUILD"/librung-scale.so "$RUNG_BUILD"/librung-mpi.so; do
+    [ -e "$library" ] || continue
+    readelf -d "$library" | grep -qE 'FLAGS_1.*\bNOW\b' || { echo "$library is not bound when it is loaded (-z now)"; exit 1; }
+    readelf -lW "$library" | grep -q GNU_RELRO || { echo "$library has no read-only relocations (-z relro)"; exit 1; }
+done
 for library in "$RUNG_BUILD/librung.so" "$RUNG_BUILD/librung-scale.so" "$RUNG_BUILD/rung"; do
     ! ldd "$library" | grep -E 'libmpi|libmpich' || { echo "$library links MPI"; exit 1; }
 done

@@ -209,7 +209,7 @@ Microscope::Microscope(const oclgrind::Context *context) : Plugin(context)
 {
     keep_vectors();
     const char *path = getenv("RUNG_MICROSCOPE_ADDRESSES");
-    addresses = path && *path ? fopen(path, "w") : nullptr;
+    addresses = path && *path ? fopen(path, "we") : nullptr;
 }
 
 /* ---- Lanes on their way ---- */
@@ -664,7 +664,7 @@ void Microscope::write_records(FILE *out)
 void Microscope::write_all()
 {
     const char *path = getenv("RUNG_MICROSCOPE_OUTPUT");
-    FILE *out = path ? fopen(path, "w") : nullptr;
+    FILE *out = path ? fopen(path, "we") : nullptr;
     if (!out) {
         fprintf(stderr, "microscope: RUNG_MICROSCOPE_OUTPUT must name a file that can be written\n");
         return;
