@@ -396,3 +396,38 @@ void lab_write_epilogue(lab_epilogue epilogue, char *text, size_t capacity)
         if (*words[i] && used < capacity)
             used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? "," : "", words[i]);
 }
+
+/* ---- Dense problems -------------------------------------------------------------------------------- */
+
+static int by_size(const void *first, const void *second)
+{
+    const lab_case *a = first, *b = second;
+    int64_t a_size = a->m * a->n * a->k, b_size = b->m * b->n * b->k;
+    return a_size != b_size ? (a_size > b_size) - (a_size < b_size) : (a->k > b->k) - (a->k < b->k);
+}
+
+static void add_dense(lab_case_list *list, sizes size, int64_t alpha, int64_t beta)
+{
+    add(list, size, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, alpha, beta, LAB_REALS);
+}
+
+void lab_cases_prepend_dense(lab_case_list *list, lab_traits traits)
+{
+    const int64_t ms[] = {1, traits.bm - 1, traits.bm, traits.bm + 1}, ns[] = {1, traits.bn - 1, traits.bn, traits.bn + 1};
+    const int64_t ks[] = {1, traits.bk - 1, traits.bk, traits.bk + 1, 3 * traits.bk};
+    lab_case_list all = {.whole = traits.whole};
+    for (int m = 0; m < 4; m++)
+        for (int n = 0; n < 4; n++)
+            for (int k = 0; k < 5; k++)
+                if (ms[m] > 0 && ns[n] > 0 && ks[k] > 0)
+                    add_dense(&all, (sizes){ms[m], ns[n], ks[k]}, 0, 0);
+    if (!all.out_of_memory)
+        qsort(all.cases, (size_t)all.count, sizeof *all.cases, by_size);
+    for (int64_t i = 1; i < SCALARS * SCALARS; i++)
+        add_dense(&all, (sizes){2, 3, traits.bk + 1}, i / SCALARS, i % SCALARS);
+    for (int64_t i = 0; i < list->count && !all.out_of_memory; i++)
+        append(&all, list->cases[i]);
+    all.out_of_memory = all.out_of_memory || list->out_of_memory;
+    free(list->cases);
+    *list = all;
+}

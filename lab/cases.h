@@ -120,4 +120,8 @@ int64_t lab_span(lab_form form, int64_t rows, int64_t cols);
 /* The problems of a suite; the caller frees list->cases. */
 lab_case_list lab_cases_of(lab_suite suite, lab_traits traits);
 
+/* Puts dense problems before those of a list: sizes from 1 x 1 x 1 to just past a tile in each direction, the smallest
+ * first, and every pair of scalars. They show what is wrong with a kernel in its simplest form. */
+void lab_cases_prepend_dense(lab_case_list *list, lab_traits traits);
+
 #endif /* LAB_CASES_H */

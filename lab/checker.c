@@ -94,8 +94,24 @@ static bool has(const char *text, const char *end, const char *word)
     return found && found < end;
 }
 
-static void read_race(const char *entry, const char *end, const char *file, lab_check *check)
+/* Returns whether the source calls a barrier between two lines, outside of comments that begin with //. */
+static bool has_barrier_between(const char *source, int first, int second)
 {
+    int line = 1;
+    for (const char *at = source; *at && line < second; line++) {
+        size_t length = strcspn(at, "\n");
+        const char *barrier = strstr(at, "__syncthreads"), *comment = strstr(at, "//");
+        bool is_here = barrier && barrier < at + length && !(comment && comment < barrier);
+        if (line > first && is_here)
+            return true;
+        at += length + (at[length] == '\n');
+    }
+    return false;
+}
+
+static void read_race(const char *entry, const char *end, const rung_kernel_info *kernel, lab_check *check)
+{
+    const char *file = base_name(kernel->file);
     const char *at = entry;
     int first = next_line(&at, end, file), second = next_line(&at, end, file);
     bool shared = has(entry, end, "local memory");
@@ -104,7 +120,12 @@ static void read_race(const char *entry, const char *end, const char *file, lab_
     char other[64] = "";
     if (lower > 0 && lower != upper)
         snprintf(other, sizeof other, " and in line %d", lower);
-    if (shared)
+    if (shared && line > 0 && lower > upper && has_barrier_between(kernel->source, upper, lower))
+        add(check, LAB_REMARK_DATA_RACE, line,
+            "data race: threads of a block access the same place of shared memory in line %d in one iteration and in "
+            "line %d in the next, with no barrier in between; put __syncthreads() at the end of the loop body", lower,
+            upper);
+    else if (shared)
         add(check, LAB_REMARK_DATA_RACE, line,
             "data race: threads of a block write and read the same place of shared memory here%s with no barrier in "
             "between; put __syncthreads() between them", other);
@@ -115,14 +136,14 @@ static void read_race(const char *entry, const char *end, const char *file, lab_
 }
 
 /* One entry, from its first line to the next one's. */
-static void read_entry(const char *entry, const char *end, const char *file, lab_check *check)
+static void read_entry(const char *entry, const char *end, const rung_kernel_info *kernel, lab_check *check)
 {
-    const char *at = entry;
+    const char *at = entry, *file = base_name(kernel->file);
     bool shared = has(entry, end, "local memory");
     if (has(entry, end, "runtime error detected") || has(entry, end, "errors generated"))
         return; /* a call of the library's, which says more itself; and that there were many */
     if (begins(entry, "Read-write data race") || begins(entry, "Write-write data race")) {
-        read_race(entry, end, file, check);
+        read_race(entry, end, kernel, check);
         return;
     }
     int line = next_line(&at, end, file);
@@ -173,7 +194,7 @@ void lab_check_read_log(const char *log, const rung_kernel_info *kernel, lab_che
     const char *at = log + strspn(log, "\n");
     while (*at && check->count < LAB_REMARKS_MAX) {
         const char *end = next_entry(at);
-        read_entry(at, end, base_name(kernel->file), check);
+        read_entry(at, end, kernel, check);
         at = end;
     }
     drop_consequences(check);

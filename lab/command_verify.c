@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTENDERS_MAX = 512, FAILURES_TOLD = 5, TIME_LIMIT = 60, SIMULATOR_FACTOR = 5 };
+enum { CONTENDERS_MAX = 512, FAILURES_KEPT = 20, TIME_LIMIT = 60, SIMULATOR_FACTOR = 5 };
 
 /* A kernel with one set of parameters, and how it fared. */
 typedef struct contender {
@@ -41,11 +41,15 @@ typedef struct grade {
     bool               is_dangerous; /* so it was not run here */
 } grade;
 
+/* A problem that was wrong or did not run. */
 typedef struct failure {
-    bool ran;
-    bool timed_out;
-    char replay[1024 + LAB_PARAMETERS_TEXT];
-    char message[4096];
+    int      contender;
+    lab_case problem;
+    bool     ran;
+    bool     timed_out;
+    bool     is_confirmed; /* its command was tried, and shows a failure */
+    char     replay[1024 + LAB_PARAMETERS_TEXT];
+    char     message[4096];
 } failure;
 
 /* The problem that is being run. */
@@ -72,8 +76,8 @@ typedef struct session {
     lab_case           single; /* if options->m is given */
     contender          contenders[CONTENDERS_MAX];
     int                contender_count;
-    failure            failures[FAILURES_TOLD];
-    int64_t            failure_count;
+    failure            failures[FAILURES_KEPT]; /* the plainest and smallest, in that order */
+    int64_t            failure_count;           /* of all */
     bool               is_complete; /* neither interrupted nor ended by a kernel */
     position           running;
     double             time_limit; /* seconds for one problem, 0: none */
@@ -355,6 +359,44 @@ static bool is_file(const contender *contender)
 
 static lab_traits traits_of(const contender *contender);
 
+/* Orders failures: what did not run, then plain problems before others, then small ones before large ones. */
+static double rank_of(const failure *failure)
+{
+    const lab_case *problem = &failure->problem;
+    double size = (double)problem->m * (double)problem->n * (double)problem->k;
+    bool has_scalars = problem->alpha != 1 || problem->beta != 0;
+    return failure->ran ? 1 + lab_level_of(problem) * 1e15 + has_scalars * 1e13 + (size < 1e12 ? size : 1e12) : 0;
+}
+
+static int kept_count(const session *session)
+{
+    return session->failure_count < FAILURES_KEPT ? (int)session->failure_count : FAILURES_KEPT;
+}
+
+/* Puts a failure in its place among those that are kept. */
+static void insert_failure(session *session, const failure *added)
+{
+    int at = kept_count(session);
+    session->failure_count++;
+    while (at > 0 && rank_of(&session->failures[at - 1]) > rank_of(added)) {
+        if (at < FAILURES_KEPT)
+            session->failures[at] = session->failures[at - 1];
+        at--;
+    }
+    if (at < FAILURES_KEPT)
+        session->failures[at] = *added;
+}
+
+static void keep_failure(session *session, const contender *contender, const lab_subject *subject,
+                         const lab_case *problem, const lab_outcome *outcome)
+{
+    failure failure = {.contender = (int)(contender - session->contenders), .problem = *problem,
+                       .ran = outcome->kind == LAB_WRONG_RESULT, .is_confirmed = session->options->m != NULL};
+    lab_replay(subject, problem, failure.replay, sizeof failure.replay);
+    snprintf(failure.message, sizeof failure.message, "%s", outcome->message);
+    insert_failure(session, &failure);
+}
+
 static void note(session *session, contender *contender, const lab_subject *subject,
                  const lab_case *problem, const lab_outcome *outcome)
 {
@@ -373,13 +415,7 @@ static void note(session *session, contender *contender, const lab_subject *subj
     case LAB_WRONG_RESULT:
     case LAB_FAILED:
         contender->wrong++;
-        if (session->failure_count < FAILURES_TOLD) {
-            failure *failure = &session->failures[session->failure_count];
-            failure->ran = outcome->kind == LAB_WRONG_RESULT;
-            lab_replay(subject, problem, failure->replay, sizeof failure->replay);
-            snprintf(failure->message, sizeof failure->message, "%s", outcome->message);
-        }
-        session->failure_count++;
+        keep_failure(session, contender, subject, problem, outcome);
     }
 }
 
@@ -418,24 +454,32 @@ static void override(const session *session, lab_case *problem)
         problem->epilogue = session->epilogue;
 }
 
-static lab_case_list problems_of(const session *session, const contender *contender)
+/* The problems that --m and its options stand for: one with each content. */
+static lab_case_list variants_of(const lab_case *problem)
 {
-    if (!session->options->m) {
-        lab_case_list suite = lab_cases_of(contender->suite, traits_of(contender));
-        for (int64_t i = 0; i < suite.count; i++)
-            override(session, &suite.cases[i]);
-        return suite;
-    }
     lab_case_list list = {.cases = calloc(LAB_CONTENT_COUNT, sizeof(lab_case)),
                           .count = LAB_CONTENT_COUNT};
     list.out_of_memory = !list.cases;
     for (int i = 0; list.cases && i < LAB_CONTENT_COUNT; i++) {
-        list.cases[i] = session->single;
+        list.cases[i] = *problem;
         list.cases[i].content = (lab_content)i;
         list.cases[i].guarded = i % 2 != 0;
         list.cases[i].rehearsed = i == 0;
     }
     return list;
+}
+
+static lab_case_list problems_of(const session *session, const contender *contender)
+{
+    if (!session->options->m) {
+        lab_case_list suite = lab_cases_of(contender->suite, traits_of(contender));
+        if (is_file(contender) && session->every == 1)
+            lab_cases_prepend_dense(&suite, traits_of(contender));
+        for (int64_t i = 0; i < suite.count; i++)
+            override(session, &suite.cases[i]);
+        return suite;
+    }
+    return variants_of(&session->single);
 }
 
 static void show_progress(const session *session, const contender *contender, int64_t done,
@@ -460,6 +504,112 @@ static void begin_problem(session *session, const contender *contender, const la
                                   .number = number, .count = count};
     lab_replay(subject, problem, replay, sizeof replay);
     lab_step_begin(replay);
+}
+
+/* Runs what the command of a failure would run, and takes over what is wrong with the first problem that fails. */
+static bool does_fail_alone(session *session, const contender *contender, const lab_subject *subject,
+                            failure *failure)
+{
+    lab_outcome outcome = {.kind = LAB_RIGHT};
+    lab_case_list list = variants_of(&failure->problem);
+    for (int i = 0; list.cases && outcome.kind == LAB_RIGHT && i < list.count && !lab_interrupted(); i++) {
+        begin_problem(session, contender, subject, &list.cases[i], i, list.count);
+        lab_conform(subject, &list.cases[i], &outcome);
+        lab_step_end();
+    }
+    free(list.cases);
+    if (outcome.kind != LAB_WRONG_RESULT)
+        return false;
+    snprintf(failure->message, sizeof failure->message, "%s", outcome.message);
+    return true;
+}
+
+/* Gives a problem other sizes. Dense matrices stay dense, and views keep their strides. */
+static void resize(lab_case *problem, int64_t m, int64_t n, int64_t k)
+{
+    bool a = lab_is_dense(problem->a, problem->k), b = lab_is_dense(problem->b, problem->n);
+    bool c = lab_is_dense(problem->c, problem->n);
+    problem->m = m;
+    problem->n = n;
+    problem->k = k;
+    problem->a = a ? lab_form_of(LAB_LAYOUT_rows, m, k) : problem->a;
+    problem->b = b ? lab_form_of(LAB_LAYOUT_rows, k, n) : problem->b;
+    problem->c = c ? lab_form_of(LAB_LAYOUT_rows, m, n) : problem->c;
+}
+
+static int64_t half(int64_t size)
+{
+    return size > 1 ? size / 2 : size;
+}
+
+/* One way to make a problem simpler. Returns false past the last way. */
+static bool make_simpler(lab_case *problem, int way)
+{
+    enum { SINGLE_WAYS = 8, HALVINGS = 12 };
+    const int64_t m = problem->m, n = problem->n, k = problem->k;
+    switch (way) {
+    case 0: problem->alpha = 1; problem->beta = 0; return true;
+    case 1: problem->c = lab_form_of(LAB_LAYOUT_rows, m, n); return true;
+    case 2: problem->b = lab_form_of(LAB_LAYOUT_rows, k, n); return true;
+    case 3: problem->a = lab_form_of(LAB_LAYOUT_rows, m, k); return true;
+    case 4: resize(problem, 1, n, k); return true;
+    case 5: resize(problem, m < 2 ? m : 2, n, k); return true;
+    case 6: resize(problem, m, 1, k); return true;
+    case 7: resize(problem, m, n < 2 ? n : 2, k); return true;
+    default: break;
+    }
+    switch ((way - SINGLE_WAYS) / HALVINGS) {
+    case 0: resize(problem, half(m), n, k); return true;
+    case 1: resize(problem, m, half(n), k); return true;
+    case 2: resize(problem, m, n, half(k)); return true;
+    default: return false;
+    }
+}
+
+static bool is_same(const lab_case *first, const lab_case *second)
+{
+    return first->m == second->m && first->n == second->n && first->k == second->k && first->alpha == second->alpha &&
+           first->beta == second->beta && memcmp(&first->a, &second->a, sizeof first->a) == 0 &&
+           memcmp(&first->b, &second->b, sizeof first->b) == 0 && memcmp(&first->c, &second->c, sizeof first->c) == 0;
+}
+
+/* Replaces a failure by the simplest one that still fails. Items of a batch stay as they are. */
+static void simplify(session *session, const contender *contender, const lab_subject *subject, failure *failure)
+{
+    struct failure tried = *failure;
+    lab_case passed = failure->problem; /* the last that did not fail */
+    for (int way = 0; failure->problem.batch == 1 && !lab_interrupted(); way++) {
+        tried.problem = failure->problem;
+        if (!make_simpler(&tried.problem, way))
+            break;
+        if (is_same(&tried.problem, &failure->problem) || is_same(&tried.problem, &passed))
+            continue;
+        if (does_fail_alone(session, contender, subject, &tried)) {
+            lab_replay(subject, &tried.problem, tried.replay, sizeof tried.replay);
+            *failure = tried;
+        } else {
+            passed = tried.problem;
+        }
+    }
+}
+
+/* A command is printed only after it was seen to fail: tries those of the first failures until one does, and of all
+ * that will be printed. */
+static void confirm_failures(session *session, const contender *contender, const lab_subject *subject)
+{
+    bool is_first = true;
+    for (int i = 0; i < kept_count(session) && !lab_interrupted(); i++) {
+        failure *failure = &session->failures[i];
+        if (failure->contender != contender - session->contenders || !failure->ran || failure->is_confirmed)
+            continue;
+        failure->is_confirmed = does_fail_alone(session, contender, subject, failure);
+        if (failure->is_confirmed && is_first) {
+            simplify(session, contender, subject, failure);
+            is_first = false;
+        }
+        if (failure->is_confirmed && !session->options->all_cases)
+            return;
+    }
 }
 
 static int run_contender(session *session, contender *contender)
@@ -491,6 +641,7 @@ static int run_contender(session *session, contender *contender)
             break;
     }
     free(list.cases);
+    confirm_failures(session, contender, &subject);
     return LAB_GOOD;
 }
 
@@ -528,25 +679,13 @@ static void check_files(session *session)
     }
 }
 
-static void add_tally(lab_tally *sum, const lab_tally *added)
-{
-    sum->right += added->right;
-    sum->wrong += added->wrong;
-    sum->outside += added->outside;
-    for (int i = 0; i < LAB_TRAIT_COUNT; i++) {
-        sum->right_with[i] += added->right_with[i];
-        sum->wrong_with[i] += added->wrong_with[i];
-        sum->right_sums_with[i] += added->right_sums_with[i];
-    }
-}
-
 /* What all runs of a file have in common, whatever its parameters. */
 static lab_tally tally_of(const session *session, const grade *grade)
 {
     lab_tally sum = {0};
     for (int i = 0; i < session->contender_count; i++)
         if (session->contenders[i].kernel == grade->kernel)
-            add_tally(&sum, &session->contenders[i].tally);
+            lab_tally_join(&sum, &session->contenders[i].tally);
     return sum;
 }
 
@@ -647,7 +786,7 @@ static void print_json(const session *session)
     }
     lab_json_end(&json, ']');
     lab_json_begin(&json, "failures", '[');
-    for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++) {
+    for (int i = 0; i < kept_count(session); i++) {
         lab_json_begin(&json, NULL, '{');
         lab_json_true(&json, "ran", session->failures[i].ran);
         lab_json_true(&json, "timed_out", session->failures[i].timed_out);
@@ -672,13 +811,66 @@ static void add_row(lab_table *table, const char *name, const char *type, const 
     lab_table_colour(table, counts->wrong > 0 ? LAB_RED : counts->skipped > 0 ? LAB_YELLOW : LAB_PLAIN);
 }
 
+/* "m = 3, n = 1, k = 17, dense" */
+static void describe(const lab_case *problem, char *text, size_t capacity)
+{
+    char scalars[96] = "", batch[48] = "";
+    bool is_dense = lab_is_dense(problem->a, problem->k) && lab_is_dense(problem->b, problem->n) &&
+                    lab_is_dense(problem->c, problem->n);
+    if (problem->alpha != 1 || problem->beta != 0)
+        snprintf(scalars, sizeof scalars, ", alpha = %.6g, beta = %.6g", problem->alpha, problem->beta);
+    if (problem->batch != 1)
+        snprintf(batch, sizeof batch, ", a batch of %lld", (long long)problem->batch);
+    snprintf(text, capacity, "m = %lld, n = %lld, k = %lld, %s%s%s", (long long)problem->m, (long long)problem->n,
+             (long long)problem->k, is_dense ? "dense" : "strided", batch, scalars);
+}
+
 static void print_failure(const failure *failure)
 {
-    fputc('\n', stdout);
+    char problem[256];
+    describe(&failure->problem, problem, sizeof problem);
     lab_colour_begin(LAB_RED, stdout);
     fputs(failure->timed_out ? "did not finish" : failure->ran ? "wrong" : "did not run", stdout);
     lab_colour_end(LAB_RED, stdout);
-    printf(": %s\n  again: %s\n", failure->message, failure->replay);
+    if (failure->ran)
+        printf(": %s: %s\n", problem, failure->message);
+    else
+        printf(": %s\n", failure->message);
+    if (failure->is_confirmed || !failure->ran)
+        printf("  again: %s\n", failure->replay);
+    fputc('\n', stdout);
+}
+
+static bool is_same_kernel(const session *session, const failure *first, const failure *second)
+{
+    return strcmp(session->contenders[first->contender].name, session->contenders[second->contender].name) == 0;
+}
+
+/* Whether a failure is the one to show of its kernel: the first whose command is known to fail, else the first. */
+static bool is_simplest(const session *session, int index)
+{
+    const failure *failure = &session->failures[index];
+    for (int i = 0; i < kept_count(session); i++) {
+        bool same = i != index && is_same_kernel(session, &session->failures[i], failure);
+        bool confirmed = session->failures[i].is_confirmed || !session->failures[i].ran;
+        if (same && (i < index ? confirmed || !failure->is_confirmed : confirmed && !failure->is_confirmed))
+            return false;
+    }
+    return true;
+}
+
+/* The simplest of each kernel, or with --all-cases all that are kept. */
+static void print_failures(const session *session)
+{
+    int64_t shown = 0;
+    for (int i = 0; i < kept_count(session); i++)
+        if (session->options->all_cases || is_simplest(session, i)) {
+            print_failure(&session->failures[i]);
+            shown++;
+        }
+    if (session->failure_count > shown)
+        printf("%lld more problems are wrong%s.\n\n", (long long)(session->failure_count - shown),
+               session->options->all_cases ? "" : "; --all-cases lists them, up to 20");
 }
 
 static void print_table(const session *session)
@@ -687,7 +879,6 @@ static void print_table(const session *session)
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return;
-    printf("%s: %s (%s)\n\n", session->device.name, session->device.title, session->device.platform);
     lab_table_add(table, 7, (const char *[]){"kernel", "type", "parameters", "cases", "wrong", "skipped",
                                              ""});
     for (int i = 0; i < session->contender_count; i++)
@@ -696,21 +887,18 @@ static void print_table(const session *session)
     add_row(table, "all", "", "", &total);
     lab_table_print(table, "lllrrrl", stdout);
     free(table);
-    for (int64_t i = 0; i < session->failure_count && i < FAILURES_TOLD; i++)
-        print_failure(&session->failures[i]);
-    if (session->failure_count > FAILURES_TOLD)
-        printf("\n... and %lld more\n", (long long)(session->failure_count - FAILURES_TOLD));
 }
 
-/* The last word on a file: what is wrong with it, or that nothing was found. */
-static void print_grade(const session *session, const grade *grade)
+/* What is wrong with a file, with the line where it is known. */
+static void print_findings(const session *session, const grade *grade)
 {
     const lab_check *check = &grade->check;
     lab_tally tally = tally_of(session, grade);
     char text[LAB_REMARK_TEXT];
     lab_tally_tell(&tally, text, sizeof text);
-    if (check->count > 0 || *text)
-        printf("\nFound:\n");
+    if (check->count == 0 && !*text)
+        return;
+    printf("Found:\n");
     for (int i = 0; i < check->count; i++) {
         char line[16] = "";
         if (check->remarks[i].line > 0)
@@ -722,12 +910,30 @@ static void print_grade(const session *session, const grade *grade)
     if (grade->is_dangerous)
         printf("  It was not run here: it %s.\n", check->is_endless ? "might not end"
                                                                     : "could write over memory that is not its own");
+    fputc('\n', stdout);
+}
+
+/* What the checker looked for and did not find, or why it did not look. */
+static void print_check(const lab_check *check)
+{
     if (!check->ran && *check->why_not)
         printf("\nRaces were not looked for: %s.\n", check->why_not);
     else if (check->count == 0)
         printf("\nOclgrind found no race and no access outside the matrices%s.\n",
                check->is_partial ? "; reads of what was never written it could not look for"
                                  : ", and no read of what was never written");
+}
+
+/* Findings first: the table below them counts. */
+static void print_text(const session *session)
+{
+    printf("%s: %s (%s)\n\n", session->device.name, session->device.title, session->device.platform);
+    for (int i = 0; i < session->grade_count; i++)
+        print_findings(session, &session->grades[i]);
+    print_failures(session);
+    print_table(session);
+    for (int i = 0; i < session->grade_count; i++)
+        print_check(&session->grades[i].check);
 }
 
 static void describe_device(session *session)
@@ -758,24 +964,23 @@ static void note_ending(session *session, const lab_supervised *child)
 {
     const position *running = &session->running;
     contender *contender = &session->contenders[running->contender];
-    int64_t last = session->failure_count < FAILURES_TOLD ? session->failure_count : FAILURES_TOLD - 1;
-    failure *failure = &session->failures[last];
+    failure failure = {.contender = running->contender, .problem = running->problem, .is_confirmed = true,
+                       .timed_out = child->ending == LAB_ENDED_TIMED_OUT};
     char where[256], name[sizeof contender->name];
     snprintf(name, sizeof name, "%s", contender->name);
     snprintf(where, sizeof where, "m = %lld, n = %lld, k = %lld (problem %lld of %lld)", (long long)running->problem.m,
              (long long)running->problem.n, (long long)running->problem.k, (long long)running->number + 1,
              (long long)running->count);
-    *failure = (struct failure){.timed_out = child->ending == LAB_ENDED_TIMED_OUT};
-    if (failure->timed_out)
-        snprintf(failure->message, sizeof failure->message,
+    if (failure.timed_out)
+        snprintf(failure.message, sizeof failure.message,
                  "%s did not finish within %g s on %s; check that each of its loops ends (--time-limit SECONDS "
                  "allows more time)", name, session->time_limit, where);
     else
-        snprintf(failure->message, sizeof failure->message,
+        snprintf(failure.message, sizeof failure.message,
                  "%s crashed (signal %d, %s) on %s; check that each access is inside its matrix", name, child->code,
                  strsignal(child->code), where);
-    snprintf(failure->replay, sizeof failure->replay, "%s", child->step);
-    session->failure_count++;
+    snprintf(failure.replay, sizeof failure.replay, "%.*s", (int)sizeof failure.replay - 1, child->step);
+    insert_failure(session, &failure);
     contender->cases++;
     contender->wrong++;
 }
@@ -815,9 +1020,7 @@ static int verify(session *session)
     if (session->options->json)
         print_json(session);
     else
-        print_table(session);
-    for (int i = 0; !session->options->json && i < session->grade_count; i++)
-        print_grade(session, &session->grades[i]);
+        print_text(session);
     if (!session->is_complete && lab_interrupted()) {
         lab_interrupt_tell("these are the cases so far; run it again for all of them");
         return LAB_INTERRUPTED;

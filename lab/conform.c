@@ -479,10 +479,15 @@ void lab_conform_repeat(const lab_subject *subject, const lab_case *problem, int
     free_setting(&setting);
 }
 
-/* One operand's strides, as an option. */
-static void write_strides(char *text, size_t capacity, const char *name, lab_form form, int64_t batch)
+/* One operand's strides as an option, unless they are what --m and its sizes stand for. */
+static void write_strides(char *text, size_t capacity, const char *name, lab_form form, int64_t rows, int64_t cols,
+                          int64_t batch)
 {
+    lab_form dense = lab_form_of(LAB_LAYOUT_rows, rows, cols);
     size_t used = strlen(text);
+    if (form.row_stride == dense.row_stride && form.col_stride == 1 && form.offset == 0 &&
+        (batch == 1 || form.batch_stride == lab_span(dense, rows, cols)))
+        return;
     used += (size_t)snprintf(text + used, capacity - used, " --%s-strides %lld,%lld,%lld", name,
                              (long long)form.row_stride, (long long)form.col_stride,
                              (long long)form.offset);
@@ -507,6 +512,20 @@ static void write_extras(char *text, size_t capacity, const lab_subject *subject
              subject->compute == RUNG_STRICT ? "" : rung_compute_name(subject->compute));
 }
 
+/* What the command would take otherwise: scalars, seed and threads. */
+static void write_defaults(char *text, size_t capacity, const lab_subject *subject, const lab_case *problem)
+{
+    char scalars[96] = "", seed[32] = "", threads[32] = "";
+    size_t used = strlen(text);
+    if (problem->alpha != 1 || problem->beta != 0)
+        snprintf(scalars, sizeof scalars, " --alpha %.17g --beta %.17g", problem->alpha, problem->beta);
+    if (subject->seed != 1)
+        snprintf(seed, sizeof seed, " --seed %llu", (unsigned long long)subject->seed);
+    if (subject->threads > 0)
+        snprintf(threads, sizeof threads, " --threads %lld", (long long)subject->threads);
+    snprintf(text + used, capacity - used, "%s%s%s", scalars, seed, threads);
+}
+
 void lab_replay(const lab_subject *subject, const lab_case *problem, char *text, size_t capacity)
 {
     const char *parameters = subject->parameters ? subject->parameters : "";
@@ -515,11 +534,9 @@ void lab_replay(const lab_subject *subject, const lab_case *problem, char *text,
              subject->kernel ? rung_kernel_describe(subject->kernel)->name : "rung_gemm",
              *parameters ? " --params " : "", parameters, rung_product_name(subject->product),
              (long long)problem->m, (long long)problem->n, (long long)problem->k);
-    write_strides(text, capacity, "a", problem->a, problem->batch);
-    write_strides(text, capacity, "b", problem->b, problem->batch);
-    write_strides(text, capacity, "c", problem->c, problem->batch);
+    write_strides(text, capacity, "a", problem->a, problem->m, problem->k, problem->batch);
+    write_strides(text, capacity, "b", problem->b, problem->k, problem->n, problem->batch);
+    write_strides(text, capacity, "c", problem->c, problem->m, problem->n, problem->batch);
     write_extras(text, capacity, subject, problem);
-    size_t used = strlen(text);
-    snprintf(text + used, capacity - used, " --alpha %.17g --beta %.17g --seed %llu", problem->alpha,
-             problem->beta, (unsigned long long)subject->seed);
+    write_defaults(text, capacity, subject, problem);
 }

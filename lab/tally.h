@@ -38,14 +38,18 @@
       "loaded before all threads have used the last")                                                            \
     X(BLOCKS, p->m > bm || p->n > bn,                                                                            \
       "only where C has more than one block: which rows and columns are a block's follows from blockIdx.x")      \
-    X(A_STRIDES, !lab_is_dense(p->a, p->k),                                                                          \
-      "only where A does not stand row by row, without gaps: take each place from at(a_view, row, col)")             \
-    X(B_STRIDES, !lab_is_dense(p->b, p->n),                                                                          \
-      "only where B does not stand row by row, without gaps: take each place from at(b_view, row, col)")             \
-    X(C_STRIDES, !lab_is_dense(p->c, p->n),                                                                          \
-      "only where C does not stand row by row, without gaps: take each place from at(c_view, row, col)")             \
+    X(ROWS, p->m > 1,                                                                                            \
+      "only where C has more than one row: row i of C is computed from row i of A")                              \
+    X(COLS, p->n > 1,                                                                                            \
+      "only where C has more than one column: column j of C is computed from column j of B")                     \
+    X(A_STRIDES, !lab_is_dense(p->a, p->k),                                                                      \
+      "only where A is a strided or transposed view: use A's strides, at(a_view, row, col), instead of k")       \
+    X(B_STRIDES, !lab_is_dense(p->b, p->n),                                                                      \
+      "only where B is a strided or transposed view: use B's strides, at(b_view, row, col), instead of n")       \
+    X(C_STRIDES, !lab_is_dense(p->c, p->n),                                                                      \
+      "only where C is a strided or transposed view: use C's strides, at(c_view, row, col), instead of n")       \
     X(STRIDES, !lab_is_dense(p->a, p->k) || !lab_is_dense(p->b, p->n) || !lab_is_dense(p->c, p->n),              \
-      "only where a matrix does not stand row by row, without gaps: take each place from at(view, row, col)")    \
+      "only where a matrix is a strided or transposed view: use its strides, at(view, row, col), instead of k or n") \
     X(BATCH, p->batch > 1,                                                                                       \
       "only in batches: blockIdx.y is the item, which at(view, row, col) takes care of")                         \
     X(SPECIAL, p->content == LAB_SPECIAL,                                                                        \
@@ -59,18 +63,41 @@ typedef enum lab_trait {
     LAB_TRAIT_COUNT
 } lab_trait;
 
-typedef struct lab_tally {
+/* How far a problem is from a plain one. A mistake is looked for among the plainest problems that are wrong: a kernel
+ * that is wrong for dense matrices is wrong for others too, for the same reason. */
+typedef enum lab_level {
+    LAB_LEVEL_DENSE,   /* dense matrices, whatever their size and scalars */
+    LAB_LEVEL_STRIDED, /* strided or transposed views */
+    LAB_LEVEL_EXTRAS,  /* batches, epilogues, split-K */
+    LAB_LEVEL_SPECIAL, /* NaN and infinities */
+    LAB_LEVEL_COUNT
+} lab_level;
+
+typedef struct lab_counts {
     int64_t right, wrong, outside; /* outside: wrong by writing where C is not */
     int64_t right_with[LAB_TRAIT_COUNT], wrong_with[LAB_TRAIT_COUNT];
     int64_t right_sums_with[LAB_TRAIT_COUNT]; /* of right problems with something to add up */
+} lab_counts;
+
+typedef struct lab_tally {
+    lab_counts levels[LAB_LEVEL_COUNT];
 } lab_tally;
+
+/* Returns the problem that a kernel gets: where the rows of C lie closer together than its columns, the library
+ * computes the transposed product, C^T = B^T A^T. */
+lab_case lab_case_of_kernel(const lab_case *problem);
+
+lab_level lab_level_of(const lab_case *problem);
 
 bool lab_is_dense(lab_form form, int64_t cols);
 
 /* Counts a problem whose C has elements; others tell nothing. */
 void lab_tally_add(lab_tally *tally, const lab_case *problem, lab_traits traits, bool is_right, bool is_outside);
 
-/* "wrong only where ...", or "" if nothing is wrong or nothing can be said. */
+/* Adds the counts of one tally to another. */
+void lab_tally_join(lab_tally *sum, const lab_tally *added);
+
+/* Writes "wrong only where ...", or "" if nothing is wrong. */
 void lab_tally_tell(const lab_tally *tally, char *text, size_t capacity);
 
 #endif /* LAB_TALLY_H */

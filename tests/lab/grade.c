@@ -19,7 +19,9 @@ static const lab_traits tile = {.bm = 16, .bn = 16, .bk = 8};
 static void tell(bool (*is_wrong)(const lab_case *), char *text, size_t capacity)
 {
     lab_tally tally = {0};
-    lab_case_list list = lab_cases_of(LAB_SUITE_quick, tile);
+    lab_case_list list = lab_cases_of(LAB_SUITE_full, tile);
+    lab_cases_prepend_dense(&list, tile);
+    assert_true(list.cases[0].m == 1 && list.cases[0].n == 1 && list.cases[0].k == 1);
     assert_true(list.count > 50);
     for (int64_t i = 0; i < list.count; i++)
         lab_tally_add(&tally, &list.cases[i], tile, !is_wrong(&list.cases[i]), false);
@@ -33,9 +35,21 @@ static bool sums(const lab_case *problem) { return problem->k > 0 && problem->al
 static bool beta(const lab_case *problem) { return problem->beta != 0; }
 static bool no_beta(const lab_case *problem) { return problem->beta == 0; }
 static bool k_edge(const lab_case *problem) { return problem->k % 8 != 0 && problem->alpha != 0; }
-static bool n_edge(const lab_case *problem) { return problem->n % 16 != 0; }
+static bool n_edge(const lab_case *problem) { return lab_case_of_kernel(problem).n % 16 != 0; }
 static bool long_k(const lab_case *problem) { return problem->k > 8 && problem->alpha != 0; }
-static bool turned(const lab_case *problem) { return !lab_is_dense(problem->b, problem->n); }
+static bool strided_b(const lab_case *problem)
+{
+    lab_case seen = lab_case_of_kernel(problem);
+    return !lab_is_dense(seen.b, seen.n);
+}
+/* A kernel that reads a[row * k + i]: it ignores the strides of A, and the items of a batch. */
+static bool dense_only(const lab_case *problem)
+{
+    lab_case seen = lab_case_of_kernel(problem);
+    return sums(problem) && (!lab_is_dense(seen.a, seen.k) || problem->batch > 1);
+}
+static bool rows(const lab_case *problem) { return sums(problem) && lab_case_of_kernel(problem).m > 1; }
+static bool two_mistakes(const lab_case *problem) { return k_edge(problem) || beta(problem); }
 
 static void traits_are_named(void **state)
 {
@@ -46,7 +60,9 @@ static void traits_are_named(void **state)
         {never, ""}, {always, "wrong on every problem"}, {sums, "wrong wherever there is something to add up"},
         {beta, "wrong only where beta is not 0"}, {no_beta, "wrong only where beta is 0"},
         {k_edge, "wrong only where k is no multiple of BK"}, {n_edge, "wrong only where n is no multiple of BN"},
-        {long_k, "wrong only where k is longer than BK"}, {turned, "wrong only where B does not stand row by row"},
+        {long_k, "wrong only where k is longer than BK"}, {strided_b, "right for dense matrices, wrong only where B is a strided or transposed view"},
+        {dense_only, "right for dense matrices, wrong only where A is a strided or transposed view: use A's strides"},
+        {rows, "wrong only where C has more than one row"}, {two_mistakes, "wrong on "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -89,6 +105,26 @@ static void races_have_lines(void **state)
     assert_false(lab_check_is_dangerous(&check));
 }
 
+/* With a barrier between the two lines, the race is between one iteration of a loop and the next. */
+static void races_across_iterations_are_known(void **state)
+{
+    static const char log[] = "Read-write data race at local memory address 0x1000000000000\n"
+                              "\tAt line 5 (column 20) of mine.cu:\n\t  x\n\tAt line 2 (column 36) of mine.cu:\n\t  x\n";
+    rung_kernel_info kernel = mine;
+    lab_check check = {.count = 0};
+    (void)state;
+    kernel.source = "loop\nstore\n\n__syncthreads();\nread\nend\n";
+    lab_check_read_log(log, &kernel, &check);
+    assert_int_equal(check.count, 1);
+    assert_int_equal(check.remarks[0].line, 2);
+    assert_non_null(strstr(check.remarks[0].text, "in line 5 in one iteration and in line 2 in the next"));
+    assert_non_null(strstr(check.remarks[0].text, "at the end of the loop body"));
+    kernel.source = "loop\nstore\n// __syncthreads();\n\nread\n__syncthreads();\n";
+    check.count = 0;
+    lab_check_read_log(log, &kernel, &check);
+    assert_non_null(strstr(check.remarks[0].text, "here and in line 5 with no barrier in between"));
+}
+
 /* What a word of the dialect does stands in its header: that is no line of the user's. */
 static void other_files_have_no_line(void **state)
 {
@@ -123,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traits_are_named),         cmocka_unit_test(writing_outside_is_told),
         cmocka_unit_test(races_have_lines),         cmocka_unit_test(other_files_have_no_line),
+        cmocka_unit_test(races_across_iterations_are_known),
         cmocka_unit_test(what_is_not_known_is_quoted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

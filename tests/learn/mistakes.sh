@@ -25,13 +25,25 @@ line_of() { grep -n -F -- "$2" "$mistakes/$1.cu" | head -n 1 | cut -d: -f1; }
 
 # found NAME LINE WORDS: by verify, there; LINE empty: no line.
 found() { says 1 "^  $mistakes/$1\.cu${2:+:$2}: $3" rung verify "$mistakes/$1.cu" --suite edges --quiet; }
+# reproduces NAME: one problem is printed, above the table, and its command fails when it is run
+reproduces() {
+    local command
+    command=$(sed -n 's/^  again: rung //p' "$out")
+    [ "$(grep -c '^wrong: ' "$out")" -eq 1 ] && awk '/^wrong: / { seen = 1 } /^kernel / { exit !seen }' "$out" &&
+        ! eval "rung $command" > "$work/again" && grep -q '^wrong: ' "$work/again" && return
+    echo "$1: not one problem above the table, or its command passes: $command"
+    cat "$out"
+    bad=1
+}
 # seen NAME LINE WORDS: by explain, there, in a kernel that verify takes for right.
 seen() {
     says 0 "Oclgrind found no race" rung verify "$mistakes/$1.cu" --suite edges --quiet
     says 0 "^  $1\.cu:$2: $3" rung explain "$mistakes/$1.cu" --quiet --m 1024
 }
 
-found missing_barrier "$(line_of missing_barrier 'a_tile[tile_row][tile_col] = load')" "data race: .* put __syncthreads\(\)"
+# A barrier stands between the two lines: the race is between one iteration and the next.
+store=$(line_of missing_barrier 'a_tile[tile_row][tile_col] = load') read=$(line_of missing_barrier 'sum +=')
+found missing_barrier "$store" "data race: .* in line $read in one iteration and in line $store in the next, .* end of the loop body"
 found early_reader "[0-9]+" "data race: .* put __syncthreads\(\)"
 seen uncoalesced "$(line_of uncoalesced 'sum +=')" "uncoalesced load of a: .* neighbouring elements"
 seen column_read "$(line_of column_read 'sum +=')" "bank conflict: a load of b_tile takes 32.0 wavefronts .* pad"
@@ -41,6 +53,15 @@ found edge_tile "" "wrong only where k is no multiple of BK"
 found wrong_beta "" "wrong only where beta is not 0"
 found nan_in_c "" "wrong only where beta is 0"
 found unfilled_tile "" "uninitialised: .* zeros past the edge"
+# The finding comes first, with the smallest problem that fails and a command that was seen to fail.
+found dense_only "" "right for dense matrices, wrong only where A is a strided or transposed view: use A's strides"
+reproduces dense_only
+found half_fixed "" "wrong only where C has more than one row: "
+reproduces half_fixed
+grep -qE '^wrong: m = 2, n = 1, k = 1, dense: element \(1, 0\) is .*, expected ' "$out" ||
+    { echo "half_fixed: not the smallest problem"; cat "$out"; bad=1; }
+[ "$(rung verify "$mistakes/half_fixed.cu" --suite edges --quiet --all-cases | grep -c '^wrong: ')" -gt 5 ] ||
+    { echo "--all-cases does not list all"; bad=1; }
 found divergent_barrier "$(line_of divergent_barrier '__syncthreads')" "divergent barrier: "
 found shared_overflow "$(line_of shared_overflow '__shared__')" "too much shared memory: a block declares 65536 bytes"
 found too_many_threads "$(line_of too_many_threads 'KERNEL(')" "too many threads: a block has 2048"

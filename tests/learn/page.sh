@@ -33,7 +33,7 @@ compare_block() {
         { if (at < count && bare($0) == quoted[at + 1]) at++ }
         END { if (at < count) { print "not printed: " quoted[at + 1]; exit 1 } }' "$block" "$out" && return
     if [ "$update" = --update ]; then
-        sed -n '/^Found/,$p; /^Oclgrind found/p' "$out" | awk '!seen[$0]++ && $0 != ""' > "$block"
+        sed -n '/^Found/,/^$/p; /^Oclgrind found/p' "$out" | awk '!seen[$0]++ && $0 != ""' > "$block"
         return
     fi
     echo "$page: after: $typed"
