@@ -481,10 +481,10 @@ static void only_bits_of_nan_may_differ(void **state)
         setenv("RUNG_CPU_ISA", rungi_isa_name((rungi_isa)isa), 1);
         assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
         special_rate = 3000;
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 3; i++) {
             rung_kernel *kernel;
-            const shape *shape = &special[i % 3];
-            double beta = i < 3 ? 0 : -2;
+            const shape *shape = &special[i];
+            double beta = i % 2 ? -2 : 0;
             assert_int_equal(rung_kernel_find(context, "cpu", "10", &kernel), RUNG_OK);
             compare_special(device, kernel, shape, RUNG_F32, RUNG_F32, beta);
             compare_special(device, kernel, shape, RUNG_F64, RUNG_F64, beta);
