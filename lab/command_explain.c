@@ -190,9 +190,10 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
         snprintf(why, capacity, "%s", wrong ? wrong : "one type a row; write one for each");
         return false;
     }
-    if (strlen(fields[1]) >= sizeof session->jobs[0].named || strlen(fields[2]) >= sizeof session->jobs[0].params) {
-        snprintf(why, capacity, "a kernel's name has at most %zu bytes, and its parameters at most %zu",
-                 sizeof session->jobs[0].named - 1, sizeof session->jobs[0].params - 1);
+    if (strlen(fields[1]) >= sizeof session->jobs->named || strlen(fields[2]) >= sizeof session->jobs->params ||
+        strlen(fields[7]) >= sizeof session->jobs->note) {
+        snprintf(why, capacity, "the kernel, the parameters or the note is too long (%zu, %zu and %zu characters at most)",
+                 sizeof session->jobs->named - 1, sizeof session->jobs->params - 1, sizeof session->jobs->note - 1);
         return false;
     }
     job *job = add_job(session, "");
@@ -225,12 +226,16 @@ static bool read_reported(session *session, const char *path)
             fclose(file);
         return false;
     }
-    for (int number = 2; fgets(line, sizeof line, file); number++)
-        if (strlen(line) + 1 == sizeof line || !read_row(session, line, why, sizeof why)) {
+    for (int number = 2; fgets(line, sizeof line, file); number++) {
+        bool is_whole = strchr(line, '\n') || feof(file);
+        if (!is_whole)
+            snprintf(why, sizeof why, "the line is too long (%zu characters at most)", sizeof line - 2);
+        if (!is_whole || !read_row(session, line, why, sizeof why)) {
             fprintf(stderr, "rung: %s:%d: %s\n", path, number, why);
             fclose(file);
             return false;
         }
+    }
     fclose(file);
     return true;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "temporary.h"
 
 const char *const lab_code_install = "pip install nvidia-cuda-nvdisasm, or set RUNG_NVDISASM to its path";
@@ -148,26 +150,73 @@ static void read_complaint(FILE *complaints, char *text, size_t capacity)
             snprintf(text, capacity, "%.*s", (int)strcspn(line, "\r\n"), line);
 }
 
-/* Reads what the process says to its end, and waits for that. */
+/* Reads all output of the process into memory, for at most SECONDS_MAX. Returns NULL with a sentence if there is more,
+ * or if it takes longer. The caller frees the text. */
+static char *read_all(int from, size_t *length, char *why, size_t capacity)
+{
+    enum { SECONDS_MAX = 120, MIB_MAX = 64, CHUNK = 1 << 16 };
+    const int64_t end = lab_now() + (int64_t)SECONDS_MAX * 1000000000;
+    size_t room = 0;
+    char *text = NULL;
+    for (*length = 0;;) {
+        int64_t left = (end - lab_now()) / 1000000;
+        struct pollfd ready = {.fd = from, .events = POLLIN};
+        if (left <= 0) {
+            snprintf(why, capacity, "nvdisasm did not end within %d seconds", SECONDS_MAX);
+            break;
+        }
+        if (*length > (size_t)MIB_MAX << 20) {
+            snprintf(why, capacity, "nvdisasm printed more than %d MiB", MIB_MAX);
+            break;
+        }
+        if (*length + CHUNK > room) {
+            char *larger = realloc(text, room = 2 * room + CHUNK);
+            if (!larger) {
+                snprintf(why, capacity, "out of memory");
+                break;
+            }
+            text = larger;
+        }
+        if (poll(&ready, 1, (int)left) <= 0)
+            continue;
+        ssize_t bytes = read(from, text + *length, CHUNK);
+        if (bytes == 0)
+            return text;
+        *length += bytes > 0 ? (size_t)bytes : 0;
+        if (bytes < 0 && errno != EINTR) {
+            snprintf(why, capacity, "the output of nvdisasm cannot be read: %s", strerror(errno));
+            break;
+        }
+    }
+    free(text);
+    return NULL;
+}
+
+/* Reads the output of the process and waits for its end. */
 static bool read_output(int from, pid_t process, FILE *complaints, lab_code *code, char *why, size_t capacity)
 {
     char complaint[512];
     int status = 0;
-    FILE *in = fdopen(from, "r");
-    bool good = in && lab_code_read(in, code, why, capacity);
-    if (in)
-        fclose(in);
-    else
-        close(from);
+    size_t length;
+    char *text = read_all(from, &length, why, capacity);
+    close(from);
+    if (!text)
+        kill(process, SIGKILL);
     while (waitpid(process, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!good && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
-        return false; /* it was we who stopped, and said why */
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return good;
-    read_complaint(complaints, complaint, sizeof complaint);
-    snprintf(why, capacity, "nvdisasm failed: %s", complaint);
-    return false;
+    bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    FILE *in = text && ended ? fmemopen(length > 0 ? text : (char[]){"\n"}, length > 0 ? length : 1, "r") : NULL;
+    bool good = in && lab_code_read(in, code, why, capacity);
+    if (text && !ended) {
+        read_complaint(complaints, complaint, sizeof complaint);
+        snprintf(why, capacity, "nvdisasm failed: %s", complaint);
+    } else if (text && !in) {
+        snprintf(why, capacity, "out of memory");
+    }
+    if (in)
+        fclose(in);
+    free(text);
+    return good;
 }
 
 static bool run(const char *program, const char *image, lab_code *code, char *why, size_t capacity)

@@ -79,7 +79,7 @@ typedef struct lab_explanation {
     double           math_share;             /* of the hottest loop's instructions; 0 if it is not known */
     double           shared_loads_compiled;  /* as the compiler issues them, a block; those written if not known */
     lab_finding      findings[LAB_FINDINGS_MAX];
-    int              finding_count;
+    int              finding_count, findings_left_out; /* of those that found no place */
 } lab_explanation;
 
 /* False, with a sentence, if the question makes no sense: no such kernel, parameters it refuses,

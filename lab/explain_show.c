@@ -59,6 +59,7 @@ static void add_stations(lab_json *json, const lab_explanation *explanation)
 
 static void add_findings(lab_json *json, const lab_explanation *explanation)
 {
+    lab_json_integer(json, "findings_left_out", explanation->findings_left_out);
     lab_json_begin(json, "findings", '[');
     for (int i = 0; i < explanation->finding_count; i++) {
         lab_json_begin(json, NULL, '{');
@@ -246,6 +247,8 @@ void lab_explanation_print(const lab_explanation *explanation)
     for (int i = 0; i < explanation->finding_count; i++)
         printf("  %s:%lld: %s\n", explanation->findings[i].file, (long long)explanation->findings[i].line,
                explanation->findings[i].text);
+    if (explanation->findings_left_out > 0)
+        printf("  (not listed: %d more)\n", explanation->findings_left_out);
 }
 
 void lab_explanation_print_next(const lab_explanation *here, const lab_explanation *next)

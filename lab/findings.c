@@ -11,8 +11,10 @@ static void add(lab_explanation *explanation, const char *kind, int64_t line, co
 
 static void add(lab_explanation *explanation, const char *kind, int64_t line, const char *format, ...)
 {
-    if (explanation->finding_count == LAB_FINDINGS_MAX)
+    if (explanation->finding_count == LAB_FINDINGS_MAX) {
+        explanation->findings_left_out++;
         return;
+    }
     lab_finding *finding = &explanation->findings[explanation->finding_count++];
     va_list arguments;
     finding->kind = kind;

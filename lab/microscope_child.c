@@ -56,19 +56,23 @@ static void read_look(char **argv, lab_look *look)
 /* Tells the plugin, which looks before each launch, on which lines matrix.h's put_two and put_four
  * stand: they are macros, so that their two or four stores, one on a GPU, would be counted
  * apart. */
-static void tell_puts(const char *source)
+static bool tell_puts(const char *source)
 {
     char text[PUTS_TEXT] = "";
     size_t used = 0;
     int line = 1;
     bool has_words = strstr(source, "\"matrix.h\"") != NULL;
-    for (const char *at = source; has_words && *at && used + 32 < sizeof text; at++) {
+    for (const char *at = source; has_words && *at; at++) {
         int parts = strncmp(at, "put_two(", 8) == 0 ? 2 : strncmp(at, "put_four(", 9) == 0 ? 4 : 0;
+        if (parts > 0 && used + 32 >= sizeof text) {
+            fprintf(stderr, "rung: the kernel has too many calls of put_two and put_four to be counted\n");
+            return false;
+        }
         if (parts > 0)
             used += (size_t)snprintf(text + used, sizeof text - used, "%d:%d,", line, parts);
         line += *at == '\n';
     }
-    setenv("RUNG_MICROSCOPE_PUTS", text, 1);
+    return setenv("RUNG_MICROSCOPE_PUTS", text, 1) == 0;
 }
 
 /* The simulator counts as a processor, for which the library would choose others. Copies that a
@@ -206,7 +210,8 @@ static bool look_at(const lab_look *look, const char *output, scene *scene)
     if (!open_simulator(look, scene))
         return false;
     const rung_kernel_info *info = rung_kernel_describe(scene->kernel);
-    tell_puts(info->source);
+    if (!tell_puts(info->source))
+        return false;
     if (!lab_look_parameters(info, look->product, look->parameters, scene->parameters)) {
         fprintf(stderr, "rung: the list of parameters is too long; the maximum is %d bytes, with CHECKED=0\n",
                 RUNG_PARAMETERS_TEXT - 1);

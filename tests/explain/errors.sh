@@ -42,4 +42,30 @@ lacks out "said nothing"
 TMPDIR=$work/none timeout 120 "$RUNG" explain 01 --m 64 --quiet > out 2>&1
 has out "TMPDIR=$work/none"
 has out "No such file"
+
+# A disassembler that never ends.
+printf '#!/bin/sh\nexec yes ""\n' > endless && chmod +x endless
+RUNG_NVDISASM=$work/endless timeout 100 "$RUNG" explain 01 --m 64 --quiet > out 2>&1
+code=$?
+[ $code -eq 0 ] || fail "an endless disassembler: exit $code"
+has out "nvdisasm printed more than"
+lacks out "^Predicted"
+
+# More findings than are listed: the page says so. Each of 16 lines reads its part of k, and a warp is half empty.
+awk '/for \(index_t i/ { skip = 4
+        for (j = 0; j < 16; j++)
+            printf "    for (index_t i = %d; i < k; i += 16) sum += widen(a[at(a_view, row, i)]) * widen(b[at(b_view, i, col)]);\n", j }
+    skip > 0 { skip--; next }
+    { sub("KERNEL\\(32\\)", "KERNEL(48)"); sub("BM 32", "BM 48\n#define BK 16") } 1' \
+    "$RUNG_SOURCE/tests/microscope/uncoalesced.cu" > spread.cu
+timeout 120 "$RUNG" explain spread.cu --m 96 --quiet > out 2>&1
+[ "$(grep -c "spread.cu:.*uncoalesced load of a" out)" -eq 15 ] || { fail "15 findings and one before them:"; cat out; }
+has out "(not listed: 1 more)"
+
+# A table of reported values with a name that does not fit is refused, not cut.
+printf 'machine\tkernel\tparams\tdtype\tsize\tgflops\tdocument\tnote\nrtx3090\t%s\t-\tf32\t256\t9\tx\t-\n' \
+    "$(printf '%080d' 4)" > reported.tsv
+timeout 60 "$RUNG" explain --compare reported.tsv --quiet > out 2>&1
+[ $? -eq 2 ] || fail "a long kernel name in a table is accepted"
+has out "reported.tsv:2: .*too long"
 exit $wrong
