@@ -400,8 +400,17 @@ void lab_write_row_problem(const lab_result *row, char *text, size_t capacity)
              row->epilogue);
 }
 
+/* Whether the same problem is there with other parameters too. */
+static bool has_variants(const lab_comparison *comparison, const lab_pair *pair)
+{
+    for (int64_t i = 0; i < comparison->count; i++)
+        if (&comparison->pairs[i] != pair && lab_same_row(comparison->pairs[i].before->row, pair->before->row, false))
+            return true;
+    return false;
+}
+
 /* What the row measured; of a library that is another one in the new, both. */
-static void write_names(const lab_pair *pair, char *text, size_t capacity)
+static void write_names(const lab_comparison *comparison, const lab_pair *pair, char *text, size_t capacity)
 {
     const lab_result *old = pair->before->row, *new = pair->after->row;
     char after[96];
@@ -409,6 +418,8 @@ static void write_names(const lab_pair *pair, char *text, size_t capacity)
     lab_write_kernel(new->kernel, lab_text(new->fields, "library", ""), after, sizeof after);
     if (strcmp(text, after) != 0)
         snprintf(text + strlen(text), capacity - strlen(text), ", now %s", after);
+    if (has_variants(comparison, pair))
+        snprintf(text + strlen(text), capacity - strlen(text), " %s", old->params);
 }
 
 static void write_percent(double part, char *text, size_t capacity)
@@ -442,13 +453,13 @@ static void write_runs(const lab_evidence *evidence, char *text, size_t capacity
 
 enum { COLUMNS = 11 };
 
-static void add_row(lab_table *table, const lab_pair *pair)
+static void add_row(lab_table *table, const lab_comparison *comparison, const lab_pair *pair)
 {
     const lab_evidence *evidence = &pair->evidence;
     const lab_result *row = pair->before->row;
     char name[224], problem[96], threads[32] = "-", runs[48], before[32], after[32], change[32], interval[72], sd[32], peak[32];
     char result[96];
-    write_names(pair, name, sizeof name);
+    write_names(comparison, pair, name, sizeof name);
     lab_write_row_problem(row, problem, sizeof problem);
     if (row->threads > 0)
         snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
@@ -510,7 +521,7 @@ void lab_comparison_print(const lab_comparison *comparison, FILE *out)
                                                        comparison->interleaved ? "pairs" : "runs", "old ms", "new ms",
                                                        "change", "interval", "run sd", "peak", "result"});
         for (int64_t i = start; i < comparison->count && i < start + LAB_TABLE_ROWS - 1; i++)
-            add_row(table, &comparison->pairs[i]);
+            add_row(table, comparison, &comparison->pairs[i]);
         lab_table_print(table, "llrrrrrrrrl", out);
     }
     free(table);

@@ -74,6 +74,7 @@ echo "several parameters:"
 { runs 04 64 1 1 10 10 TILE=8; runs 04 64 2 2 10 10 TILE=16; } | file run1 > old.json
 { runs 04 64 2 2 10 10 TILE=16; runs 04 64 1 1 10 10 TILE=8; } | file run1 > new.json
 results old.json new.json
+try rung compare old.json new.json
 echo "one, of another value:"
 runs 04 64 1 1 10 10 TILE=8 | file run1 > old.json
 runs 04 64 1 1 10 10 TILE=16 | file run1 > new.json
