@@ -29,14 +29,14 @@ judge() {
     "$RUNG" compare --json "$4" "$5" > "$work/compared.json"
     local code=$?
     [ $code -eq 0 ] || [ $code -eq 3 ] || { echo "$1 $2: rung compare fails" >&2; exit 1; }
-    jq -r --arg kind "$1" '.rows[] | [$kind, .result, .run_sd // 0, .change] | @tsv' "$work/compared.json" >> "$work/rows.txt"
-    say "$1 $2 f32 $3: $(jq -r '[.rows[] | "\(.kernel) \(.change * 1000 | round / 10)% sd \(.run_sd // 0 | . * 1000 | round / 10)% \(.result)"] | join("; ")' "$work/compared.json")"
+    jq -r --arg kind "$1" '.rows[] | [$kind, .result, .run_sd // "-", .change] | @tsv' "$work/compared.json" >> "$work/rows.txt"
+    say "$1 $2 f32 $3: $(jq -r '[.rows[] | "\(.kernel) \(.change * 1000 | round / 10)% sd \(if .run_sd then "\(.run_sd * 1000 | round / 10)%" else "-" end) \(.result)"] | join("; ")' "$work/compared.json")"
 }
 count() { awk -F '\t' -v kind="$1" -v result="$2" '$1 == kind && $2 ~ result { n++ } END { print n + 0 }' "$work/rows.txt"; }
 # middle FIELD KIND: the median and the largest of that field's sizes, in per cent
 middle() {
-    awk -F '\t' -v kind="$2" -v field="$1" '$1 == kind { x = $field; print x < 0 ? -x : x }' "$work/rows.txt" | sort -g |
-        awk '{ x[NR] = $1 } END { printf "median %.1f %%, largest %.1f %%", 100 * x[int((NR + 1) / 2)], 100 * x[NR] }'
+    awk -F '\t' -v kind="$2" -v field="$1" '$1 == kind && $field != "-" { x = $field; print x < 0 ? -x : x }' "$work/rows.txt" | sort -g |
+        awk '{ x[NR] = $1 } END { if (NR == 0) printf "unknown"; else printf "median %.1f %%, largest %.1f %%", 100 * x[int((NR + 1) / 2)], 100 * x[NR] }'
 }
 
 : > "$file"
