@@ -87,14 +87,15 @@ static bool is_nvidia(const rung_device_info *device)
            strstr(device->title, "NVIDIA");
 }
 
-/* Its command's devices count like the driver's, unless the user has ordered those otherwise. */
+/* Asks nvidia-smi, for at most five seconds: it may wait forever for a driver that does not answer. Its devices count
+ * like the driver's, unless the user has ordered those otherwise. */
 static void read_gpu(const rung_device_info *device, lab_conditions *found)
 {
     char command[256];
     double clock, celsius;
     unsigned long long reasons;
     const char *colon = strchr(device->name, ':');
-    snprintf(command, sizeof command, "nvidia-smi --query-gpu=clocks.sm,temperature.gpu,clocks_throttle_reasons.active "
+    snprintf(command, sizeof command, "timeout -k 1 5 nvidia-smi --query-gpu=clocks.sm,temperature.gpu,clocks_throttle_reasons.active "
              "--format=csv,noheader,nounits -i %d 2>/dev/null", colon ? atoi(colon + 1) : 0);
     FILE *answer = popen(command, "re");
     if (!answer)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -110,6 +111,10 @@ static void the_gpu(void **state)
     assert_true(lab_conditions_read(&gpu).gpu_clock_mhz < 0);
     write_stand_in(path, "echo no devices were found; exit 6");
     assert_true(lab_conditions_read(&gpu).gpu_clock_mhz < 0);
+    write_stand_in(path, "exec sleep 60"); /* as with a driver that does not answer */
+    time_t began = time(NULL);
+    assert_true(lab_conditions_read(&gpu).gpu_clock_mhz < 0);
+    assert_true(time(NULL) - began < 40);
     setenv("PATH", before, 1);
     remove(path);
     rmdir(folder);
