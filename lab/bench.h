@@ -24,6 +24,7 @@ typedef struct lab_row {
     bool         is_vendor;    /* a library of somebody else's, */
     bool         is_peer;      /* by its own name */
     bool         is_call;      /* rung_gemm, whose time is no kernel's */
+    bool         is_packed;    /* B was packed before the runs; the kernel's name ends in ":packed" */
     bool         vendor_tuned; /* the vendor that percent_of_vendor is of */
     rung_product product;
     lab_shape    size;

@@ -380,6 +380,7 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "device", bench->device->name);
     lab_json_string(json, "kernel", row->kernel);
+    lab_json_true(json, "packed", row->is_packed);
     lab_json_string(json, "params", row->params);
     lab_json_string(json, "dtype", rung_product_name(row->product));
     lab_json_integer(json, "m", row->size.m);

@@ -234,6 +234,10 @@ static int find_kernels(session *session)
     add_vendor(session);
     if ((options->peers || options->threads) && !session->is_cpu)
         return usage("--peers and --threads are the CPU's: say --device cpu");
+    if (options->packed && !session->is_cpu)
+        return usage("only the CPU packs B: give --device cpu with --packed");
+    if (options->packed && (options->cache || options->inputs || options->calls || options->batch))
+        return usage("--packed times one B that is packed once; leave out --cache, --inputs, --calls and --batch");
     const char *wrong = options->peers ? lab_peers_add(session->target.context, options->peers, session->kernels,
                                                        LAB_KERNELS_MAX, &session->kernel_count) : NULL;
     for (int i = 0; !wrong && i < session->kernel_count; i++)
@@ -252,13 +256,14 @@ static int find_kernels(session *session)
 /* ---- The contenders of one problem -------------------------------------------------------------- */
 
 /* False if there are too many. */
-static bool add_contender(session *session, const rung_kernel *kernel, const char *asked)
+static bool add_contender(session *session, const rung_kernel *kernel, const char *asked, bool is_packed)
 {
     if (session->contender_count == CONTENDERS_MAX)
         return false;
     lab_contender *added = &session->contenders[session->contender_count++];
     memset(added, 0, sizeof *added);
     added->kernel = kernel;
+    added->is_packed = is_packed;
     snprintf(added->asked, sizeof added->asked, "%s", asked);
     return true;
 }
@@ -277,7 +282,7 @@ static int gather_contenders(session *session, const lab_dtype *dtype)
     for (int i = 0; i < session->kernel_count; i++) {
         const rung_kernel *kernel = session->kernels[i];
         if (!kernel) {
-            if (!add_contender(session, NULL, ""))
+            if (!add_contender(session, NULL, "", false))
                 return refuse_contenders();
             continue;
         }
@@ -292,8 +297,9 @@ static int gather_contenders(session *session, const lab_dtype *dtype)
                          "687 bytes each");
         if (count == 0)
             return usage(rung_error_text());
+        bool packs = session->options->packed && rung_kernel_describe(kernel)->abilities & RUNG_PACKED;
         for (int j = 0; j < count; j++)
-            if (!add_contender(session, kernel, texts[j]))
+            if (!add_contender(session, kernel, texts[j], false) || (packs && !add_contender(session, kernel, texts[j], true)))
                 return refuse_contenders();
     }
     return LAB_GOOD;
@@ -576,6 +582,7 @@ static void fill_row(const session *session, const lab_problem *problem, const l
     *row = (lab_row){
         .product = problem->product, .size = {problem->m, problem->n, problem->k},
         .is_vendor = info && info->number == 0, .is_peer = info && lab_peer_of(contender->kernel), .is_call = !info,
+        .is_packed = contender->is_packed,
         .verified = contender->verified, .state = contender->state, .median_ns = contender->median_ns,
         .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
         .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
@@ -591,7 +598,7 @@ static void fill_row(const session *session, const lab_problem *problem, const l
     };
     lab_samples_series(&contender->taken, contender->mode, best_of(session, problem), &row->series);
     snprintf(row->origin, sizeof row->origin, "%s", contender->origin);
-    snprintf(row->kernel, sizeof row->kernel, "%s", name_of(contender));
+    snprintf(row->kernel, sizeof row->kernel, "%s%s", name_of(contender), contender->is_packed ? ":packed" : "");
     snprintf(row->params, sizeof row->params, "%s", contender->parameters);
     snprintf(row->why_not, sizeof row->why_not, "%s", contender->why_not);
     snprintf(row->library, sizeof row->library, "%s", contender->library);

@@ -186,6 +186,8 @@ static int read_extras(session *session)
     if (options->threads && (!read_count(options->threads, &session->threads) || session->threads < 1 ||
                              session->threads > 8192))
         return usage("--threads is a number from 1 to 8192");
+    if (options->packed && options->kernels && strstr(options->kernels, "rung_gemm"))
+        return usage("--packed is for kernels; rung_gemm does not take a packed B");
     if (options->scattered && !options->batch)
         return usage("--scattered is for the items of a --batch");
     if (!read_count(options->repeat, &session->repeat) || (options->repeat && !options->m))
@@ -620,7 +622,7 @@ static int run_contender(session *session, contender *contender)
         .kernel = contender->kernel, .parameters = contender->parameters,
         .product = contender->dtype.product, .compute = contender->dtype.compute, .seed = session->seed,
         .rigour = lab_may_use_engine(&session->target, contender->kernel) ? LAB_ON_ENGINE : LAB_BOUNDED,
-        .carveout = session->carveout, .threads = session->threads,
+        .carveout = session->carveout, .threads = session->threads, .is_packed = session->options->packed != NULL,
     };
     lab_case_list list = problems_of(session, contender);
     if (list.out_of_memory) {

@@ -199,7 +199,7 @@ static bool make_epilogue(const lab_subject *subject, const lab_case *problem, s
     return true;
 }
 
-static bool make_setting(const lab_subject *subject, const lab_case *problem, setting *setting)
+static bool make_matrices(const lab_subject *subject, const lab_case *problem, setting *setting)
 {
     rung_type in = lab_product_in(subject->product), out = lab_product_out(subject->product);
     int64_t batch = problem->batch;
@@ -211,7 +211,7 @@ static bool make_setting(const lab_subject *subject, const lab_case *problem, se
         !make_epilogue(subject, problem, setting))
         return false;
     if (problem->scattered &&
-        (!scatter(&setting->a, batch, false) || !scatter(&setting->b, batch, false) ||
+        (!scatter(&setting->a, batch, false) || (!subject->is_packed && !scatter(&setting->b, batch, false)) ||
          !scatter(&setting->c, batch, true) || !scatter(&setting->before, batch, true)))
         return false;
     if (problem->alpha != 0) {
@@ -224,6 +224,17 @@ static bool make_setting(const lab_subject *subject, const lab_case *problem, se
         make_unreadable(&setting->c, batch);
     memcpy(setting->before.view.data, setting->c.view.data, (size_t)setting->c.bytes);
     return true;
+}
+
+/* A packed B is one matrix for all items, and is packed even for a batch of 0. */
+static bool make_setting(const lab_subject *subject, const lab_case *problem, setting *setting)
+{
+    lab_case made = *problem;
+    if (subject->is_packed) {
+        made.b.batch_stride = 0;
+        made.batch = made.batch > 0 ? made.batch : 1;
+    }
+    return make_matrices(subject, &made, setting);
 }
 
 static rung_problem problem_of(const lab_subject *subject, const lab_case *problem,
@@ -259,10 +270,10 @@ static rung_status to_device(const lab_subject *subject, const storage *storage,
 /* Runs the plan into memory of its own, with other scalars, signalling `done`: what
  * follows must not be touched by it. */
 static rung_status rehearse(const lab_subject *subject, rung_plan *plan, const rung_problem *problem,
-                            int64_t c_bytes, rung_buffer *workspace, rung_event *done)
+                            int64_t c_bytes, rung_run_options options, rung_event *done)
 {
     rung_problem other = *problem;
-    rung_run_options options = {.workspace = workspace, .signal = done};
+    options.signal = done;
     other.alpha = problem->alpha == 1 ? 2 : 1;
     other.beta = 0;
     rung_status status = rung_buffer_create(subject->device, c_bytes, &other.c.buffer);
@@ -289,16 +300,31 @@ static rung_status make_workspace(const lab_subject *subject, int64_t bytes, run
     return status == RUNG_OK ? finished : status;
 }
 
-static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan,
-                               const rung_problem *problem, int64_t c_bytes, bool rehearsed)
+/* Packs B. The runs that follow have the packed B alone. */
+static rung_status make_packed(const lab_subject *subject, rung_plan *plan, rung_problem *problem, rung_buffer **packed)
 {
+    if (!subject->is_packed)
+        return RUNG_OK;
+    rung_status status = rung_buffer_create(subject->device, rung_plan_describe(plan)->packed, packed);
+    if (status == RUNG_OK)
+        status = rung_pack(plan, subject->queue, &problem->b, *packed, NULL);
+    problem->b.buffer = NULL;
+    return status;
+}
+
+static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan, const rung_problem *given, int64_t c_bytes,
+                               bool rehearsed)
+{
+    rung_problem run = *given, *problem = &run;
     rung_run_options options = {0};
     rung_event *done = NULL;
     rung_status status = make_workspace(subject, rung_plan_describe(plan)->workspace, &options.workspace);
+    if (status == RUNG_OK)
+        status = make_packed(subject, plan, problem, &options.packed);
     if (status == RUNG_OK && rehearsed) {
         status = rung_event_create(subject->device, &done);
         if (status == RUNG_OK)
-            status = rehearse(subject, plan, problem, c_bytes, options.workspace, done);
+            status = rehearse(subject, plan, problem, c_bytes, options, done);
         options.wait = &done;
         options.wait_count = 1;
     }
@@ -307,6 +333,7 @@ static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan,
     rung_status finished = rung_queue_finish(subject->queue);
     rung_event_destroy(done);
     rung_buffer_destroy(options.workspace);
+    rung_buffer_destroy(options.packed);
     return status == RUNG_OK ? finished : status;
 }
 
@@ -316,7 +343,7 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
     rung_plan *plan;
     rung_plan_options options = {.kernel = subject->kernel, .parameters = subject->parameters, .splits = splits,
                                  .workspace = LAB_WORKSPACE_MAX, .carveout = subject->carveout,
-                                 .threads = subject->threads};
+                                 .threads = subject->threads, .packs_b = subject->is_packed};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
     if (status != RUNG_OK)
         return status;
@@ -506,7 +533,7 @@ static void write_extras(char *text, size_t capacity, const lab_subject *subject
         snprintf(numbers[0], sizeof numbers[0], " --batch %lld", (long long)problem->batch);
     if (problem->splits > 0)
         snprintf(numbers[1], sizeof numbers[1], " --splits %lld", (long long)problem->splits);
-    snprintf(text + used, capacity - used, "%s%s%s%s%s%s%s", numbers[0],
+    snprintf(text + used, capacity - used, "%s%s%s%s%s%s%s%s", subject->is_packed ? " --packed" : "", numbers[0],
              problem->scattered ? " --scattered" : "", numbers[1], *epilogue ? " --epilogue " : "",
              epilogue, subject->compute == RUNG_STRICT ? "" : " --compute ",
              subject->compute == RUNG_STRICT ? "" : rung_compute_name(subject->compute));

@@ -19,6 +19,7 @@ typedef struct lab_subject {
     lab_rigour         rigour; /* of what is not exact: LAB_BOUNDED or LAB_ON_ENGINE */
     uint64_t           seed;
     int64_t            carveout, threads; /* see rung_plan_options */
+    bool               is_packed;         /* B is packed first and shared by all items of a batch */
 } lab_subject;
 
 typedef enum lab_outcome_kind { LAB_RIGHT, LAB_WRONG_RESULT, LAB_REFUSED, LAB_FAILED } lab_outcome_kind;

@@ -264,7 +264,8 @@ static rung_status run_once(const lab_problem *problem, const rung_problem *mult
     rung_status status = rung_event_create(problem->device, &event);
     if (status == RUNG_OK)
         status = rung_plan_run(contender->plan, problem->queue, multiply,
-                               &(rung_run_options){.signal = event, .workspace = contender->workspace});
+                               &(rung_run_options){.signal = event, .workspace = contender->workspace,
+                                                   .packed = contender->packed});
     if (status == RUNG_OK)
         status = rung_event_time(event, time);
     rung_event_destroy(event);
@@ -292,7 +293,8 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
     rung_problem multiply = lab_problem_multiply(problem, true);
     rung_plan_options options = {.kernel = contender->kernel, .parameters = contender->asked,
                                  .splits = problem->splits, .workspace = LAB_WORKSPACE_MAX,
-                                 .carveout = problem->carveout, .threads = problem->threads};
+                                 .carveout = problem->carveout, .threads = problem->threads,
+                                 .packs_b = contender->is_packed};
     if (!contender->kernel)
         return RUNG_OK; /* it makes its own */
     rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
@@ -306,16 +308,20 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
     contender->splits = info->splits;
     contender->threads = info->threads;
     contender->compute = info->compute;
-    return info->workspace > 0
-               ? rung_buffer_create(problem->device, info->workspace, &contender->workspace)
-               : RUNG_OK;
+    if (info->workspace > 0)
+        status = rung_buffer_create(problem->device, info->workspace, &contender->workspace);
+    if (status == RUNG_OK && contender->is_packed)
+        status = rung_buffer_create(problem->device, info->packed, &contender->packed);
+    if (status == RUNG_OK && contender->is_packed)
+        status = rung_pack(contender->plan, problem->queue, &multiply.b, contender->packed, NULL);
+    return status;
 }
 
 /* So many runs, one after another, by a clock of this process. */
 static rung_status run_repeated(const lab_problem *problem, const lab_contender *contender, int64_t *time)
 {
     rung_problem multiply = lab_problem_multiply(problem, contender->kernel != NULL);
-    rung_run_options options = {.workspace = contender->workspace};
+    rung_run_options options = {.workspace = contender->workspace, .packed = contender->packed};
     rung_status status = RUNG_OK;
     int64_t started = lab_clock_now(problem->clock);
     for (int64_t i = 0; status == RUNG_OK && i < contender->repeats; i++) {
@@ -432,7 +438,7 @@ static rung_status run_ahead(const lab_problem *problem, const lab_contender *co
     if (!contender->plan || contender->first_ns > SHORT_NS)
         return RUNG_OK;
     return rung_plan_run(contender->plan, problem->queue, &multiply,
-                         &(rung_run_options){.workspace = contender->workspace});
+                         &(rung_run_options){.workspace = contender->workspace, .packed = contender->packed});
 }
 
 /* By the device's own events. */
@@ -563,8 +569,9 @@ void lab_contender_finish(lab_contender *contender)
 {
     rung_plan_destroy(contender->plan);
     rung_buffer_destroy(contender->workspace);
+    rung_buffer_destroy(contender->packed);
     contender->plan = NULL;
-    contender->workspace = NULL;
+    contender->workspace = contender->packed = NULL;
 }
 
 double lab_gflops(const lab_problem *problem, int64_t nanoseconds)

@@ -65,8 +65,9 @@ typedef struct lab_contender {
     char               asked[LAB_PARAMETERS_TEXT];  /* as given */
     char               parameters[LAB_PARAMETERS_TEXT]; /* all of them, once it ran */
     char               origin[256];                 /* where they came from, see rung_plan_info */
+    bool               is_packed; /* B is packed before the runs */
     rung_plan         *plan;
-    rung_buffer       *workspace;
+    rung_buffer       *workspace, *packed;
     int64_t            splits, threads; /* of k, and of the CPU's, once it ran */
     char               library[512], doubt[256]; /* see rung_plan_info */
     rung_compute       compute;      /* how it forms products, once it ran */

@@ -330,7 +330,8 @@ rung_status rungi_choose(rung_plan *plan)
     rungi_error before;
     rungi_error_save(&before);
     plan->is_open = true;
-    rung_status status = choose_by_store(plan);
+    /* Records are for one order of m, and a packed B has one layout for every m. */
+    rung_status status = plan->packs_b ? RUNG_NOT_FOUND : choose_by_store(plan);
     if (status == RUNG_NOT_FOUND)
         status = choose_by_ladder(plan);
     if (status == RUNG_OK)

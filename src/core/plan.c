@@ -68,7 +68,7 @@ static void note_plain(rung_plan *plan)
     const rung_problem *problem = &plan->problem;
     plan->is_plain = plan->device->takes_data && problem->batch == 1 && !rungi_problem_has_epilogue(problem) &&
                      !problem->c.batch_offsets && !problem->a.batch_offsets && !problem->b.batch_offsets &&
-                     plan->info.workspace == 0 && plan->needs_aligned == 0 && !plan->packs_b;
+                     plan->info.workspace == 0 && plan->needs_aligned == 0;
     for (int i = RUNGI_A; i <= RUNGI_C && plan->is_plain; i++) {
         const rung_matrix *view = rungi_problem_view(problem, i);
         plan->is_plain = !rungi_matrix_is_empty(view) && rungi_matrix_span(view, &plan->spans[i]);
@@ -282,18 +282,32 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     return RUNG_OK;
 }
 
-/* A view in this process's memory, of the plan's form; `first` and `end` are its bytes. */
-static bool is_at_hand(const rung_matrix *view, const rung_matrix *form, int64_t span, uintptr_t *first,
-                       uintptr_t *end)
+/* Addresses of bytes in this process's memory. */
+typedef struct byte_range {
+    uintptr_t first, end;
+} byte_range;
+
+static bool are_apart(byte_range x, byte_range y)
+{
+    return x.end <= y.first || y.end <= x.first;
+}
+
+static bool has_form(const rung_matrix *view, const rung_matrix *form)
+{
+    return view->type == form->type && view->rows == form->rows && view->cols == form->cols &&
+           view->row_stride == form->row_stride && view->col_stride == form->col_stride && !view->batch_offsets;
+}
+
+/* Whether a view in this process's memory has the plan's form; `range` is its bytes. */
+static bool is_at_hand(const rung_matrix *view, const rung_matrix *form, int64_t span, byte_range *range)
 {
     uintptr_t size = (uintptr_t)rung_type_size(form->type);
-    if (view->type != form->type || view->rows != form->rows || view->cols != form->cols ||
-        view->row_stride != form->row_stride || view->col_stride != form->col_stride || view->batch_offsets ||
-        view->buffer || !view->data || view->offset < 0 || view->offset > INT64_MAX / 16 - span)
+    if (!has_form(view, form) || view->buffer || !view->data || view->offset < 0 ||
+        view->offset > INT64_MAX / 16 - span)
         return false;
-    *first = (uintptr_t)view->data + (uintptr_t)view->offset * size;
-    *end = *first + (uintptr_t)span * size;
-    return (*first & (size - 1)) == 0 && *end > *first; /* sizes are powers of two */
+    range->first = (uintptr_t)view->data + (uintptr_t)view->offset * size;
+    range->end = range->first + (uintptr_t)span * size;
+    return (range->first & (size - 1)) == 0 && range->end > range->first; /* sizes are powers of two */
 }
 
 /* As it is, in the type of the sums. */
@@ -305,22 +319,45 @@ static bool is_held(const rung_plan *plan, double scalar)
     return (double)(float)scalar == scalar || plan->problem.a.type == RUNG_F64;
 }
 
+/* Whether a packed B in this process's memory suits the plan; `range` is its bytes. */
+static bool is_packed_at_hand(const rung_plan *plan, const rung_matrix *b, const rung_buffer *packed, byte_range *range)
+{
+    if (!has_form(b, &plan->problem.b) || packed->device != plan->device || packed->bytes < plan->info.packed ||
+        packed->place % 64 != 0)
+        return false;
+    range->first = packed->place;
+    range->end = packed->place + (uintptr_t)plan->info.packed;
+    return true;
+}
+
 /* This is what most runs on the CPU are. Nothing that is asked the long way could be refused then,
- * and asking would take as long as multiplying small matrices. */
-bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem)
+ * and asking would take as long as multiplying small matrices. `packed` is the packed B, or NULL. */
+static bool sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem,
+                         const rung_buffer *packed)
 {
     const rung_problem *form = &plan->problem;
     const rung_epilogue *epilogue = &problem->epilogue;
-    uintptr_t first[3], end[3];
-    return plan->is_plain && plan->device->context->verbose == 0 && queue->device == plan->device &&
-           rungi_problem_items(problem) == 1 && problem->compute == form->compute && epilogue->activation == RUNG_NONE &&
-           rungi_matrix_is_empty(&epilogue->bias) && rungi_matrix_is_empty(&epilogue->residual) &&
-           is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
-           is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &first[RUNGI_A], &end[RUNGI_A]) &&
-           is_at_hand(&problem->b, &form->b, plan->spans[RUNGI_B], &first[RUNGI_B], &end[RUNGI_B]) &&
-           is_at_hand(&problem->c, &form->c, plan->spans[RUNGI_C], &first[RUNGI_C], &end[RUNGI_C]) &&
-           (end[RUNGI_C] <= first[RUNGI_A] || end[RUNGI_A] <= first[RUNGI_C]) &&
-           (end[RUNGI_C] <= first[RUNGI_B] || end[RUNGI_B] <= first[RUNGI_C]);
+    byte_range a, b, c;
+    return plan->is_plain && plan->packs_b == (packed != NULL) && plan->device->context->verbose == 0 &&
+           queue->device == plan->device && rungi_problem_items(problem) == 1 && problem->compute == form->compute &&
+           epilogue->activation == RUNG_NONE && rungi_matrix_is_empty(&epilogue->bias) &&
+           rungi_matrix_is_empty(&epilogue->residual) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
+           is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &a) &&
+           (packed ? is_packed_at_hand(plan, &problem->b, packed, &b)
+                   : is_at_hand(&problem->b, &form->b, plan->spans[RUNGI_B], &b)) &&
+           is_at_hand(&problem->c, &form->c, plan->spans[RUNGI_C], &c) && are_apart(c, a) && are_apart(c, b) &&
+           (!packed || are_apart(a, b));
+}
+
+bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem)
+{
+    return sees_through(plan, queue, problem, NULL);
+}
+
+/* The packed B of options that hold nothing else, or NULL. */
+static const rung_buffer *packed_alone(const rung_run_options *options)
+{
+    return options->wait_count == 0 && !options->wait && !options->signal && !options->workspace ? options->packed : NULL;
 }
 
 static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
@@ -385,8 +422,10 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
 {
     if (!plan || !queue || !problem)
         return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
-    if (!options && rungi_plan_sees_through(plan, queue, problem))
+    if (!options && sees_through(plan, queue, problem, NULL))
         return rungi_plan_run_seen(plan, queue, problem);
+    if (options && packed_alone(options) && sees_through(plan, queue, problem, options->packed))
+        return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), options);
     RUNGI_DISABLE_CANCELLATION;
     rung_problem settled = *problem;
     rungi_problem_settle(&settled);

@@ -105,6 +105,9 @@ void    rungi_cpu_signal(const rung_run_options *options, int64_t started);
 /* A buffer's first byte. */
 char *rungi_cpu_buffer(const rung_buffer *buffer);
 
+/* Asks the system for large pages behind a buffer that the library allocated. Call before the buffer is filled. */
+void rungi_cpu_buffer_use_large_pages(const rung_buffer *buffer);
+
 /* Where element (0, 0) of an item stands, whether the view has data or a buffer. */
 void *rungi_cpu_item(const rung_matrix *matrix, int64_t item);
 

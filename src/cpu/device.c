@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - the processor as a device: buffers are plain memory, and a queue has
  * always come past what it was given, since work is done as it is put there. */
+#define _DEFAULT_SOURCE /* madvise */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -222,6 +224,17 @@ static rung_status buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t o
 char *rungi_cpu_buffer(const rung_buffer *buffer)
 {
     return buffer_start(buffer);
+}
+
+/* Only whole large pages within the buffer: its neighbours are others'. */
+void rungi_cpu_buffer_use_large_pages(const rung_buffer *buffer)
+{
+    const uintptr_t page = (uintptr_t)2 << 20;
+    const cpu_buffer *held = (const cpu_buffer *)buffer;
+    uintptr_t start = (uintptr_t)held->memory, end = start + (uintptr_t)buffer->bytes;
+    uintptr_t padding = (page - start % page) % page;
+    if (held->owned && end - start > padding + page)
+        madvise(held->memory + padding, (size_t)((end - start - padding) / page * page), MADV_HUGEPAGE);
 }
 
 void *rungi_cpu_item(const rung_matrix *matrix, int64_t item)

@@ -60,9 +60,10 @@ void rungi_pack_rows(rungi_packing packing, const rungi_stretch *from, char *to,
 void rungi_pack_columns(rungi_packing packing, const rungi_stretch *from, char *to, rungi_range *ranges);
 
 /* 32 x 32 sums of four bytes each, in rows of 128: adds a panel of rows by a panel of columns to
- * them, or begins them. By dot products of vectors; rows of INT8 come with 128 added. */
-void rungi_dot_bf16(int64_t steps, const char *a, const char *b, bool is_first, float *sums);
-void rungi_dot_i8(int64_t steps, const char *a, const char *b, bool is_first, int32_t *sums);
+ * them, or begins them; of the first `height` rows at least. By dot products of vectors; rows of INT8 come with 128
+ * added. */
+void rungi_dot_bf16(int64_t height, int64_t steps, const char *a, const char *b, bool is_first, float *sums);
+void rungi_dot_i8(int64_t height, int64_t steps, const char *a, const char *b, bool is_first, int32_t *sums);
 
 /* The same of F32 as it stands, by FMA; `room` is RUNGI_FMA_ROOM bytes for each step of depth. */
 enum { RUNGI_FMA_ROOM = 2 * RUNGI_PANEL * (int)sizeof(float) };

@@ -19,9 +19,9 @@ RUNGI_ON_DOT static inline __m512i group_of(const char *row)
     return _mm512_set1_epi32(group);
 }
 
-RUNGI_ON_DOT void rungi_dot_bf16(int64_t steps, const char *a, const char *b, bool is_first, float *sums)
+RUNGI_ON_DOT void rungi_dot_bf16(int64_t height, int64_t steps, const char *a, const char *b, bool is_first, float *sums)
 {
-    for (int64_t i = 0; i < RUNGI_PANEL; i += ROWS) {
+    for (int64_t i = 0; i < height; i += ROWS) {
         __m512 sum[ROWS][2];
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < 2; c++)
@@ -47,10 +47,10 @@ RUNGI_ON_DOT void rungi_dot_bf16(int64_t steps, const char *a, const char *b, bo
 
 /* The instruction multiplies bytes without a sign by bytes with one. So 128 is added to A's, and 128
  * times the sum of each column of B is taken off again; modulo 2^32 that is exact. */
-RUNGI_ON_DOT void rungi_dot_i8(int64_t steps, const char *a, const char *b, bool is_first, int32_t *sums)
+RUNGI_ON_DOT void rungi_dot_i8(int64_t height, int64_t steps, const char *a, const char *b, bool is_first, int32_t *sums)
 {
     const __m512i all_128 = _mm512_set1_epi8((char)128);
-    for (int64_t i = 0; i < RUNGI_PANEL; i += ROWS) {
+    for (int64_t i = 0; i < height; i += ROWS) {
         __m512i sum[ROWS][2], extra[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < 2; c++)

@@ -39,7 +39,7 @@ rungi_layout rungi_lay_out(int64_t m, int64_t n, int64_t k, rungi_packing packin
     l.kept = keeps_all ? l.slices : l.stretch;
     int64_t strips = l.mc / RUNGI_PANEL, blocks = strips * l.panels;
     l.a = take(&l.bytes, (cuts->is_whole_a ? strips * l.slices : 1) * l.panel_bytes);
-    l.b = take(&l.bytes, l.kept * l.slice_bytes);
+    l.b = take(&l.bytes, cuts->has_packed_b ? 0 : l.kept * l.slice_bytes);
     l.sums = take(&l.bytes, l.slices > 1 ? blocks * RUNGI_SUMS_BYTES : 0);
     l.block = take(&l.bytes, 2 * RUNGI_SUMS_BYTES);
     if (packing == RUNGI_PACK_PARTS) {

@@ -15,6 +15,7 @@ typedef struct rungi_cuts {
     bool    is_whole_a;
     int64_t kept_bytes; /* of B, packed: up to this, all slices are kept */
     int64_t most_kept; /* slices of B, see rungi_layout's kept: of a part of C those of the whole */
+    bool    has_packed_b; /* B comes packed and needs no scratch */
 } rungi_cuts;
 
 typedef struct rungi_layout {

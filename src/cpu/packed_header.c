@@ -80,9 +80,9 @@ static rung_status describe(const rungi_packed_header *packed, const rungi_packe
 rung_status rungi_packed_header_check(const rungi_packed_header *expected, const void *packed)
 {
     rungi_packed_header found;
-    memcpy(&found, packed, sizeof found);
-    if (memcmp(&found, expected, sizeof found) == 0)
+    if (memcmp(packed, expected, sizeof found) == 0)
         return RUNG_OK;
+    memcpy(&found, packed, sizeof found);
     if (memcmp(found.magic, magic, sizeof magic) != 0)
         return rungi_fail(RUNG_INVALID, "the buffer given as packed B does not hold a packed matrix; fill it: call "
                           "rung_pack with this plan");

@@ -282,6 +282,7 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
                          .parameters = plan->values.value};
     char *header = rungi_cpu_buffer(packed);
     (void)queue;
+    rungi_cpu_buffer_use_large_pages(packed);
     if (!rungi_matrix_is_empty(b))
         kernel->pack(&job, header + sizeof made->header);
     memcpy(header, &made->header, sizeof made->header);

@@ -21,7 +21,7 @@ touch kernel.cu kernel_two.cu "with space.cu"
 gives "bench" rung be
 gives "devices doctor" rung d
 gives "--help --version" rung --
-gives "--params" rung bench --pa
+gives "--params" rung bench --par
 gives "--budget" rung tune --bu
 gives "" rung devices --sizes
 gives "opencl" rung bench --device o

@@ -129,7 +129,8 @@ static void test_parts_of_layouts(void **state)
     for (int i = 0; i < 200000; i++) {
         rungi_packing packing = packings[i % 3];
         int64_t m = draw(6000), n = draw(6000), k = draw(i % 2 ? 2000 : 40000), kc = 256 * draw(16);
-        rungi_cuts cuts = {kc, kc * draw(8), 32 * draw(32), 32 * draw(32), i % 5 == 0, 16 << 20, INT64_MAX};
+        rungi_cuts cuts = {kc, kc * draw(8), 32 * draw(32), 32 * draw(32), i % 5 == 0, 16 << 20, INT64_MAX,
+                           i % 7 == 0};
         rungi_layout whole = rungi_lay_out(m, n, k, packing, &cuts);
         cuts.most_kept = whole.kept;
         assert_true(rungi_lay_out(draw(m), draw(n), k, packing, &cuts).bytes <= whole.bytes);

@@ -164,6 +164,7 @@ static rungi_cpu_job part_of(const setting *setting, int64_t i, int64_t j, int64
         part.bias.first = (const char *)part.bias.first + j * out;
     part.m = m;
     part.n = n;
+    part.first_col = j;
     return part;
 }
 
@@ -277,6 +278,37 @@ static void test_cuts(void **state)
 {
     (void)state;
     in_each_way(small_at_first, cut_alike);
+}
+
+/* Replaces B by a packed B between pages that cannot be read, and B's own memory by nothing. */
+static arena pack_b(setting *setting)
+{
+    setting->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1, .takes_packed = true, .whole_n = setting->job.n};
+    assert_int_equal(rungi_cpu_12_matrix.settle(&setting->job, RUNG_BF16X3, &setting->form), RUNG_OK);
+    arena packed = arena_of(setting->form.packed.bytes, true);
+    rungi_cpu_12_matrix.pack(&setting->job, packed.first);
+    setting->job.packed = packed.first;
+    setting->job.b.first = NULL;
+    arena_free(&setting->scratch);
+    setting->scratch = arena_of((setting->form.scratch + PAGE - 1) / PAGE * PAGE, true);
+    setting->job.scratch = setting->scratch.first;
+    return packed;
+}
+
+static void cut_packed_alike(setting *setting, int way)
+{
+    if (setting->job.in == RUNG_F32)
+        return; /* is not packed */
+    arena packed = pack_b(setting);
+    cut_alike(setting, way);
+    arena_free(&packed);
+}
+
+/* A packed B: nothing outside it is read, and however C is cut, it has the same bits. */
+static void test_packed(void **state)
+{
+    (void)state;
+    in_each_way(small_at_first, cut_packed_alike);
 }
 
 /* Blocks of any size sum alike, where nothing but the order in which they come differs; and so do tiles and
@@ -491,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_less_than_dot_products),
         cmocka_unit_test(test_ends_of_memory),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_packed),
         cmocka_unit_test(test_standings),
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_few_rows),

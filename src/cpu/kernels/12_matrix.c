@@ -90,21 +90,42 @@ enum {
 /* ---- Sizes ------------------------------------------------------------------------------------------ */
 
 /* Where C is thin, short stretches of long rows of B; where all is small, a panel of B at a time. In parts all are
- * alike, since slices decide what is summed how. */
-static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime, int64_t most_kept)
+ * alike, since slices decide what is summed how. A packed B has slices of KC for every m, and is read again for each
+ * block of rows: blocks are narrower where C is thin, and twice as high where it is large. */
+static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime, bool has_packed_b, int64_t most_kept)
 {
     const int64_t *given = job->parameters, kept_bytes = job->features->blocks.kept_b;
     rungi_packing packing = path == TILES_PARTS                     ? RUNGI_PACK_PARTS
                             : path == TILES_I8 || path == DOT_I8    ? RUNGI_PACK_I8
                                                                     : RUNGI_PACK_BF16;
-    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false, kept_bytes, most_kept};
-    if (regime == IS_THIN)
-        cuts = (rungi_cuts){given[KC_GIVEN] / 2, given[KC_GIVEN] / 2, given[MC_GIVEN], 4 * given[NC_GIVEN], false, kept_bytes,
-                            most_kept};
-    if (regime == IS_SMALL)
-        cuts = (rungi_cuts){given[KC_GIVEN], given[KC_GIVEN], job->m, path == TILES_I8 ? 2 * PANEL : PANEL, true, kept_bytes,
-                            most_kept};
+    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false, kept_bytes, most_kept,
+                       has_packed_b};
+    if (regime == IS_THIN) {
+        cuts.kc = cuts.kd = has_packed_b ? given[KC_GIVEN] : given[KC_GIVEN] / 2;
+        cuts.nc = has_packed_b ? given[NC_GIVEN] : 4 * given[NC_GIVEN];
+    }
+    if (regime == IS_LARGE && has_packed_b)
+        cuts.mc = 2 * given[MC_GIVEN];
+    if (regime == IS_SMALL) {
+        cuts.kd = given[KC_GIVEN];
+        cuts.mc = job->m;
+        cuts.nc = path == TILES_I8 ? 2 * PANEL : PANEL;
+        cuts.is_whole_a = true;
+    }
     return rungi_lay_out(job->m, job->n, job->k, packing, &cuts);
+}
+
+/* A packed B is one slice of k after the other, and each slice one panel after the other, of an even number: INT8 is
+ * packed in pairs of panels. KC alone decides how long the slices are, so that any m finds the same layout. */
+static int64_t packed_panels(int64_t n)
+{
+    return 2 * rungi_divide_up(n, 2 * PANEL);
+}
+
+/* Where the panel of column j is, in the slice that begins at p and has so many steps. */
+static int64_t packed_place(const rungi_layout *l, int64_t whole_n, int64_t p, int64_t steps, int64_t j)
+{
+    return (p / l->step * packed_panels(whole_n) + j / PANEL * steps) * l->unit;
 }
 
 /* ---- What is under way --------------------------------------------------------------------------------- */
@@ -132,6 +153,7 @@ typedef struct k_slice {
 typedef struct strip {
     int64_t i, j, height, width;
     int64_t number; /* where its sums are kept */
+    bool    is_far; /* the first of its block to read a packed B, which may come from memory */
 } strip;
 
 static k_slice slice_of(const engine *e, int64_t number)
@@ -167,9 +189,18 @@ static rungi_stretch columns_of(const engine *e, int64_t j, int64_t cols, const 
                            b->col_stride, b->row_stride, cols, slice->depth};
 }
 
-static char *slice_at(const engine *e, const k_slice *slice)
+static char *scratch_slice_at(const engine *e, const k_slice *slice)
 {
     return e->job->scratch + e->l.b + slice->number % e->l.kept * e->l.slice_bytes;
+}
+
+/* The panels of a slice from column j on, where a block of C begins. */
+static const char *slice_at(const engine *e, const k_slice *slice, int64_t j)
+{
+    const rungi_cpu_job *job = e->job;
+    if (!job->packed)
+        return scratch_slice_at(e, slice);
+    return job->packed + packed_place(&e->l, job->form->whole_n, slice->p, slice->steps, job->first_col + j);
 }
 
 static rungi_range *ranges_at(const engine *e, const k_slice *slice)
@@ -243,8 +274,8 @@ RUNGI_TILE_INLINE void let_go(engine *e)
 }
 
 /* 32 x 32 of C by a slice. */
-RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *slice, const rungi_rows *a, const char *b,
-                                       char *sums, rungi_block block)
+RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, bool is_far, const k_slice *slice, const rungi_rows *a,
+                                       const char *b, char *sums, rungi_block block)
 {
     char *bottom = sums + 16 * RUNGI_SUMS_ROW;
     if (slice->is_first)
@@ -253,7 +284,10 @@ RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, const k_slice *sli
         rungi_square_begin(is_i8, false, a, b, &e->held, sums, bottom);
     bool is_wanted = slice->is_last && e->is_plain && !e->is_streamed && e->regime == IS_LARGE;
     const char *c = (const char *)e->job->c.first + (block.i * e->job->c.row_stride + block.j + PANEL) * 4;
-    rungi_square_go_on(is_i8, slice->steps, a, b, is_wanted ? c : NULL, e->job->c.row_stride * 4);
+    if (is_far)
+        rungi_square_go_on(is_i8, true, slice->steps, a, b, is_wanted ? c : NULL, e->job->c.row_stride * 4);
+    else
+        rungi_square_go_on(is_i8, false, slice->steps, a, b, is_wanted ? c : NULL, e->job->c.row_stride * 4);
     finish_held(e);
     hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, sums, bottom);
 }
@@ -269,7 +303,10 @@ RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice
         rungi_flat_begin(is_i8, true, a, b, b2, &e->held, top, bottom);
     else
         rungi_flat_begin(is_i8, false, a, b, b2, &e->held, top, bottom);
-    rungi_flat_go_on(is_i8, slice->steps, a, b, b2);
+    if (s->is_far)
+        rungi_flat_go_on(is_i8, true, slice->steps, a, b, b2);
+    else
+        rungi_flat_go_on(is_i8, false, slice->steps, a, b, b2);
     finish_held(e);
     rungi_block none = {0, 0, 0, 0};
     hold(e, slice->is_last, block_of(s, panel), is_alone ? none : block_of(s, panel + 1), top, bottom);
@@ -279,13 +316,13 @@ RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice
 
 RUNGI_TILE_INLINE void strip_of_tiles(engine *e, bool is_i8, const k_slice *slice, const strip *s, const rungi_rows *a)
 {
-    const char *b = slice_at(e, slice);
+    const char *b = slice_at(e, slice, s->j);
     int64_t panel_bytes = slice->steps * RUNGI_PANEL_BYTES, together = s->height <= 16 ? 2 : 1;
     for (int64_t panel = 0; panel * PANEL < s->width; panel += together, b += together * panel_bytes)
         if (together == 2)
             multiply_flat(e, is_i8, slice, s, panel, a, b);
         else
-            multiply_square(e, is_i8, slice, a, b, sums_at(e, s, panel), block_of(s, panel));
+            multiply_square(e, is_i8, s->is_far, slice, a, b, sums_at(e, s, panel), block_of(s, panel));
 }
 
 RUNGI_ON_AMX static void strip_of_bf16(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a)
@@ -302,13 +339,13 @@ RUNGI_ON_AMX static void strip_of_i8(engine *e, const k_slice *slice, const stri
 static void strip_of_dots(engine *e, bool is_i8, const k_slice *slice, const strip *s, const rungi_rows *a)
 {
     for (int64_t panel = 0; panel * PANEL < s->width; panel++) {
-        const char *b = slice_at(e, slice) + panel * slice->steps * RUNGI_PANEL_BYTES;
+        const char *b = slice_at(e, slice, s->j) + panel * slice->steps * RUNGI_PANEL_BYTES;
         char *sums = sums_at(e, s, panel);
         rungi_block block = block_of(s, panel);
         if (is_i8)
-            rungi_dot_i8(slice->steps, a->first, b, slice->is_first, (int32_t *)(void *)sums);
+            rungi_dot_i8(s->height, slice->steps, a->first, b, slice->is_first, (int32_t *)(void *)sums);
         else
-            rungi_dot_bf16(slice->steps, a->first, b, slice->is_first, (float *)(void *)sums);
+            rungi_dot_bf16(s->height, slice->steps, a->first, b, slice->is_first, (float *)(void *)sums);
         if (slice->is_last)
             finish(e, &block, sums);
     }
@@ -342,7 +379,7 @@ RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const s
                                         const rungi_range *range)
 {
     char *worn = e->job->scratch + e->l.worn + s->number * e->l.panels;
-    const char *b = slice_at(e, slice);
+    const char *b = slice_at(e, slice, s->j);
     for (int64_t panel = 0; panel * PANEL < s->width; panel++, b += slice->steps * e->l.unit) {
         char *sums = sums_at(e, s, panel), *bottom = sums + 16 * RUNGI_SUMS_ROW;
         rungi_block block = block_of(s, panel);
@@ -397,6 +434,15 @@ static rungi_rows take_rows(const engine *e, const strip *s, const k_slice *slic
     return packed(to);
 }
 
+/* ---- Columns of B -------------------------------------------------------------------------------------------- */
+
+static void pack_slice(const engine *e, const k_slice *slice, int64_t j, int64_t cols)
+{
+    rungi_stretch from = columns_of(e, j, cols, slice);
+    rungi_pack_columns(e->l.packing, &from, scratch_slice_at(e, slice),
+                       e->path == TILES_PARTS ? ranges_at(e, slice) : NULL);
+}
+
 /* ---- Small problems -------------------------------------------------------------------------------------------- */
 
 /* All of A, packed or as it stands, comes by a panel of B, or by two. */
@@ -409,7 +455,7 @@ static rungi_rows rows_at(const engine *e, const strip *s, const k_slice *slice)
 
 static strip strip_at(const engine *e, int64_t i, int64_t j)
 {
-    return (strip){i, j, rungi_smaller(PANEL, e->job->m - i), rungi_smaller(e->l.nc, e->job->n - j), i / PANEL};
+    return (strip){i, j, rungi_smaller(PANEL, e->job->m - i), rungi_smaller(e->l.nc, e->job->n - j), i / PANEL, false};
 }
 
 static void pack_all_rows(const engine *e)
@@ -427,18 +473,19 @@ static void pack_all_rows(const engine *e)
 
 RUNGI_TILE_INLINE void multiply_small(engine *e, bool is_i8)
 {
-    char *b = e->job->scratch + e->l.b;
     pack_all_rows(e);
     for (int64_t j = 0; j < e->job->n; j += e->l.nc)
         for (int64_t number = 0; number < e->l.slices; number++) {
             k_slice slice = slice_of(e, number);
-            rungi_stretch from = columns_of(e, j, rungi_smaller(e->l.nc, e->job->n - j), &slice);
-            rungi_pack_columns(e->l.packing, &from, b, NULL);
-            for (int64_t panel = 0; panel * PANEL < from.items; panel++)
+            int64_t cols = rungi_smaller(e->l.nc, e->job->n - j);
+            const char *b = slice_at(e, &slice, j);
+            if (!e->job->packed)
+                pack_slice(e, &slice, j, cols);
+            for (int64_t panel = 0; panel * PANEL < cols; panel++)
                 for (int64_t i = 0; i < e->job->m; i += PANEL) {
                     strip s = strip_at(e, i, j);
                     rungi_rows a = rows_at(e, &s, &slice);
-                    multiply_square(e, is_i8, &slice, &a, b + panel * slice.steps * RUNGI_PANEL_BYTES,
+                    multiply_square(e, is_i8, false, &slice, &a, b + panel * slice.steps * RUNGI_PANEL_BYTES,
                                     sums_at(e, &s, panel), block_of(&s, panel));
                 }
         }
@@ -476,7 +523,8 @@ static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int
 {
     int64_t height = rungi_smaller(e->l.mc, e->job->m - i), width = rungi_smaller(e->l.nc, e->job->n - j);
     for (int64_t x = 0; x < height; x += PANEL) {
-        strip s = {i + x, j, rungi_smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0};
+        strip s = {i + x, j, rungi_smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0,
+                   x == 0 && e->job->packed};
         for (int64_t number = first; number < end; number++) {
             k_slice slice = slice_of(e, number);
             multiply_strip(e, &slice, &s);
@@ -487,13 +535,12 @@ static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int
 /* The mc x nc block of C at (i, j), by all of k. */
 static void multiply_block(engine *e, int64_t i, int64_t j)
 {
+    bool is_there = e->job->packed || (i > 0 && e->l.kept == e->l.slices);
     for (int64_t first = 0; first < e->l.slices; first += e->l.stretch) {
         int64_t end = rungi_smaller(first + e->l.stretch, e->l.slices);
-        for (int64_t number = first; number < end && (i == 0 || e->l.kept < e->l.slices); number++) {
+        for (int64_t number = first; number < end && !is_there; number++) {
             k_slice slice = slice_of(e, number);
-            rungi_stretch from = columns_of(e, j, rungi_smaller(e->l.nc, e->job->n - j), &slice);
-            rungi_pack_columns(e->l.packing, &from, slice_at(e, &slice),
-                               e->path == TILES_PARTS ? ranges_at(e, &slice) : NULL);
+            pack_slice(e, &slice, j, rungi_smaller(e->l.nc, e->job->n - j));
         }
         multiply_stretch(e, i, j, first, end);
     }
@@ -545,6 +592,23 @@ RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
     _tile_release();
 }
 
+/* Multiplies by a packed column: its first panel has the elements in pairs, 64 bytes apart. */
+static void multiply_packed_column(const rungi_cpu_job *job)
+{
+    rungi_cpu_job unpacked = *job;
+    rungi_layout l = lay_out(job, ONE_COLUMN, IS_LARGE, true, INT64_MAX);
+    char *to = job->scratch + RUNGI_VECTOR_SCRATCH;
+    for (int64_t p = 0; p < job->k; p += l.depth) {
+        int64_t steps = rungi_divide_up(rungi_smaller(l.depth, job->k - p), l.step);
+        const char *from = job->packed + packed_place(&l, 1, p, steps, 0);
+        for (int64_t step = 0; step < steps; step++, from += RUNGI_PANEL_BYTES)
+            for (int64_t group = 0; group < RUNGI_GROUPS; group++, to += 4)
+                memcpy(to, from + group * RUNGI_STEP_BYTES, 4);
+    }
+    unpacked.b = (rungi_cpu_input){job->scratch + RUNGI_VECTOR_SCRATCH, 1, 1};
+    rungi_vector_multiply(&unpacked, false);
+}
+
 RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 {
     path path = (enum path)(job->form->path / REGIMES);
@@ -555,10 +619,13 @@ RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
         return;
     }
     if (path >= ONE_ROW) {
-        rungi_vector_multiply(job, path == ONE_ROW);
+        if (job->packed)
+            multiply_packed_column(job);
+        else
+            rungi_vector_multiply(job, path == ONE_ROW);
         return;
     }
-    e.l = lay_out(job, path, e.regime, job->form->kept);
+    e.l = lay_out(job, path, e.regime, job->form->takes_packed, job->form->kept);
     e.held = no_place(&e);
     if (path <= TILES_PARTS)
         multiply_on_tiles(&e);
@@ -566,6 +633,19 @@ RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
         multiply_large(&e);
     if (e.is_streamed)
         _mm_sfence();
+}
+
+/* ---- Packing B beforehand ---------------------------------------------------------------------------------------- */
+
+static void pack(const rungi_cpu_job *job, char *packed)
+{
+    path path = (enum path)(job->form->path / REGIMES);
+    engine e = {.job = job, .path = path, .l = lay_out(job, path, IS_LARGE, true, INT64_MAX)};
+    for (int64_t number = 0; number < e.l.slices; number++) {
+        k_slice slice = slice_of(&e, number);
+        rungi_stretch from = columns_of(&e, 0, job->n, &slice);
+        rungi_pack_columns(e.l.packing, &from, packed + packed_place(&e.l, job->n, slice.p, slice.steps, 0), NULL);
+    }
 }
 
 /* ---- What it takes --------------------------------------------------------------------------------------------- */
@@ -608,26 +688,50 @@ static bool parts_are_slow(const rungi_cpu_job *job)
     return job->m < (is_large ? 96 : 48) || job->n < 48 || job->k < 32;
 }
 
+static bool takes_packed_column(const rungi_cpu_job *job)
+{
+    return job->in == RUNG_BF16 && job->n == 1 && (job->a.row_stride == 1 || job->a.col_stride == 1);
+}
+
+static rung_status settle_packed(const rungi_cpu_job *job, path path, rungi_cpu_form *form)
+{
+    rungi_layout l = lay_out(job, path, IS_LARGE, true, INT64_MAX);
+    int64_t bytes;
+    if (!rungi_multiply(packed_panels(job->n), rungi_divide_up(job->k, l.step), &bytes) ||
+        !rungi_multiply(bytes, l.unit, &bytes))
+        return rungi_fail(RUNG_TOO_LARGE, "12_matrix: the packed B, %lld x %lld, needs more bytes than can be "
+                          "addressed; multiply by it in parts", (long long)job->k, (long long)job->n);
+    form->packed = (rungi_packed_layout){.stored = job->in, .width = PANEL, .depth = l.depth, .bytes = bytes};
+    return RUNG_OK;
+}
+
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     path path = TILES_BF16;
     regime regime = IS_LARGE;
     (void)compute;
+    if (job->in == RUNG_F32 && form->takes_packed)
+        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix does not take a packed B of f32");
     rung_status status = take_path(job->in, job->features, &path);
+    if (status == RUNG_OK && form->takes_packed)
+        status = settle_packed(job, path, form);
     if (status != RUNG_OK)
         return status;
-    if (rungi_vector_takes(job))
-        path = job->m == 1 ? ONE_ROW : ONE_COLUMN;
+    enum path engine = path;
+    if (form->takes_packed ? takes_packed_column(job) : rungi_vector_takes(job))
+        path = job->m == 1 && !form->takes_packed ? ONE_ROW : ONE_COLUMN;
     else if (path <= TILES_I8)
         regime = regime_of(job);
     form->path = (int)path * REGIMES + (int)regime;
     /* Dot products of BF16 are as many a cycle as FMAs of what they would be widened to, and feeding them costs more. */
     form->is_slow = path == DOT_BF16 || (path == TILES_PARTS && parts_are_slow(job));
+    if (form->takes_packed) /* neither m nor A may decide */
+        form->is_slow = engine == DOT_BF16;
     form->grain_m = PANEL;
     form->grain_n = PANEL;
-    form->scratch = RUNGI_VECTOR_SCRATCH;
+    form->scratch = RUNGI_VECTOR_SCRATCH + (form->takes_packed ? 2 * rungi_round_up(job->k, 32) : 0);
     if (path < ONE_ROW) {
-        rungi_layout whole = lay_out(job, path, regime, INT64_MAX);
+        rungi_layout whole = lay_out(job, path, regime, form->takes_packed, INT64_MAX);
         form->scratch = whole.bytes;
         form->kept = whole.kept;
     }
@@ -660,6 +764,12 @@ static void run(const rungi_cpu_job *job)
     (void)job;
 }
 
+static void pack(const rungi_cpu_job *job, char *packed)
+{
+    (void)job;
+    (void)packed;
+}
+
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     (void)job;
@@ -669,4 +779,5 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 }
 #endif
 
-const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .fit = fit, .is_threaded = true, .is_engine = true};
+const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .fit = fit, .pack = pack, .is_threaded = true,
+                                              .is_engine = true};
