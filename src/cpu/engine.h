@@ -65,9 +65,11 @@ void rungi_pack_columns(rungi_packing packing, const rungi_stretch *from, char *
 void rungi_dot_bf16(int64_t height, int64_t steps, const char *a, const char *b, bool is_first, float *sums);
 void rungi_dot_i8(int64_t height, int64_t steps, const char *a, const char *b, bool is_first, int32_t *sums);
 
-/* The same of F32 as it stands, by FMA; `room` is RUNGI_FMA_ROOM bytes for each step of depth. */
-enum { RUNGI_FMA_ROOM = 2 * RUNGI_PANEL * (int)sizeof(float) };
-void rungi_fma_block(const rungi_stretch *a, const rungi_stretch *b, bool is_first, float *sums, char *room);
+/* The same of F32, by FMA, of rows and columns that rungi_lay_floats laid out: for each of k 32 numbers, those that
+ * are missing 0, RUNGI_FLOATS_BYTES in all. */
+enum { RUNGI_FLOATS_BYTES = RUNGI_PANEL * (int)sizeof(float) };
+void rungi_lay_floats(const rungi_stretch *from, float *to);
+void rungi_fma_block(int64_t height, int64_t depth, const float *rows, const float *columns, bool is_first, float *sums);
 
 /* BF16 where C is one row, or one column: whether the matrix stands so that neighbours are multiplied at once, and
  * the whole job. */

@@ -78,8 +78,7 @@ RUNGI_ON_DOT void rungi_dot_i8(int64_t height, int64_t steps, const char *a, con
 
 /* ---- F32 as it stands ------------------------------------------------------------------------------ */
 
-/* One element of depth behind the other, each of 32 items; those that are not there are 0. */
-static void lay_out(const rungi_stretch *from, float *to)
+void rungi_lay_floats(const rungi_stretch *from, float *to)
 {
     const float *first = (const float *)(const void *)from->first;
     for (int64_t p = 0; p < from->depth; p++)
@@ -87,28 +86,40 @@ static void lay_out(const rungi_stretch *from, float *to)
             to[p * RUNGI_PANEL + r] = r < from->items ? first[r * from->item_stride + p * from->depth_stride] : 0;
 }
 
-RUNGI_ON_AVX512 void rungi_fma_block(const rungi_stretch *a, const rungi_stretch *b, bool is_first, float *sums,
-                                     char *room)
+/* `count` rows by 32 columns, which are prefetched for the next block but one. */
+RUNGI_ON_AVX512 static inline __attribute__((always_inline)) void
+fma_rows(int count, int64_t depth, const float *rows, const float *columns, bool is_first, float *sums)
 {
-    float *rows = (float *)(void *)room, *columns = rows + a->depth * RUNGI_PANEL;
-    lay_out(a, rows);
-    lay_out(b, columns);
-    for (int64_t i = 0; i < RUNGI_PANEL; i += ROWS) {
-        __m512 sum[ROWS][2];
-        for (int r = 0; r < ROWS; r++)
-            for (int c = 0; c < 2; c++)
-                sum[r][c] = is_first ? _mm512_setzero_ps() : _mm512_load_ps(sums + (i + r) * RUNGI_PANEL + 16 * c);
-        for (int64_t p = 0; p < a->depth; p++) {
-            __m512 left = _mm512_load_ps(columns + p * RUNGI_PANEL), right = _mm512_load_ps(columns + p * RUNGI_PANEL + 16);
-            for (int r = 0; r < ROWS; r++) {
-                __m512 one = _mm512_set1_ps(rows[p * RUNGI_PANEL + i + r]);
-                sum[r][0] = _mm512_fmadd_ps(one, left, sum[r][0]);
-                sum[r][1] = _mm512_fmadd_ps(one, right, sum[r][1]);
-            }
+    enum { AHEAD = (16 << 10) / (int)sizeof(float) };
+    __m512 sum[ROWS][2];
+    for (int r = 0; r < count; r++)
+        for (int c = 0; c < 2; c++)
+            sum[r][c] = is_first ? _mm512_setzero_ps() : _mm512_load_ps(sums + r * RUNGI_PANEL + 16 * c);
+    for (int64_t p = 0; p < depth; p++, columns += RUNGI_PANEL) {
+        __m512 left = _mm512_load_ps(columns), right = _mm512_load_ps(columns + 16);
+        _mm_prefetch((const char *)(columns + AHEAD), _MM_HINT_T1);
+        _mm_prefetch((const char *)(columns + AHEAD + 16), _MM_HINT_T1);
+        for (int r = 0; r < count; r++) {
+            __m512 one = _mm512_set1_ps(rows[p * RUNGI_PANEL + r]);
+            sum[r][0] = _mm512_fmadd_ps(one, left, sum[r][0]);
+            sum[r][1] = _mm512_fmadd_ps(one, right, sum[r][1]);
         }
-        for (int r = 0; r < ROWS; r++)
-            for (int c = 0; c < 2; c++)
-                _mm512_store_ps(sums + (i + r) * RUNGI_PANEL + 16 * c, sum[r][c]);
     }
+    for (int r = 0; r < count; r++)
+        for (int c = 0; c < 2; c++)
+            _mm512_store_ps(sums + r * RUNGI_PANEL + 16 * c, sum[r][c]);
+}
+
+RUNGI_ON_AVX512 void rungi_fma_block(int64_t height, int64_t depth, const float *rows, const float *columns,
+                                     bool is_first, float *sums)
+{
+    for (int64_t i = 0; i < height; i += ROWS, rows += ROWS, sums += ROWS * RUNGI_PANEL)
+        switch (height - i) {
+        case 1: fma_rows(1, depth, rows, columns, is_first, sums); break;
+        case 2: fma_rows(2, depth, rows, columns, is_first, sums); break;
+        case 3:
+        case 4: fma_rows(4, depth, rows, columns, is_first, sums); break;
+        default: fma_rows(ROWS, depth, rows, columns, is_first, sums);
+        }
 }
 #endif

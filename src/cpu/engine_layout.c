@@ -45,7 +45,7 @@ rungi_layout rungi_lay_out(int64_t m, int64_t n, int64_t k, rungi_packing packin
     if (packing == RUNGI_PACK_PARTS) {
         l.ranges = take(&l.bytes, l.kept * l.panels * (int64_t)sizeof(rungi_range));
         l.worn = take(&l.bytes, blocks);
-        l.room = take(&l.bytes, l.depth * RUNGI_FMA_ROOM);
+        l.room = take(&l.bytes, 2 * l.depth * RUNGI_FLOATS_BYTES);
     }
     return l;
 }

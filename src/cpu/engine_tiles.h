@@ -213,7 +213,7 @@ RUNGI_TILE_INLINE void rungi_parts_begin(bool is_first, const char *a, const cha
 }
 
 /* The products behind the first, and the steps behind theirs. */
-RUNGI_TILE_INLINE void rungi_parts_go_on(int64_t steps, const char *a, const char *b)
+RUNGI_TILE_INLINE void rungi_parts_go_on(bool is_far, int64_t steps, const char *a, const char *b)
 {
     for (int64_t step = 0; step < steps; step++) {
         if (step > 0) {
@@ -223,10 +223,16 @@ RUNGI_TILE_INLINE void rungi_parts_go_on(int64_t steps, const char *a, const cha
         }
         RUNGI_LOAD_B(1);
         RUNGI_MULTIPLY_ALL();
+        if (is_far)
+            rungi_step_fetch(b);
         RUNGI_LOAD_A(1);
         RUNGI_MULTIPLY_ALL();
+        if (is_far)
+            rungi_step_fetch(b + RUNGI_PANEL_BYTES);
         RUNGI_LOAD_B(0);
         RUNGI_MULTIPLY_ALL();
+        if (is_far)
+            rungi_step_fetch(b + 2 * RUNGI_PANEL_BYTES);
         RUNGI_LOAD_A(2);
         RUNGI_MULTIPLY_ALL();
         RUNGI_LOAD_A(0);

@@ -297,8 +297,6 @@ static arena pack_b(setting *setting)
 
 static void cut_packed_alike(setting *setting, int way)
 {
-    if (setting->job.in == RUNG_F32)
-        return; /* is not packed */
     arena packed = pack_b(setting);
     cut_alike(setting, way);
     arena_free(&packed);

@@ -12,10 +12,12 @@ static const int64_t rows[] = {M_MAX, 1, 5, 16, 17, 33, 64, 130};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static const struct {
-    rung_type in, out;
+    rung_type    in, out;
+    rung_compute compute;
 } products[] = {
-    {RUNG_F32, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_F16, RUNG_F32}, {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32},
-    {RUNG_I32, RUNG_I32},
+    {RUNG_F32, RUNG_F32, RUNG_STRICT}, {RUNG_F32, RUNG_F32, RUNG_BF16X3}, {RUNG_F64, RUNG_F64, RUNG_STRICT},
+    {RUNG_F16, RUNG_F32, RUNG_STRICT}, {RUNG_BF16, RUNG_F32, RUNG_STRICT}, {RUNG_I8, RUNG_I32, RUNG_STRICT},
+    {RUNG_I32, RUNG_I32, RUNG_STRICT},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -65,8 +67,10 @@ static double load(rung_type type, const void *from, int64_t i)
 static rung_problem problem_of(int product, int64_t m)
 {
     rung_type in = products[product].in, out = products[product].out;
-    return rung_problem_of(rung_matrix_of(in, m, K, a_memory), rung_matrix_of(in, K, N, b_memory),
-                           rung_matrix_of(out, m, N, c_memory));
+    rung_problem problem = rung_problem_of(rung_matrix_of(in, m, K, a_memory), rung_matrix_of(in, K, N, b_memory),
+                                           rung_matrix_of(out, m, N, c_memory));
+    problem.compute = products[product].compute;
+    return problem;
 }
 
 static rung_plan *plan_of(const rung_problem *problem, int packs_b, int64_t threads)

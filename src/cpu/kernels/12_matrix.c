@@ -75,7 +75,7 @@
 /* The order in which the file lists them. */
 enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN, SMALL_GIVEN, THIN_GIVEN, STREAM_GIVEN };
 
-typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8, ONE_ROW, ONE_COLUMN } path;
+typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8, FEW_ROWS, ONE_ROW, ONE_COLUMN } path;
 
 /* How a problem goes through the caches: all of it is in the second; C has so few rows that all depends on how B
  * comes from the memory; or neither. */
@@ -84,6 +84,7 @@ typedef enum regime { IS_SMALL, IS_THIN, IS_LARGE, REGIMES } regime;
 enum {
     PANEL = RUNGI_PANEL,
     SUMS_BYTES = RUNGI_SUMS_BYTES,
+    FEW = 16, /* rows of C up to which a packed F32 is read as it is: its parts are half as many bytes again */
     IN_PLACE_WIDTH = 256 /* columns of C up to which rows of A are not copied */
 };
 
@@ -95,7 +96,7 @@ enum {
 static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime, bool has_packed_b, int64_t most_kept)
 {
     const int64_t *given = job->parameters, kept_bytes = job->features->blocks.kept_b;
-    rungi_packing packing = path == TILES_PARTS                     ? RUNGI_PACK_PARTS
+    rungi_packing packing = path == TILES_PARTS || path == FEW_ROWS ? RUNGI_PACK_PARTS
                             : path == TILES_I8 || path == DOT_I8    ? RUNGI_PACK_I8
                                                                     : RUNGI_PACK_BF16;
     rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false, kept_bytes, most_kept,
@@ -106,6 +107,8 @@ static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime, 
     }
     if (regime == IS_LARGE && has_packed_b)
         cuts.mc = 2 * given[MC_GIVEN];
+    if (path == FEW_ROWS)
+        cuts.nc = 4 * given[NC_GIVEN];
     if (regime == IS_SMALL) {
         cuts.kd = given[KC_GIVEN];
         cuts.mc = job->m;
@@ -122,10 +125,33 @@ static int64_t packed_panels(int64_t n)
     return 2 * rungi_divide_up(n, 2 * PANEL);
 }
 
-/* Where the panel of column j is, in the slice that begins at p and has so many steps. */
-static int64_t packed_place(const rungi_layout *l, int64_t whole_n, int64_t p, int64_t steps, int64_t j)
+/* F32 is packed twice: first as it is, for few rows and for what parts do not take, then in parts. Behind them stand
+ * the ranges of all panels of the first slice, of the second, and so on. */
+enum { FLOATS_UNIT = 32 * RUNGI_FLOATS_BYTES };
+
+static int64_t floats_unit(const rungi_layout *l)
 {
-    return (p / l->step * packed_panels(whole_n) + j / PANEL * steps) * l->unit;
+    return l->packing == RUNGI_PACK_PARTS ? FLOATS_UNIT : 0;
+}
+
+/* Where the panel of column j is, in the slice that begins at p and has so many steps of `unit` bytes. */
+static int64_t packed_place(int64_t unit, const rungi_layout *l, int64_t whole_n, int64_t p, int64_t steps, int64_t j)
+{
+    return (p / l->step * packed_panels(whole_n) + j / PANEL * steps) * unit;
+}
+
+/* The same in what engines read, behind the numbers as they are. */
+static int64_t engine_place(const rungi_layout *l, const rungi_cpu_job *job, int64_t whole_n, int64_t p, int64_t steps,
+                            int64_t j)
+{
+    return packed_panels(whole_n) * rungi_divide_up(job->k, l->step) * floats_unit(l) +
+           packed_place(l->unit, l, whole_n, p, steps, j);
+}
+
+static int64_t ranges_place(const rungi_layout *l, const rungi_cpu_job *job, int64_t whole_n, int64_t slice, int64_t j)
+{
+    return packed_panels(whole_n) * rungi_divide_up(job->k, l->step) * (floats_unit(l) + l->unit) +
+           (slice * packed_panels(whole_n) + j / PANEL) * (int64_t)sizeof(rungi_range);
 }
 
 /* ---- What is under way --------------------------------------------------------------------------------- */
@@ -200,12 +226,29 @@ static const char *slice_at(const engine *e, const k_slice *slice, int64_t j)
     const rungi_cpu_job *job = e->job;
     if (!job->packed)
         return scratch_slice_at(e, slice);
-    return job->packed + packed_place(&e->l, job->form->whole_n, slice->p, slice->steps, job->first_col + j);
+    return job->packed + engine_place(&e->l, job, job->form->whole_n, slice->p, slice->steps, job->first_col + j);
 }
 
-static rungi_range *ranges_at(const engine *e, const k_slice *slice)
+/* The panel of a packed F32 as it is, from column j on. */
+static const float *floats_at(const engine *e, const k_slice *slice, int64_t j)
+{
+    const rungi_cpu_job *job = e->job;
+    return (const float *)(const void *)(job->packed + packed_place(FLOATS_UNIT, &e->l, job->form->whole_n, slice->p,
+                                                                    slice->steps, job->first_col + j));
+}
+
+static rungi_range *scratch_ranges_at(const engine *e, const k_slice *slice)
 {
     return (rungi_range *)(void *)(e->job->scratch + e->l.ranges) + slice->number % e->l.kept * e->l.panels;
+}
+
+static const rungi_range *ranges_at(const engine *e, const k_slice *slice, int64_t j)
+{
+    const rungi_cpu_job *job = e->job;
+    if (!job->packed)
+        return scratch_ranges_at(e, slice);
+    return (const rungi_range *)(const void *)(job->packed + ranges_place(&e->l, job, job->form->whole_n, slice->number,
+                                                                          job->first_col + j));
 }
 
 /* ---- From block to block --------------------------------------------------------------------------------- */
@@ -368,8 +411,15 @@ static bool suits_parts(const rungi_range *a, const rungi_range *b, int64_t k)
 
 static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block, char *sums)
 {
-    rungi_stretch a = rows_of(e, block->i, block->rows, slice), b = columns_of(e, block->j, block->cols, slice);
-    rungi_fma_block(&a, &b, slice->is_first, (float *)(void *)sums, e->job->scratch + e->l.room);
+    rungi_stretch a = rows_of(e, block->i, block->rows, slice);
+    float *rows = (float *)(void *)(e->job->scratch + e->l.room), *laid = rows + slice->depth * PANEL;
+    const float *columns = e->job->packed ? floats_at(e, slice, block->j) : laid;
+    rungi_lay_floats(&a, rows);
+    if (!e->job->packed) {
+        rungi_stretch b = columns_of(e, block->j, block->cols, slice);
+        rungi_lay_floats(&b, laid);
+    }
+    rungi_fma_block(PANEL, slice->depth, rows, columns, slice->is_first, (float *)(void *)sums);
     if (slice->is_last)
         finish(e, block, sums);
 }
@@ -383,7 +433,7 @@ RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const s
     for (int64_t panel = 0; panel * PANEL < s->width; panel++, b += slice->steps * e->l.unit) {
         char *sums = sums_at(e, s, panel), *bottom = sums + 16 * RUNGI_SUMS_ROW;
         rungi_block block = block_of(s, panel);
-        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice) + panel, e->job->k);
+        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice, s->j) + panel, e->job->k);
         if (worn[panel]) {
             if (e->held.top == sums) /* the tiles still have what is to be added to */
                 let_go(e);
@@ -394,9 +444,25 @@ RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const s
             rungi_parts_begin(true, a->first, b, &e->held, sums, bottom);
         else
             rungi_parts_begin(false, a->first, b, &e->held, sums, bottom);
-        rungi_parts_go_on(slice->steps, a->first, b);
+        rungi_parts_go_on(s->is_far, slice->steps, a->first, b);
         finish_held(e);
         hold(e, slice->is_last, block, (rungi_block){0, 0, 0, 0}, sums, bottom);
+    }
+}
+
+/* F32 as it is, for which parts do not pay: the rows are laid out once for all panels. */
+static void strip_of_floats(engine *e, const k_slice *slice, const strip *s)
+{
+    rungi_stretch from = rows_of(e, s->i, s->height, slice);
+    float *rows = (float *)(void *)(e->job->scratch + e->l.room);
+    rungi_lay_floats(&from, rows);
+    for (int64_t panel = 0; panel * PANEL < s->width; panel++) {
+        char *sums = sums_at(e, s, panel);
+        rungi_block block = block_of(s, panel);
+        rungi_fma_block(s->height, slice->depth, rows, floats_at(e, slice, block.j), slice->is_first,
+                        (float *)(void *)sums);
+        if (slice->is_last)
+            finish(e, &block, sums);
     }
 }
 
@@ -440,7 +506,7 @@ static void pack_slice(const engine *e, const k_slice *slice, int64_t j, int64_t
 {
     rungi_stretch from = columns_of(e, j, cols, slice);
     rungi_pack_columns(e->l.packing, &from, scratch_slice_at(e, slice),
-                       e->path == TILES_PARTS ? ranges_at(e, slice) : NULL);
+                       e->path == TILES_PARTS ? scratch_ranges_at(e, slice) : NULL);
 }
 
 /* ---- Small problems -------------------------------------------------------------------------------------------- */
@@ -506,6 +572,10 @@ RUNGI_ON_AMX static void multiply_small_i8(engine *e)
 static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
 {
     rungi_range range = {0, 0, 0};
+    if (e->path == FEW_ROWS) {
+        strip_of_floats(e, slice, s);
+        return;
+    }
     rungi_rows a = take_rows(e, s, slice, &range);
     switch (e->path) {
     case TILES_BF16: strip_of_bf16(e, slice, s, &a); break;
@@ -513,6 +583,7 @@ static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
     case TILES_PARTS: strip_of_parts(e, slice, s, &a, &range); break;
     case DOT_BF16: strip_of_dots(e, false, slice, s, &a); break;
     case DOT_I8: strip_of_dots(e, true, slice, s, &a); break;
+    case FEW_ROWS: /* see above */
     case ONE_ROW:
     case ONE_COLUMN: break; /* have no strips */
     }
@@ -600,7 +671,7 @@ static void multiply_packed_column(const rungi_cpu_job *job)
     char *to = job->scratch + RUNGI_VECTOR_SCRATCH;
     for (int64_t p = 0; p < job->k; p += l.depth) {
         int64_t steps = rungi_divide_up(rungi_smaller(l.depth, job->k - p), l.step);
-        const char *from = job->packed + packed_place(&l, 1, p, steps, 0);
+        const char *from = job->packed + engine_place(&l, job, 1, p, steps, 0);
         for (int64_t step = 0; step < steps; step++, from += RUNGI_PANEL_BYTES)
             for (int64_t group = 0; group < RUNGI_GROUPS; group++, to += 4)
                 memcpy(to, from + group * RUNGI_STEP_BYTES, 4);
@@ -637,6 +708,15 @@ RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 
 /* ---- Packing B beforehand ---------------------------------------------------------------------------------------- */
 
+static void pack_floats(const engine *e, const k_slice *slice, char *packed)
+{
+    int64_t n = e->job->n;
+    for (int64_t j = 0; j < n; j += PANEL) {
+        rungi_stretch from = columns_of(e, j, rungi_smaller(PANEL, n - j), slice);
+        rungi_lay_floats(&from, (float *)(void *)(packed + packed_place(FLOATS_UNIT, &e->l, n, slice->p, slice->steps, j)));
+    }
+}
+
 static void pack(const rungi_cpu_job *job, char *packed)
 {
     path path = (enum path)(job->form->path / REGIMES);
@@ -644,7 +724,11 @@ static void pack(const rungi_cpu_job *job, char *packed)
     for (int64_t number = 0; number < e.l.slices; number++) {
         k_slice slice = slice_of(&e, number);
         rungi_stretch from = columns_of(&e, 0, job->n, &slice);
-        rungi_pack_columns(e.l.packing, &from, packed + packed_place(&e.l, job->n, slice.p, slice.steps, 0), NULL);
+        char *ranges = packed + ranges_place(&e.l, job, job->n, number, 0);
+        rungi_pack_columns(e.l.packing, &from, packed + engine_place(&e.l, job, job->n, slice.p, slice.steps, 0),
+                           e.l.packing == RUNGI_PACK_PARTS ? (rungi_range *)(void *)ranges : NULL);
+        if (e.l.packing == RUNGI_PACK_PARTS)
+            pack_floats(&e, &slice, packed);
     }
 }
 
@@ -696,12 +780,13 @@ static bool takes_packed_column(const rungi_cpu_job *job)
 static rung_status settle_packed(const rungi_cpu_job *job, path path, rungi_cpu_form *form)
 {
     rungi_layout l = lay_out(job, path, IS_LARGE, true, INT64_MAX);
-    int64_t bytes;
+    int64_t bytes, unit = l.unit + floats_unit(&l) + (path == TILES_PARTS ? (int64_t)sizeof(rungi_range) : 0);
     if (!rungi_multiply(packed_panels(job->n), rungi_divide_up(job->k, l.step), &bytes) ||
-        !rungi_multiply(bytes, l.unit, &bytes))
+        !rungi_multiply(bytes, unit, &bytes) || bytes > INT64_MAX - 64)
         return rungi_fail(RUNG_TOO_LARGE, "12_matrix: the packed B, %lld x %lld, needs more bytes than can be "
                           "addressed; multiply by it in parts", (long long)job->k, (long long)job->n);
-    form->packed = (rungi_packed_layout){.stored = job->in, .width = PANEL, .depth = l.depth, .bytes = bytes};
+    form->packed = (rungi_packed_layout){.stored = job->in, .width = PANEL, .depth = l.depth,
+                                         .bytes = rungi_round_up(bytes, 64)};
     return RUNG_OK;
 }
 
@@ -710,8 +795,6 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     path path = TILES_BF16;
     regime regime = IS_LARGE;
     (void)compute;
-    if (job->in == RUNG_F32 && form->takes_packed)
-        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix does not take a packed B of f32");
     rung_status status = take_path(job->in, job->features, &path);
     if (status == RUNG_OK && form->takes_packed)
         status = settle_packed(job, path, form);
@@ -722,11 +805,13 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
         path = job->m == 1 && !form->takes_packed ? ONE_ROW : ONE_COLUMN;
     else if (path <= TILES_I8)
         regime = regime_of(job);
+    else if (path == TILES_PARTS && form->takes_packed && job->m <= FEW)
+        path = FEW_ROWS;
     form->path = (int)path * REGIMES + (int)regime;
     /* Dot products of BF16 are as many a cycle as FMAs of what they would be widened to, and feeding them costs more. */
     form->is_slow = path == DOT_BF16 || (path == TILES_PARTS && parts_are_slow(job));
     if (form->takes_packed) /* neither m nor A may decide */
-        form->is_slow = engine == DOT_BF16;
+        form->is_slow = engine == DOT_BF16 || (engine == TILES_PARTS && (job->n < 48 || job->k < 32));
     form->grain_m = PANEL;
     form->grain_n = PANEL;
     form->scratch = RUNGI_VECTOR_SCRATCH + (form->takes_packed ? 2 * rungi_round_up(job->k, 32) : 0);
