@@ -1010,7 +1010,7 @@ static int run_session(void *opaque)
 static int run_safely(const lab_options *options, double seconds)
 {
     lab_progress_begin(options->quiet);
-    lab_supervised child = lab_supervise(run_session, (void *)(uintptr_t)options, seconds);
+    lab_supervised child = lab_supervise(run_session, (void *)(uintptr_t)options, &seconds);
     lab_progress_end();
     switch (child.ending) {
     case LAB_ENDED_ITSELF: return child.code;

@@ -83,6 +83,7 @@ typedef struct session {
     double             time_limit; /* seconds for one problem, 0: none */
     struct {
         char name[64], title[256], platform[128];
+        bool is_simulator; /* Oclgrind, which is slow */
     } device;
     grade              grades[LAB_KERNELS_MAX];
     int                grade_count;
@@ -475,7 +476,7 @@ static lab_case_list problems_of(const session *session, const contender *conten
 {
     if (!session->options->m) {
         lab_case_list suite = lab_cases_of(contender->suite, traits_of(contender));
-        if (is_file(contender) && session->every == 1)
+        if (is_file(contender) && session->every == 1 && !session->device.is_simulator)
             lab_cases_prepend_dense(&suite, traits_of(contender));
         for (int64_t i = 0; i < suite.count; i++)
             override(session, &suite.cases[i]);
@@ -600,7 +601,7 @@ static void simplify(session *session, const contender *contender, const lab_sub
 static void confirm_failures(session *session, const contender *contender, const lab_subject *subject)
 {
     bool is_first = true;
-    for (int i = 0; i < kept_count(session) && !lab_interrupted(); i++) {
+    for (int i = 0; !session->device.is_simulator && i < kept_count(session) && !lab_interrupted(); i++) {
         failure *failure = &session->failures[i];
         if (failure->contender != contender - session->contenders || !failure->ran || failure->is_confirmed)
             continue;
@@ -662,7 +663,7 @@ static grade *grade_of(session *session, const rung_kernel *kernel)
 static void check_files(session *session)
 {
     const rung_device_info *device = rung_device_describe(session->target.device);
-    bool is_checkable = strcmp(device->backend, "opencl") == 0 && strcmp(device->platform, "Oclgrind") != 0;
+    bool is_checkable = strcmp(device->backend, "opencl") == 0 && !session->device.is_simulator;
     for (int i = 0; is_checkable && !session->options->m && !lab_interrupted() && i < session->contender_count; i++) {
         const contender *contender = &session->contenders[i];
         char what[512];
@@ -944,6 +945,9 @@ static void describe_device(session *session)
     snprintf(session->device.name, sizeof session->device.name, "%s", device->name);
     snprintf(session->device.title, sizeof session->device.title, "%s", device->title);
     snprintf(session->device.platform, sizeof session->device.platform, "%s", device->platform);
+    session->device.is_simulator = strcmp(device->platform, "Oclgrind") == 0;
+    if (session->device.is_simulator && !session->options->time_limit)
+        session->time_limit = SIMULATOR_FACTOR * TIME_LIMIT;
 }
 
 /* All that needs a device. */
@@ -993,7 +997,7 @@ static int run_safely(session *session)
     if (!lab_names_file(session->kernels))
         return run_session(session);
     lab_progress_begin(session->options->quiet);
-    lab_supervised child = lab_supervise(run_session, session, session->time_limit);
+    lab_supervised child = lab_supervise(run_session, session, &session->time_limit);
     lab_progress_end();
     switch (child.ending) {
     case LAB_ENDED_ITSELF: return child.code;

@@ -125,7 +125,7 @@ static void pass_on_interruption(shared_state *state)
     signal(SIGHUP, SIG_IGN);
 }
 
-static void wait_for_child(pid_t child, shared_state *state, double seconds, lab_supervised *result)
+static void wait_for_child(pid_t child, shared_state *state, const volatile double *seconds, lab_supervised *result)
 {
     stopwatch watch = {.last_ns = lab_now()};
     bool is_ended = false;
@@ -134,7 +134,7 @@ static void wait_for_child(pid_t child, shared_state *state, double seconds, lab
     while ((ended = waitpid(child, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
         pass_on_interruption(state);
         advance(&watch, atomic_load(&state->step));
-        if (!is_ended && is_over(&watch, seconds, &result->ending)) {
+        if (!is_ended && is_over(&watch, *seconds, &result->ending)) {
             is_ended = true;
             kill(child, SIGKILL);
         }
@@ -151,7 +151,7 @@ static void wait_for_child(pid_t child, shared_state *state, double seconds, lab
         snprintf(result->step, sizeof result->step, "%s", state->text);
 }
 
-lab_supervised lab_supervise(int (*work)(void *user), void *user, double seconds)
+lab_supervised lab_supervise(int (*work)(void *user), void *user, const volatile double *seconds)
 {
     lab_supervised result = {.ending = LAB_ENDED_NEVER_BEGAN};
     shared_state *state = lab_shared_allocate(sizeof *state);

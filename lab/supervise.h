@@ -26,10 +26,11 @@ typedef struct lab_supervised {
     char       step[LAB_STEP_TEXT]; /* the step that was in progress; "" between steps */
 } lab_supervised;
 
-/* Runs work(user) in a child process and waits for it. `seconds` limits each step, 0 means no limit. SIGINT, SIGTERM
+/* Runs work(user) in a child process and waits for it. *seconds limits each step, 0 means no limit; the child may change
+ * it if it is in shared memory. SIGINT, SIGTERM
  * and SIGHUP make lab_interrupted() true in both processes; a child that does not return within a few seconds is
  * ended. The child dies with its parent. Call it before the process has a second thread. */
-lab_supervised lab_supervise(int (*work)(void *user), void *user, double seconds);
+lab_supervised lab_supervise(int (*work)(void *user), void *user, const volatile double *seconds);
 
 /* Marks the beginning and the end of a step in the child. `text` says what runs. Both do nothing without a supervisor,
  * and lab_step_end() without a step. */
