@@ -39,7 +39,9 @@
 #endif
 
 enum { PARAMETER_KC, PARAMETER_NC };
-enum { PACKED, IN_PLACE }; /* paths: how B is read */
+/* Paths: how B is read. PACKED_NEAR is for a few panels of rows and a B that came packed: one tile of columns at a time,
+ * so that the panels after the first find B in the second cache. */
+enum { PACKED, IN_PLACE, PACKED_NEAR };
 enum {
     SUM_ROWS = 336,   /* of sums that are kept beside C */
     WIDE = 4096,      /* columns that a short A is multiplied with before the next of k */
@@ -59,6 +61,7 @@ typedef struct work {
     int64_t              kc, nc, kept; /* kept: rows of A */
     bool                 a_fits, b_fits; /* they may be read where they stand */
     bool                 copies_a, keeps_a; /* panel by panel; a stretch of k of many rows */
+    bool                 is_near;    /* see PACKED_NEAR */
     bool                 keeps_sums; /* beside C */
     bool                 streams_c, brings_c;
     bool                 scales_last; /* alpha comes when all of k is summed */
@@ -119,8 +122,8 @@ static void settle_copies(work *work, bool in_place)
 {
     const rungi_cpu_job *job = work->job;
     bool is_immense = (double)job->m * (double)job->k * (double)work->size > 32e6;
-    work->keeps_a = !in_place && !work->keeps_sums && (work->copies_a || is_immense) && job->n >= 3 * work->nc &&
-                    job->m >= 256 && job->k >= 256;
+    bool is_often_read = (work->copies_a || is_immense) && job->n >= 3 * work->nc && job->m >= 256 && job->k >= 256;
+    work->keeps_a = !in_place && !work->keeps_sums && (is_often_read || work->is_near);
     work->copies_a = work->copies_a || work->keeps_a;
 }
 
@@ -180,6 +183,12 @@ static rung_status settle_packed(const work *work, rungi_cpu_form *form)
     return RUNG_OK;
 }
 
+static bool is_near(const work *work, const rungi_cpu_form *form)
+{
+    int64_t panel = work->tiles->rows;
+    return form->takes_packed && !work->keeps_sums && work->job->m > panel && work->job->m <= FEW * panel;
+}
+
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
     work work;
@@ -191,7 +200,10 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     bool in_place = is_in_place(&work);
     if (in_place && b_bytes(&work) > (double)job->features->blocks.shallow_b)
         work.kc = job->m <= 2 * work.tiles->rows ? SHALLOW : 2 * SHALLOW;
-    form->path = in_place ? IN_PLACE : PACKED;
+    work.is_near = is_near(&work, form);
+    if (work.is_near)
+        work.nc = 2 * work.tiles->lanes;
+    form->path = in_place ? IN_PLACE : work.is_near ? PACKED_NEAR : PACKED;
     form->grain_m = work.tiles->rows;
     form->grain_n = 2 * work.tiles->lanes;
     form->kc = work.kc;
@@ -404,7 +416,7 @@ static void multiply_block(const work *work)
     bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
     /* Panels of the same height at once, unless something is to be done with each. */
     bool together = (!work->copies_a || has_a(work)) && !work->keeps_sums && !work->scales_last &&
-                    !rungi_cpu_has_epilogue(work->job);
+                    !rungi_cpu_has_epilogue(work->job) && !work->is_near;
     if (!packing && !is_packed)
         pack_b(work);
     int64_t i = work->i, count;
@@ -414,8 +426,8 @@ static void multiply_block(const work *work)
         count = !together ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
         rungi_tile_job tile; /* all of which is set: zeros first would take longer than a small panel's tile */
         tile.panels = count;
-        tile.ahead = packing ? 16 : 20;
-        tile.aside = 0;
+        tile.ahead = packing ? 16 : work->is_near && panel > 0 ? 0 : 20;
+        tile.aside = work->is_near && panel == 1 ? work->depth * 2 * work->tiles->lanes : 0;
         tile.brings_c = work->brings_c;
         take_a(work, i, rows, &tile);
         take_c(work, i, work->j, &tile);
@@ -545,6 +557,7 @@ static void run(const rungi_cpu_job *job)
     work.brings_c = !work.streams_c && c_bytes > job->features->blocks.prefetch_c;
     work.a_rows = job->scratch;
     work.kept = rungi_smaller(job->form->kept, job->m);
+    work.is_near = job->form->path == PACKED_NEAR;
     settle_copies(&work, in_place);
     work.sums = work.a_rows + a_bytes(&work, in_place);
     work.b_panels = work.sums + sum_bytes(&work, in_place);
