@@ -39,8 +39,8 @@
 #endif
 
 enum { PARAMETER_KC, PARAMETER_NC };
-/* Paths: how B is read. PACKED_NEAR is for a few panels of rows and a B that came packed: one tile of columns at a time,
- * so that the panels after the first find B in the second cache. */
+/* Paths: how B is read. PACKED_NEAR is for a few panels of rows and a large B that came packed: one tile of columns at a
+ * time, so that the panels after the first find B in the second cache. */
 enum { PACKED, IN_PLACE, PACKED_NEAR };
 enum {
     SUM_ROWS = 336,   /* of sums that are kept beside C */
@@ -186,7 +186,8 @@ static rung_status settle_packed(const work *work, rungi_cpu_form *form)
 static bool is_near(const work *work, const rungi_cpu_form *form)
 {
     int64_t panel = work->tiles->rows;
-    return form->takes_packed && !work->keeps_sums && work->job->m > panel && work->job->m <= FEW * panel;
+    return form->takes_packed && !work->keeps_sums && b_bytes(work) > IMMENSE && work->job->m > panel &&
+           work->job->m <= FEW * panel;
 }
 
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
