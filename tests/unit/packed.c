@@ -98,6 +98,31 @@ static void m_may_differ(void **state)
     rung_buffer_destroy(packed);
 }
 
+/* A few panels of rows pass over a large packed B one tile at a time. */
+static void few_rows_by_a_large_b(void **state)
+{
+    enum { FEW = 40, WIDE = 700, DEEP = 1500 };
+    float *a = malloc(FEW * DEEP * sizeof *a), *b = malloc(DEEP * WIDE * sizeof *b), *c = malloc(FEW * WIDE * sizeof *c);
+    uint64_t seed = 11;
+    (void)state;
+    unit_fill(&seed, a, FEW * DEEP);
+    unit_fill(&seed, b, DEEP * WIDE);
+    for (int64_t threads = 1; threads <= 3; threads++) {
+        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, FEW, DEEP, a), rung_matrix_of(RUNG_F32, DEEP, WIDE, b),
+                                               rung_matrix_of(RUNG_F32, FEW, WIDE, c));
+        rung_plan *plan = plan_of(&problem, 1, threads);
+        rung_buffer *packed = packed_by(plan, problem.b);
+        memset(c, 0xff, FEW * WIDE * sizeof *c);
+        assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}), RUNG_OK);
+        assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
+        rung_buffer_destroy(packed);
+        rung_plan_destroy(plan);
+    }
+    free(a);
+    free(b);
+    free(c);
+}
+
 static void batches_and_epilogues(void **state)
 {
     (void)state;
@@ -323,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_the_same),
         cmocka_unit_test(m_may_differ),
+        cmocka_unit_test(few_rows_by_a_large_b),
         cmocka_unit_test(batches_and_epilogues),
         cmocka_unit_test(wrong_matrices_are_named),
         cmocka_unit_test(what_is_refused),
