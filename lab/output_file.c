@@ -123,7 +123,7 @@ bool lab_output_begin(const char *name, lab_output_file *file)
 bool lab_output_commit(lab_output_file *file)
 {
     errno = 0;
-    bool failed = ferror(file->stream) != 0 || fflush(file->stream) != 0;
+    bool failed = fflush(file->stream) != 0 || ferror(file->stream) != 0; /* flushing again sets errno again */
     int number = errno;
     if (fclose(file->stream) != 0 && !failed) {
         failed = true;

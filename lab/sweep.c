@@ -156,8 +156,8 @@ static bool check_count(const rung_kernel *kernel, const char *text, char *why, 
     static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
     if (!kernel || lab_sweep_parameters(kernel, text, texts) >= 0)
         return true;
-    snprintf(why, capacity, "--params \"%s\" is more than %d combinations for %s, or too long; give fewer values",
-             text, LAB_SWEEP_MAX, rung_kernel_describe(kernel)->name);
+    snprintf(why, capacity, "--params gives more than %d combinations for %s, or one of more than %d bytes; give fewer values",
+             LAB_SWEEP_MAX, rung_kernel_describe(kernel)->name, LAB_PARAMETERS_TEXT - 1);
     return false;
 }
 

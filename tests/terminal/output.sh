@@ -53,9 +53,6 @@ ln -s real.json link.json
 "${bench[@]}" --sizes 16 --json -o link.json > /dev/null || fail "exit $?"
 [ -L link.json ] || fail "a link was replaced"
 holds real.json .complete
-ln -s nowhere.json lost.json
-"${bench[@]}" --sizes 16 -o lost.json > table.txt 2> err.txt
-[ $? -eq 2 ] && [ -L lost.json ] && grep -q -- --output err.txt || fail "a link to nothing"
 
 ln -s new.json dangling.json
 "${bench[@]}" --sizes 16 --json -o dangling.json > /dev/null || fail "exit $?"

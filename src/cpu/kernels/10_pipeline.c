@@ -156,11 +156,15 @@ static double b_bytes(const work *work)
     return (double)work->job->n * (double)work->job->k * (double)work->size;
 }
 
+static bool is_b_large(const work *work)
+{
+    return b_bytes(work) > (double)work->job->features->blocks.in_place_b;
+}
+
 /* Whether B is read where it stands: for two panels of rows always, for some more where it comes from the memory. */
 static bool is_in_place(const work *work)
 {
-    bool is_large = b_bytes(work) > (double)work->job->features->blocks.in_place_b;
-    return work->b_fits && work->job->m <= (is_large ? FEW : 2) * work->tiles->rows;
+    return work->b_fits && work->job->m <= (is_b_large(work) ? FEW : 2) * work->tiles->rows;
 }
 
 /* A block of B that is packed at once should not become narrow: KC is lowered first, and NC follows. */
@@ -186,7 +190,7 @@ static rung_status settle_packed(const work *work, rungi_cpu_form *form)
 static bool is_near(const work *work, const rungi_cpu_form *form)
 {
     int64_t panel = work->tiles->rows;
-    return form->takes_packed && !work->keeps_sums && b_bytes(work) > IMMENSE && work->job->m > panel &&
+    return form->takes_packed && !work->keeps_sums && is_b_large(work) && work->job->m > panel &&
            work->job->m <= FEW * panel;
 }
 
