@@ -55,6 +55,26 @@ tools/summarise-cpu "$folder" > /dev/null 2> "$work/out" && { echo "half a row c
 grep -q "is no result of rung bench" "$work/out" || { cat "$work/out"; bad=1; }
 tools/summarise-cpu "$work" > /dev/null 2>&1 && { echo "an empty folder counts"; bad=1; }
 
+# Packed and unpacked: in the mode that both were seen in, and what is not verified both ways is an error.
+jq -n '
+    def row(kernel; packed; ns): {kernel: kernel, packed: packed, m: 64, n: 32, k: 8, verified: true, median_ns: ns,
+        fast_median_ns: 0, fast_samples: 0, slow_median_ns: 0, slow_samples: 0};
+    def slow(ns): .slow_median_ns = ns | .slow_samples = 9;
+    {machine: {processor: "A processor", title: "A processor", platform: "this process", driver: "-", version: "1",
+               time: "2026-01-01"},
+     results: [(row("12_new"; false; 100) | slow(300)), (row("12_new:packed"; true; 200) | slow(200))]}' \
+    > "$folder/packed_bf16_1.json"
+printf '%s\n' '<!-- numbers: packed -->' '<!-- end -->' > "$page"
+RESULTS=$work/results tools/write-numbers "$page" > /dev/null || { echo "write-numbers exits with $?"; bad=1; }
+grep -qxF '| `bf16_1` | 64 x 32 x 8 | `12_new` | 109.2 | `12_new:packed` | 163.8 | 1.50 x |' "$page" || { cat "$page"; bad=1; }
+jq '.results[0].verified = false' "$folder/packed_bf16_1.json" > "$work/out"
+cp "$work/out" "$folder/packed_bf16_1.json"
+tools/summarise-packed "$folder" > /dev/null 2> "$work/out" && { echo "a row that is not verified counts"; bad=1; }
+grep -q "is not verified" "$work/out" || { cat "$work/out"; bad=1; }
+tools/measure-packed --quick "$work/packed" > "$work/out" 2>&1 ||
+    { echo "measure-packed exits with $?"; cat "$work/out"; bad=1; }
+grep -q '^f32_1 *48 *10_pipeline' "$work/packed/packed.txt" || { cat "$work/packed/packed.txt"; bad=1; }
+
 tools/measure-cpu --quick --kernels 01 "$work/measured" > "$work/out" 2>&1 ||
     { echo "measure-cpu exits with $?"; cat "$work/out"; bad=1; }
 for name in f32_1 f32_2 f64_1 bf16x3_1 bf16_1 i8_1; do
