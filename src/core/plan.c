@@ -417,6 +417,19 @@ rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_proble
     return run(plan, queue, settled, settled, options);
 }
 
+/* The long way. Not inlined, so that the short one needs little stack. */
+static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                                                         const rung_run_options *options)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
+    rung_status status = rungi_run_check(queue, &options);
+    if (status == RUNG_OK)
+        status = check_run(plan, queue, problem, &settled, options);
+    return status == RUNG_OK ? run(plan, queue, problem, &settled, options) : status;
+}
+
 rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                           const rung_run_options *options)
 {
@@ -426,13 +439,7 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
         return rungi_plan_run_seen(plan, queue, problem);
     if (options && packed_alone(options) && sees_through(plan, queue, problem, options->packed))
         return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), options);
-    RUNGI_DISABLE_CANCELLATION;
-    rung_problem settled = *problem;
-    rungi_problem_settle(&settled);
-    rung_status status = rungi_run_check(queue, &options);
-    if (status == RUNG_OK)
-        status = check_run(plan, queue, problem, &settled, options);
-    return status == RUNG_OK ? run(plan, queue, problem, &settled, options) : status;
+    return run_checked(plan, queue, problem, options);
 }
 
 /* ---- Weights --------------------------------------------------------------------------------- */

@@ -248,8 +248,8 @@ void rungi_arenas_free(rungi_arenas *arenas)
 /* Where this thread found one last: it is likely free again, and in this processor's cache. */
 static _Thread_local int64_t last_found;
 
-/* Allocating is worth trying, and its failure is none of the caller's. */
-static rungi_arena *try_empty(rungi_arenas *arenas, rungi_shelf *shelf)
+/* Allocating is worth trying, and its failure is none of the caller's. Not inlined: it is rare, and needs much stack. */
+static __attribute__((noinline)) rungi_arena *try_empty(rungi_arenas *arenas, rungi_shelf *shelf)
 {
     rungi_error before;
     rungi_error_save(&before);

@@ -501,8 +501,10 @@ static void multiply_near(const work *work, rungi_tile_job tile, int64_t j, int6
 /* Columns of B whose next few rows stay in L1 while all panels of A are multiplied with them. */
 static int64_t columns_in_l1(const work *work)
 {
-    int64_t tile = 2 * work->tiles->lanes, tiles = work->job->features->blocks.l1_tiles / (SHALLOW * tile * work->size);
-    return tile * (tiles < 1 ? 1 : rungi_smaller(tiles, NEAR));
+    int64_t tile = 2 * work->tiles->lanes, tiles = NEAR;
+    while (tiles > 1 && tiles * SHALLOW * tile * work->size > work->job->features->blocks.l1_tiles)
+        tiles--;
+    return tile * tiles;
 }
 
 static void multiply_stretch(const work *work)
