@@ -463,13 +463,28 @@ bool lab_may_compare(const lab_explanation *a, const lab_explanation *b)
     return a->prediction.runs && b->prediction.runs && a->counts_loop == b->counts_loop;
 }
 
+/* The first of the missing tools among `wanted`, NULL if all are installed. */
+static const char *first_missing(const lab_explanation *explanation, unsigned wanted)
+{
+    for (int tool = 0; tool < LAB_TOOL_COUNT; tool++)
+        if (explanation->missing_tools & wanted & 1u << tool)
+            return tools[tool].missing;
+    return NULL;
+}
+
+const char *lab_why_not_counted(const lab_explanation *explanation)
+{
+    const char *missing = first_missing(explanation, 1u << LAB_TOOL_OCLGRIND | 1u << LAB_TOOL_COUNTERS);
+    return explanation->is_seen ? "" : missing ? missing : explanation->why_unseen;
+}
+
 const char *lab_why_not_predicted(const lab_explanation *explanation)
 {
+    const char *missing = first_missing(explanation, ~0u);
     if (explanation->prediction.runs)
         return "";
-    for (int tool = 0; tool < LAB_TOOL_COUNT; tool++)
-        if (explanation->missing_tools & 1u << tool)
-            return tools[tool].missing;
+    if (missing)
+        return missing;
     if (!explanation->is_seen)
         return explanation->why_unseen;
     if (!explanation->is_taken_apart)

@@ -87,6 +87,9 @@ typedef struct lab_explanation {
 bool lab_explain(const lab_question *question, lab_explanation *explanation, char *why, size_t capacity);
 void lab_explanation_free(lab_explanation *explanation);
 
+/* Returns why memory accesses were not counted, "" if they were. */
+const char *lab_why_not_counted(const lab_explanation *explanation);
+
 /* Returns why there is no prediction, "" if there is one. A missing tool is named without advice: lab_tool_advice
  * has that. */
 const char *lab_why_not_predicted(const lab_explanation *explanation);

@@ -146,7 +146,7 @@ static void print_seen(const lab_explanation *explanation)
     const lab_block_counts *block = &explanation->block;
     double macs = block->macs / 32, shared = block->shared_loads + block->shared_stores;
     if (!explanation->is_seen) {
-        printf("\nMemory accesses were not counted: %s\n", lab_why_not_predicted(explanation));
+        printf("\nMemory accesses were not counted: %s\n", lab_why_not_counted(explanation));
         return;
     }
     printf("\nAs written: requests of the warps of one block, counted on Oclgrind (%s)\n", explanation->file);
