@@ -301,7 +301,8 @@ typedef struct rung_problem {
     rung_matrix   a, b;
     double        beta;
     rung_matrix   c;
-    int64_t       batch;   /* number of items; 0 is one item, as a zeroed field is the default */
+    int64_t       batch;   /* number of items; 0 is one item: a program whose count may be 0
+                            * skips the call */
     rung_compute  compute;
     rung_epilogue epilogue;
 } rung_problem;
@@ -342,7 +343,7 @@ RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *pr
 
 /* Allocates `bytes` (> 0) aligned to `alignment`, a power of two; NULL if it
  * cannot. The release function gets what the allocate function gave. Neither may
- * call the library. */
+ * call the library. Several threads may call both at once, among them threads of the library. */
 typedef void *(*rung_allocate_function)(void *user, size_t bytes, size_t alignment);
 typedef void (*rung_release_function)(void *user, void *memory);
 

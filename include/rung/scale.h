@@ -71,8 +71,8 @@ RUNG_API rung_status rung_stored_read(const rung_stored *stored, int64_t row, in
  * PATH.journal tells which blocks of C are done. If a call ends early, by a failure, a kill or a power
  * cut, the same call goes on behind those, to the same bits where the same kind of device computes the rest;
  * it is refused, with the reason, where the problem or one of the files has changed (size, mtime, ctime, inode or a
- * hash of samples) or where another version of rung wrote the journal. Where A, B or C0 stand in memory, nothing is gone on with. One process at a time
- * writes a path; another is refused. */
+ * hash of samples) or where another version of rung wrote the journal. If A, B or C0 is in memory, the call cannot be
+ * resumed. One process at a time writes a path; another is refused. */
 typedef struct rung_large_problem {
     double       alpha;
     rung_stored  a, b;
@@ -130,9 +130,8 @@ typedef struct rung_large_options {
     int64_t                  device_count; /* RUNG_LARGE_DEVICES_MAX at most */
     int                      restart;      /* not 0: what an earlier call left is thrown away */
     /* Called after each strip by a thread of the library, never twice at a time, with values of `done` that never
-     * decrease. A value other than 0 ends the call with RUNG_STOPPED. No lock is held meanwhile, and a function that blocks
-     * stalls no device: after a second the devices continue without waiting for it, and later strips are reported
-     * together. The call itself returns only after the function has. */
+     * decrease. A value other than 0 ends the call with RUNG_STOPPED. No lock is held meanwhile. A device waits at most
+     * one second for a call; after the first longer one, devices no longer wait, and later strips are reported together. The call itself returns only after the function has. */
     int (*progress)(void *user, const rung_large_progress *progress);
     /* Called before a file gets its name: where it does not return RUNG_OK, the file gets none, and the call returns that. What
      * was computed is thrown away, unless it could not be judged: RUNG_NO_MEMORY, RUNG_IO or RUNG_STOPPED leave it to the next
@@ -146,7 +145,7 @@ typedef struct rung_large_share {
     char    name[32];      /* "opencl:0" */
     int64_t blocks;
     double  waited;        /* seconds in which it could not compute for want of a panel or of room */
-    char    failure[512];  /* "", or why it was left out from then on */
+    char    failure[512];  /* "", or why it was left out from then on, cut to fit */
 } rung_large_share;
 
 typedef struct rung_large_report {

@@ -50,6 +50,8 @@ static bool is_ours(const void *address)
     Dl_info of_symbol, of_marker;
     if (!dladdr(address, &of_symbol) || !of_symbol.dli_fname)
         return false;
+    if (dladdr(&rung_blas_library, &of_marker) && of_marker.dli_fbase == of_symbol.dli_fbase)
+        return true; /* whether or not the loader can open this library by its name */
     void *library = dlopen(of_symbol.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     const void *marker = library ? dlsym(library, "rung_blas_library") : NULL;
     bool is_ours = marker && dladdr(marker, &of_marker) && of_marker.dli_fbase == of_symbol.dli_fbase;

@@ -87,7 +87,7 @@ static void default_parameters(const rung_plan *plan, const rung_kernel *kernel,
         snprintf(name, RUNGI_PRESET_NAME, "%s", small);
 }
 
-/* Adapts the defaults to the device, where it has an opinion. A plan on paper has no device. */
+/* Lets the device lower the default parameters. A plan that is only compiled has no device. */
 static void fit_defaults(rung_plan *plan, const rung_kernel *kernel)
 {
     const rung_device *device = plan->device;

@@ -126,8 +126,7 @@ static int64_t threads_asked_for(int64_t asked)
     return value && rungi_read_whole(value, 1, RUNGI_THREADS_MAX, &threads) ? threads : asked;
 }
 
-/* Of RUNG_DEVICE an invalid value is taken too: a multiply on another device than was asked for would not be noticed,
- * and so fails. */
+/* An invalid RUNG_DEVICE is kept, so that the call fails instead of using another device unnoticed. */
 static const char *device_asked_for(const char *asked)
 {
     const char *environment = getenv("RUNG_DEVICE");

@@ -74,8 +74,8 @@ void  rungi_release(rung_context *context, void *memory);
 /* One line of the log, if the context is at least this verbose. */
 void rungi_log(const rung_context *context, int level, const char *format, ...) RUNG_PRINTF(3, 4);
 
-/* One line about a mistake in the surroundings, such as an environment variable's: at verbose 1 and above, and
- * wherever the caller has a log function and has not asked for silence. */
+/* Logs a warning about the environment, such as an invalid variable: at verbose 1 and above, and whenever the caller
+ * has a log function and has not asked for silence. */
 void rungi_warn(const rung_context *context, const char *format, ...) RUNG_PRINTF(2, 3);
 
 /* Whether so many threads may be asked for. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* environment.h - variables of the environment, each with the values it takes. A value that it does not take counts as
- * unset, and every context reports it once. The core's variables are listed in environment.c; a backend lists its own. */
+ * unset, and every context reports it once; an invalid RUNG_DEVICE or RUNG_CPU_VENDOR also makes calls fail. The core's variables are listed in environment.c; a backend lists its own. */
 #ifndef RUNGI_ENVIRONMENT_H
 #define RUNGI_ENVIRONMENT_H
 

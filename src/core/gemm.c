@@ -125,7 +125,7 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
         return status;
     rung_problem settled = *problem;
     rungi_problem_settle(&settled);
-    if (settled.alpha == 0.0) /* what is not read is not brought over either */
+    if (settled.alpha == 0.0) /* A and B are not read, so they are not copied to the device */
         rungi_problem_drop_inputs(&settled);
     status = rungi_context_device(context, &device);
     if (status == RUNG_OK) {

@@ -83,6 +83,7 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
     const rungi_backend *backend = plan->device->backend;
     rung_problem problem = plan->problem;
     rungi_error before;
+    RUNGI_ASSERT(!problem.c.batch_offsets); /* a form has no real ones */
     rungi_error_save(&before);
     rungi_problem_drop_inputs(&problem);
     rung_status status = RUNG_UNSUPPORTED;
@@ -96,6 +97,11 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
         if (status == RUNG_OK)
             status = rung_plan_create(plan->device, &problem, &options, unread);
         RUNGI_ASSERT(status != RUNG_OK || (*unread)->info.workspace == 0); /* k is 0: there is nothing to split */
+        if (status == RUNG_OK && (*unread)->needs_aligned != 0) { /* a run may have any alignment */
+            rung_plan_destroy(*unread);
+            *unread = NULL;
+            status = RUNG_UNSUPPORTED;
+        }
     }
     if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE && status != RUNG_OK)
         return status;
@@ -269,8 +275,8 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     if (status != RUNG_OK)
         return status;
     if (plan->needs_aligned & ~alignment_of(problem))
-        return rungi_fail(RUNG_INVALID, "A, B or C is less aligned than those the plan was made for, which "
-                          "began at multiples of %s; make the plan with a problem like this one",
+        return rungi_fail(RUNG_INVALID, "A, B or C is less aligned than in the problem that the plan was created for, whose views begin at "
+                          "multiples of %s; create the plan with a problem like this one",
                           plan->needs_aligned & RUNGI_AT_16_BYTES ? "16 bytes" : "four elements");
     if (plan->info.workspace > 0 &&
         (!options->workspace || options->workspace->device != plan->device ||
@@ -417,7 +423,7 @@ rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_proble
     return run(plan, queue, settled, settled, options);
 }
 
-/* The long way. Not inlined, so that the short one needs little stack. */
+/* Runs with all checks. Not inlined, so that the fast path needs little stack. */
 static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                                          const rung_run_options *options)
 {

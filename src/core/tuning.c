@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/cancel.h"
 #include "core/choose.h"
@@ -237,11 +238,21 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
     return status == RUNG_OK ? remember(device->context, path, line, length, number) : status;
 }
 
+/* Returns whether two paths name one file, however they are spelled. */
+static bool is_same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return strcmp(one, other) == 0 ||
+           (stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
 /* Forgets the removed records of a file that the context has read or saved. */
 static void forget(rung_context *context, const char *path, const rungi_tuning_key *key)
 {
     pthread_mutex_lock(&context->lock);
-    rungi_records_forget(context->tuning, path, key);
+    for (const rungi_records *records = context->tuning; records; records = records->next)
+        if (is_same_file(records->name, path))
+            rungi_records_forget(context->tuning, records->name, key);
     context->tuning_changes++;
     pthread_mutex_unlock(&context->lock);
 }

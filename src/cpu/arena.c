@@ -146,7 +146,7 @@ static int64_t count_filled(const rungi_shelf *shelf)
     return filled;
 }
 
-/* Sees to it that so many arenas of the shelf have memory. */
+/* Allocates memory until `count` arenas of the shelf have it. */
 static rung_status fill(rung_context *context, rungi_shelf *shelf, int64_t count)
 {
     while (count_filled(shelf) < count) {
@@ -187,6 +187,16 @@ static bool is_enough(const rungi_shelf *shelf, int64_t count, int64_t bytes)
     return shelf && shelf->count >= count && shelf->bytes >= bytes;
 }
 
+/* As many arenas with memory as the shelf before had, for plans that were created earlier. A failure is not reported: their
+ * runs allocate what is missing, or wait for another arena. */
+static void refill(rung_context *context, rungi_shelf *shelf, int64_t count)
+{
+    rungi_error before;
+    rungi_error_save(&before);
+    fill(context, shelf, count);
+    rungi_error_restore(&before);
+}
+
 /* Puts up a shelf that is no smaller in any way than the one before it, `count` arenas or more of it with memory,
  * unless somebody else has put up one meanwhile. */
 static rung_status put_up(rungi_arenas *arenas, rungi_shelf *before, int64_t count, int64_t bytes)
@@ -199,10 +209,11 @@ static rung_status put_up(rungi_arenas *arenas, rungi_shelf *before, int64_t cou
     rungi_shelf *made = new_shelf(arenas->context, places, rounded_up(bytes));
     if (!made)
         return RUNG_NO_MEMORY;
-    if (fill(arenas->context, made, filled > count ? filled : count) != RUNG_OK) {
+    if (fill(arenas->context, made, count) != RUNG_OK) {
         free_shelf(arenas->context, made);
         return RUNG_NO_MEMORY;
     }
+    refill(arenas->context, made, filled);
     made->older = before;
     if (!atomic_compare_exchange_strong(&arenas->shelf, &before, made)) {
         free_shelf(arenas->context, made);
@@ -248,7 +259,8 @@ void rungi_arenas_free(rungi_arenas *arenas)
 /* Where this thread found one last: it is likely free again, and in this processor's cache. */
 static _Thread_local int64_t last_found;
 
-/* Allocating is worth trying, and its failure is none of the caller's. Not inlined: it is rare, and needs much stack. */
+/* Tries to allocate. A failure is not reported: the caller waits for another arena. Not inlined: this is rare, and needs
+ * much stack. */
 static __attribute__((noinline)) rungi_arena *try_empty(rungi_arenas *arenas, rungi_shelf *shelf)
 {
     rungi_error before;

@@ -6,10 +6,7 @@
  * stays in L2, and copies that are used more than once stay in one core's share of the L3. */
 #include "cpu/blocks.h"
 
-static int64_t smaller(int64_t one, int64_t other)
-{
-    return one < other ? one : other;
-}
+#include "core/checked.h"
 
 rungi_blocks rungi_blocks_of(const rungi_caches *caches)
 {
@@ -18,8 +15,8 @@ rungi_blocks rungi_blocks_of(const rungi_caches *caches)
         share = l2;
     return (rungi_blocks){
         .packed_b = l2 - l2 / 8, /* the rest is for A and C */
-        .kept_a = smaller(10 * l2, share),
-        .kept_b = smaller(8 * l2, share),
+        .kept_a = rungi_smaller(10 * l2, share),
+        .kept_b = rungi_smaller(8 * l2, share),
         .panel = l1 / 3,
         .l1_tiles = l1 / 3 * 2,
         .shallow_b = l2 / 4,

@@ -12,7 +12,7 @@
 
 static const rungi_caches unknown = {.l3_cores = 1};
 
-/* One cache, whoever reported it. Threads are hardware threads. */
+/* One cache, as CPUID or the system reports it. Threads are hardware threads. */
 typedef struct cache {
     int     level;
     bool    holds_data;

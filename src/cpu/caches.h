@@ -35,7 +35,8 @@ rungi_caches rungi_caches_merge(rungi_caches from_cpuid, rungi_caches from_syste
  * omitted. Returns false, and leaves `caches` alone, if the text is anything else. */
 bool rungi_caches_parse(const char *text, rungi_caches *caches);
 
-/* Returns the caches of the processor that this thread runs on. Unknown L1 and L2 sizes are assumed
+/* Returns the caches that CPUID reports for the core that this thread runs on and the system for
+ * processor 0, the smaller of both. Unknown L1 and L2 sizes are assumed
  * to be small. */
 rungi_caches rungi_caches_find(void);
 

@@ -64,7 +64,7 @@ static void describe(rung_device_info *info, int64_t processors)
     info->compute_units = processors;
     info->memory_bytes = known(sysconf(_SC_PHYS_PAGES)) * known(sysconf(_SC_PAGESIZE));
     info->max_buffer_bytes = info->memory_bytes;
-    info->last_cache_bytes = rungi_caches_find().l3;
+    info->last_cache_bytes = rungi_caches_find().l3; /* as it is, whatever RUNG_CPU_CACHES says */
 }
 
 /* ---- Queues and events ------------------------------------------------------------------------ */

@@ -82,7 +82,7 @@ bool rungi_cpu_ask_for_tiles(void)
 }
 #endif
 
-/* RUNGI_ISA_COUNT for a word that is none. */
+/* Returns RUNGI_ISA_COUNT for an unknown word. */
 static rungi_isa isa_of(const char *word)
 {
     int isa = 0;

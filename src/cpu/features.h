@@ -35,8 +35,8 @@ typedef struct rungi_cpu_features {
 /* RUNG_CPU_ISA, whose values are the words above. */
 extern const rungi_variable rungi_isa_variable;
 
-/* What is there, or what RUNG_CPU_ISA leaves of it; an invalid value leaves all. The block sizes are
- * for the caches that RUNG_CPU_CACHES describes, or for those that are there. */
+/* Detects the instruction sets, limited by a valid RUNG_CPU_ISA. The block sizes are for the caches that
+ * RUNG_CPU_CACHES describes, or else for those that were detected. */
 void rungi_cpu_features_find(rungi_cpu_features *features);
 
 const char *rungi_isa_name(rungi_isa isa);

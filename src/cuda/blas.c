@@ -160,7 +160,7 @@ static bool as_blas(const rung_matrix *view, int *op, int *ld)
 }
 
 /* cuBLAS reads I8 in words of four bytes: leading dimensions, and the first element of every item, must be
- * multiples of four. A plan's problem has no memory: whether its views begin so is told by plan->aligned, and
+ * multiples of four. A plan's problem has no memory: plan->aligned records whether its views were aligned, and
  * needs_aligned makes every run check its own views. */
 static rung_status require_words(rung_plan *plan, const rungi_blas_plan *made)
 {
@@ -168,8 +168,8 @@ static rung_status require_words(rung_plan *plan, const rungi_blas_plan *made)
     if (plan->problem.a.type != RUNG_I8)
         return RUNG_OK;
     if (made->lda % 4 != 0 || made->ldb % 4 != 0 || !(plan->aligned & RUNGI_INPUTS_AT_FOURS))
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: of i8 cuBLAS takes leading dimensions and first elements "
-                          "at multiples of four, in A and in B and in every item of a batch");
+        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: cuBLAS requires leading dimensions and first elements of i8 to be "
+                          "multiples of four, in A, in B and in every item of a batch");
     plan->needs_aligned = RUNGI_INPUTS_AT_FOURS;
     return RUNG_OK;
 }

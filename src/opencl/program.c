@@ -33,15 +33,17 @@ static rungi_opencl_program *find_program(rungi_opencl_device *device, uint64_t 
 static long find_origin(const char *source, long number, const char **file, int *file_length)
 {
     long line = 1;
-    *file = "";
-    *file_length = 0;
+    *file = "input.cl";
+    *file_length = (int)strlen(*file);
     for (long at = 1; at < number; at++, source++) {
         line++;
         if (strncmp(source, "#line ", 6) == 0) {
-            const char *name = strchr(source, '"');
+            const char *name = memchr(source, '"', strcspn(source, "\n"));
             line = strtol(source + 6, NULL, 10);
-            *file = name ? name + 1 : "";
-            *file_length = (int)strcspn(*file, "\"\n");
+            if (name) {
+                *file = name + 1;
+                *file_length = (int)strcspn(*file, "\"\n");
+            }
         }
         source += strcspn(source, "\n");
         if (!*source)

@@ -262,9 +262,10 @@ static rung_status compute_all(rungi_worker *worker)
 
 /* ---- A device's life ------------------------------------------------------------------------------------------ */
 
-/* Where the device packs, and into no more than the second panel's room, panels of B are packed. */
+/* Packs panels of B where the device can and the packed panel needs no more than the second panel's room. */
 static rung_status make_packed(rungi_worker *worker)
 {
+    enum { HEADER_MAX = 256 }; /* bytes of a packed B besides its panels */
     const rungi_job *job = worker->job;
     const rung_large_problem *whole = job->problem;
     int64_t room = rungi_depth_bytes(&job->whole, 0, job->cut.cols) / 2 * job->cut.depth;
@@ -278,7 +279,7 @@ static rung_status make_packed(rungi_worker *worker)
         rung_plan_create(worker->device, &first, &(rung_plan_options){.packs_b = 1}, &plan) != RUNG_OK)
         return RUNG_OK;
     const rung_plan_info *info = rung_plan_describe(plan);
-    bool fits = info->packed > 0 && info->packed <= room &&
+    bool fits = info->packed > 0 && info->packed <= room + HEADER_MAX &&
                 snprintf(worker->parameters, sizeof worker->parameters, "%s", info->parameters) < (int)sizeof worker->parameters;
     rung_status status = RUNG_OK;
     if (fits)

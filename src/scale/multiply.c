@@ -148,8 +148,8 @@ static rung_large_progress progress_of(const rungi_job *job)
 
 static void stop_job(rungi_job *job)
 {
-    rungi_job_fail(job, rung_fail(RUNG_STOPPED, "the multiply was stopped; if its result is a file, the blocks that are "
-                                  "done stay, and the same call resumes behind them"));
+    rungi_job_fail(job, rung_fail(RUNG_STOPPED, "the multiply was stopped; if its result and its inputs are files, "
+                                  "the same call resumes after the completed blocks"));
 }
 
 bool rungi_job_step(rungi_job *job, double blocks)

@@ -209,8 +209,8 @@ static rung_status open_journal(rungi_output *output)
         close(output->journal);
         output->journal = -1;
     }
-    return rung_fail(RUNG_IO, "%s is another file each time it is opened: others replace it, or inode numbers are not stable "
-                     "on this file system; name a file on another", output->journal_path);
+    return rung_fail(RUNG_IO, "%s was replaced each time it was opened: another program replaces it, or this file system has no "
+                     "stable inode numbers; name an output on another file system", output->journal_path);
 }
 
 /* A process that writes past its limit on file sizes is sent a signal that ends it. */

@@ -24,7 +24,7 @@ typedef struct rungi_reporter {
     bool            stops;      /* the function returned a value other than 0: it is not called again */
 } rungi_reporter;
 
-/* Starts the thread, where there is a function. rungi_reporter_close() must be called also after a failure. */
+/* Starts the thread, if there is a function. After a failure, rungi_reporter_close() does nothing. */
 rung_status rungi_reporter_start(rungi_reporter *reporter, rungi_progress_function function, void *user);
 
 /* Reports a snapshot. Waits for the call to return, so that a call that stops the multiply does so at once, but at most for

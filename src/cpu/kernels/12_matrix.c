@@ -125,8 +125,8 @@ static int64_t packed_panels(int64_t n)
     return 2 * rungi_divide_up(n, 2 * PANEL);
 }
 
-/* F32 is packed twice: first as it is, for few rows and for what parts do not take, then in parts. Behind them stand
- * the ranges of all panels of the first slice, of the second, and so on. */
+/* F32 is packed twice: unchanged, for few rows and for values outside the range of BF16 parts, and then as parts. The
+ * ranges of all panels follow, slice by slice. */
 enum { FLOATS_UNIT = 32 * RUNGI_FLOATS_BYTES };
 
 static int64_t floats_unit(const rungi_layout *l)
