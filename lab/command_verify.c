@@ -666,7 +666,7 @@ static void check_files(session *session)
     bool is_checkable = strcmp(device->backend, "opencl") == 0 && !session->device.is_simulator;
     for (int i = 0; is_checkable && !session->options->m && !lab_interrupted() && i < session->contender_count; i++) {
         const contender *contender = &session->contenders[i];
-        char what[512];
+        char what[512], given[LAB_PARAMETERS_TEXT] = ""; /* the parameters of --params that this kernel has */
         if (!is_file(contender) || grade_of(session, contender->kernel) || session->grade_count == LAB_KERNELS_MAX)
             continue;
         grade *grade = &session->grades[session->grade_count++];
@@ -676,7 +676,9 @@ static void check_files(session *session)
         snprintf(what, sizeof what, "%.400s under Oclgrind", kernel->file);
         lab_progress_show(&(lab_progress){.what = what, .done = session->grade_count, .count = session->contender_count,
                                           .units = "files"});
-        lab_check_kernel(kernel, session->options->params, rung_product_name(contender->dtype.product),
+        if (session->options->params) /* add_kernel has tested that they fit */
+            lab_parameters_of(contender->kernel, session->options->params, given, sizeof given);
+        lab_check_kernel(kernel, *given ? given : NULL, rung_product_name(contender->dtype.product),
                          SIMULATOR_FACTOR * session->time_limit, &grade->check);
         grade->is_dangerous = lab_check_is_dangerous(&grade->check);
     }
@@ -757,6 +759,22 @@ static void json_findings(lab_json *json, const session *session)
     lab_json_end(json, ']');
 }
 
+/* Which files Oclgrind has checked: a file without findings is not a checked file. */
+static void json_checks(lab_json *json, const session *session)
+{
+    lab_json_begin(json, "checks", '[');
+    for (int i = 0; i < session->grade_count; i++) {
+        const grade *grade = &session->grades[i];
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "file", grade->file);
+        lab_json_true(json, "ran", grade->check.ran);
+        lab_json_true(json, "uninitialised_reads", grade->check.ran && !grade->check.is_partial);
+        lab_json_string(json, "why_not", grade->check.ran ? "" : grade->check.why_not);
+        lab_json_end(json, '}');
+    }
+    lab_json_end(json, ']');
+}
+
 static void print_json(const session *session)
 {
     contender total = total_of(session);
@@ -799,6 +817,7 @@ static void print_json(const session *session)
     }
     lab_json_end(&json, ']');
     json_findings(&json, session);
+    json_checks(&json, session);
     lab_json_end(&json, '}');
 }
 
