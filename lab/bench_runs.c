@@ -16,6 +16,7 @@
 
 #include "baseline.h"
 #include "bench.h"
+#include "bench_merge.h"
 #include "comparison.h"
 #include "interrupt.h"
 #include "json.h"
@@ -26,7 +27,7 @@
 
 #define VARIABLE "RUNG_BENCH_PART"
 
-enum { RUNS_MAX = 1000, BASELINE_RUNS = 10 };
+enum { RUNS_MAX = LAB_BENCH_RUNS_MAX, BASELINE_RUNS = 10 };
 static const double DEFAULT_BUDGET = 2;
 
 typedef struct many {
@@ -250,232 +251,19 @@ static int run_once(many *many, int64_t index)
 
 /* ---- Merging -------------------------------------------------------------------------------------------- */
 
-/* How numbers of several runs become one; every other field is that of the first run. */
-typedef enum rule { RULE_COPY, RULE_DROP, RULE_MEDIAN, RULE_GEOMETRIC, RULE_LEAST, RULE_MOST, RULE_SUM, RULE_INTERVAL, RULE_SPEED } rule;
-
-static rule rule_of(const char *name)
-{
-    static const struct {
-        const char *name;
-        rule        rule;
-    } rules[] = {
-        {"series_of", RULE_DROP}, {"series_ns", RULE_DROP}, {"runs", RULE_DROP}, {"runs_ns", RULE_DROP},
-        {"median_ns", RULE_MEDIAN}, {"kernel_ns", RULE_MEDIAN}, {"fast_median_ns", RULE_MEDIAN},
-        {"slow_median_ns", RULE_MEDIAN}, {"probe_gflops", RULE_GEOMETRIC}, {"percent_of_probe", RULE_MEDIAN},
-        {"percent_of_vendor", RULE_MEDIAN}, {"percent_of_best_peer", RULE_MEDIAN}, {"over_before", RULE_MEDIAN},
-        {"over_first", RULE_MEDIAN}, {"h2d_ns", RULE_MEDIAN}, {"d2h_ns", RULE_MEDIAN},
-        {"min_ns", RULE_LEAST}, {"worst_ns", RULE_MOST}, {"samples", RULE_SUM}, {"outliers", RULE_SUM},
-        {"fast_samples", RULE_SUM}, {"slow_samples", RULE_SUM}, {"ci95_ns", RULE_INTERVAL}, {"gflops", RULE_SPEED},
-    };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (strcmp(rules[i].name, name) == 0)
-            return rules[i].rule;
-    return RULE_COPY;
-}
-
-static void write_value(lab_json *json, const char *name, const lab_value *value)
-{
-    bool is_object = value->kind == LAB_OBJECT;
-    switch (value->kind) {
-    case LAB_OBJECT:
-    case LAB_ARRAY:
-        lab_json_begin(json, name, is_object ? '{' : '[');
-        for (const lab_value *at = value->first; at; at = at->next)
-            write_value(json, is_object ? at->name : NULL, at);
-        lab_json_end(json, is_object ? '}' : ']');
-        break;
-    case LAB_STRING:
-        lab_json_string(json, name, value->text);
-        break;
-    case LAB_BOOLEAN:
-        lab_json_true(json, name, value->number != 0);
-        break;
-    default:
-        lab_json_number(json, name, value->kind == LAB_NUMBER ? value->number : (double)NAN);
-    }
-}
-
-/* A row's runs: their times as logarithms, as they are compared, and the rows themselves. */
-typedef struct merged {
-    const lab_row_runs *row;
-    int                 files;
-    double             *logs;
-    int64_t             count;
-} merged;
-
-static double median_of(double *numbers, int64_t count)
-{
-    lab_sort(numbers, count);
-    return count > 0 ? (numbers[(count - 1) / 2] + numbers[count / 2]) / 2 : (double)NAN;
-}
-
-static double median_ns_of(const merged *merged)
-{
-    double logs[RUNS_MAX];
-    memcpy(logs, merged->logs, (size_t)merged->count * sizeof *logs);
-    return exp(median_of(logs, merged->count));
-}
-
-/* Half of the 95 % interval of the mean over runs, as a part of it; NAN of one run. */
-static double half_interval(const merged *merged)
-{
-    int64_t n = merged->count;
-    return n > 1 ? lab_student_quantile(0.05, (double)(n - 1)) * lab_deviation(merged->logs, n) / sqrt((double)n)
-                 : (double)NAN;
-}
-
-/* The field's number over all runs that have it; NAN if none has. */
-static double combine(const merged *merged, const char *name, rule rule)
-{
-    double numbers[RUNS_MAX], sum = 0, logs = 0, least = INFINITY, most = 0;
-    int64_t count = 0;
-    for (int i = 0; i < merged->files && count < RUNS_MAX; i++) {
-        double number = merged->row->of_file[i] ? lab_number(merged->row->of_file[i]->fields, name, (double)NAN)
-                                                : (double)NAN;
-        if (!isfinite(number))
-            continue;
-        numbers[count++] = number;
-        sum += number;
-        logs += log(number);
-        least = fmin(least, number);
-        most = fmax(most, number);
-    }
-    if (count == 0)
-        return (double)NAN;
-    if (rule == RULE_GEOMETRIC)
-        return exp(logs / (double)count);
-    return rule == RULE_SUM ? sum : rule == RULE_LEAST ? least : rule == RULE_MOST ? most : median_of(numbers, count);
-}
-
-static void write_field(lab_json *json, const merged *merged, const lab_value *field)
-{
-    const lab_result *row = merged->row->row;
-    rule rule = merged->count > 0 ? rule_of(field->name) : RULE_COPY;
-    double median = merged->count > 0 ? median_ns_of(merged) : 0;
-    if (rule == RULE_DROP)
-        return;
-    if (rule == RULE_COPY || (rule == RULE_INTERVAL && merged->count < 2))
-        write_value(json, field->name, field);
-    else if (rule == RULE_SPEED)
-        lab_json_number(json, field->name, row->gflops * (double)row->median_ns / median);
-    else if (rule == RULE_INTERVAL)
-        lab_json_integer(json, field->name, (int64_t)llround(fmin(median * half_interval(merged), 1e18)));
-    else if (strcmp(field->name, "median_ns") == 0 || strcmp(field->name, "kernel_ns") == 0)
-        lab_json_integer(json, field->name, (int64_t)llround(median));
-    else
-        lab_json_number(json, field->name, combine(merged, field->name, rule));
-}
-
-static void write_row(lab_json *json, const merged *merged)
-{
-    int64_t times[RUNS_MAX];
-    lab_json_begin(json, NULL, '{');
-    for (const lab_value *at = merged->row->row->fields->first; at; at = at->next)
-        write_field(json, merged, at);
-    for (int64_t i = 0; i < merged->count; i++)
-        times[i] = (int64_t)llround(exp(merged->logs[i]));
-    lab_json_integer(json, "runs", merged->count);
-    lab_json_times(json, "runs_ns", times, merged->count);
-    lab_json_end(json, '}');
-}
-
 /* One side of the result, to be written. */
 typedef struct merged_side {
     const many *many;
     bool        is_other;
 } merged_side;
 
-/* The rows that measure the same as this one; how many, and the last of them. */
-static int64_t count_same(const lab_row_runs *rows, int64_t count, const lab_result *row, bool with_params,
-                          const lab_row_runs **last)
-{
-    int64_t same = 0;
-    for (int64_t i = 0; i < count; i++)
-        if (lab_same_row(rows[i].row, row, with_params)) {
-            same++;
-            *last = &rows[i];
-        }
-    return same;
-}
-
-/* The row that this one is compared with: parameters count where either side has several. NULL if there is none. */
-static const lab_row_runs *find_partner(const lab_row_runs *own, int64_t own_count, const lab_row_runs *rows,
-                                        int64_t count, const lab_result *row)
-{
-    const lab_row_runs *found = NULL;
-    bool with_params = count_same(own, own_count, row, false, &found) > 1 || count_same(rows, count, row, false, &found) > 1;
-    return count_same(rows, count, row, with_params, &found) > 0 ? found : NULL;
-}
-
-/* The times of one row's runs; of pairs of runs where there is a partner. */
-static int64_t gather_logs(const many *many, const lab_row_runs *row, const lab_row_runs *partner, bool is_other,
-                           double *logs)
-{
-    double other[RUNS_MAX];
-    if (!partner)
-        return lab_run_times(row, many->count, logs, RUNS_MAX);
-    return is_other ? lab_run_pairs(row, partner, many->count, logs, other, RUNS_MAX)
-                    : lab_run_pairs(partner, row, many->count, other, logs, RUNS_MAX);
-}
-
-/* The top of the document is the first run's. */
-static void write_head(const many *many, const lab_results *first, lab_json *json)
-{
-    for (const lab_value *at = first->document.root->first; at; at = at->next) {
-        if (strcmp(at->name, "results") == 0 || strcmp(at->name, "runs") == 0)
-            continue;
-        if (strcmp(at->name, "complete") == 0)
-            lab_json_true(json, "complete", many->is_complete);
-        else
-            write_value(json, at->name, at);
-    }
-    lab_json_integer(json, "runs", many->count);
-}
-
-static void write_rows(const many *many, bool is_other, const lab_row_runs *rows, int64_t count,
-                       const lab_row_runs *partners, int64_t partner_count, lab_json *json)
-{
-    double logs[RUNS_MAX];
-    for (int64_t i = 0; i < count; i++) {
-        const lab_row_runs *partner = many->is_paired ? find_partner(rows, count, partners, partner_count, rows[i].row) : NULL;
-        merged row = {.row = &rows[i], .files = many->count, .logs = logs};
-        row.count = gather_logs(many, &rows[i], partner, is_other, logs);
-        write_row(json, &row);
-    }
-}
-
-static int64_t count_rows(const lab_results *files, int count)
-{
-    int64_t rows = 0;
-    for (int i = 0; i < count; i++)
-        rows += files[i].count;
-    return rows;
-}
-
 static void write_json(void *data, FILE *out)
 {
     const merged_side *side = data;
     const many *many = side->many;
     const lab_results *own = side->is_other ? many->other : many->own, *other = side->is_other ? many->own : many->other;
-    lab_row_runs *rows = calloc((size_t)count_rows(own, many->count) + 1, sizeof *rows);
-    lab_row_runs *partners = calloc((size_t)count_rows(other, many->count) + 1, sizeof *partners);
-    int64_t count = rows ? lab_side_gather(&(lab_side){own, many->count}, rows) : -1;
-    int64_t partner_count = partners && many->is_paired ? lab_side_gather(&(lab_side){other, many->count}, partners) : 0;
-    lab_json json = {.out = out};
-    if (many->count > 0 && count >= 0 && partner_count >= 0) {
-        lab_json_begin(&json, NULL, '{');
-        write_head(many, own, &json);
-        lab_json_begin(&json, "results", '[');
-        write_rows(many, side->is_other, rows, count, partners, partner_count, &json);
-        lab_json_end(&json, ']');
-        lab_json_end(&json, '}');
-    }
-    if (rows && count > 0)
-        lab_side_release(rows, count);
-    if (partners && partner_count > 0)
-        lab_side_release(partners, partner_count);
-    free(rows);
-    free(partners);
+    lab_merge_write(&(lab_merge){.runs = own, .partners = many->is_paired ? other : NULL, .count = many->count,
+                                 .is_old = side->is_other, .is_complete = many->is_complete}, out);
 }
 
 static void save(many *many)

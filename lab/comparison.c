@@ -108,7 +108,7 @@ static void match_rows(const lab_side *before, const lab_side *after, bool *take
 
 /* ---- The times of runs --------------------------------------------------------------------------------- */
 
-static bool has_time(const lab_result *row)
+bool lab_has_time(const lab_result *row)
 {
     return row->verified && row->median_ns > 0;
 }
@@ -179,7 +179,7 @@ int64_t lab_run_pairs(const lab_row_runs *before, const lab_row_runs *after, int
 {
     int64_t count = 0;
     for (int i = 0; i < files; i++)
-        if (before->of_file[i] && after->of_file[i] && has_time(before->of_file[i]) && has_time(after->of_file[i]))
+        if (before->of_file[i] && after->of_file[i] && lab_has_time(before->of_file[i]) && lab_has_time(after->of_file[i]))
             count += pair_file(before->of_file[i], after->of_file[i], before_logs + count, after_logs + count,
                                capacity - count);
     return count;
@@ -190,7 +190,7 @@ int64_t lab_run_times(const lab_row_runs *runs, int files, double *logs, int64_t
     int64_t count = 0;
     for (int i = 0; i < files; i++) {
         const lab_result *row = runs->of_file[i];
-        if (!row || !has_time(row) || count == capacity)
+        if (!row || !lab_has_time(row) || count == capacity)
             continue;
         if (!runs_of(row)->first)
             logs[count++] = log((double)row->median_ns);
@@ -231,7 +231,7 @@ static double log_probe(const lab_row_runs *runs, int files)
 /* A wrong result, or a time that cannot be. */
 static bool is_wrong(const lab_result *row)
 {
-    return !has_time(row) && (row->state == LAB_ROW_WRONG || row->state == LAB_ROW_IMPLAUSIBLE);
+    return !lab_has_time(row) && (row->state == LAB_ROW_WRONG || row->state == LAB_ROW_IMPLAUSIBLE);
 }
 
 static bool any_wrong(const lab_row_runs *runs, int files)
@@ -245,7 +245,7 @@ static bool any_wrong(const lab_row_runs *runs, int files)
 static bool any_time(const lab_row_runs *runs, int files)
 {
     for (int i = 0; i < files; i++)
-        if (runs->of_file[i] && has_time(runs->of_file[i]))
+        if (runs->of_file[i] && lab_has_time(runs->of_file[i]))
             return true;
     return false;
 }

@@ -59,6 +59,9 @@ int lab_comparison_code(const lab_comparison *comparison);
 int64_t lab_side_gather(const lab_side *side, lab_row_runs *rows);
 void    lab_side_release(lab_row_runs *rows, int64_t count);
 
+/* Whether the row has a time that counts: its result was verified. */
+bool lab_has_time(const lab_result *row);
+
 /* The logarithms of the times of a row's runs, one per run, at most `capacity`; returns how many. */
 int64_t lab_run_times(const lab_row_runs *runs, int files, double *logs, int64_t capacity);
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "bench_merge.h"
 #include "results.h"
 #include "table.h"
 
@@ -312,6 +313,96 @@ static void beyond_the_roof(void **state)
     assert_false(rows[OURS].is_beyond);
 }
 
+/* ---- Several runs in one file ---------------------------------------------------------------------------- */
+
+#define RUN(fields)                                                                                                  \
+    "{\"schema\": \"rung-bench/1\", \"complete\": true, \"results\": [{\"device\": \"cpu\", \"kernel\": \"07\", \"dtype\": " \
+    "\"f32\", \"m\": 8, \"n\": 8, \"k\": 8, " fields "}]}"
+#define TIMED(median, least)                                                                                         \
+    RUN("\"verified\": true, \"state\": \"ok\", \"why_not\": \"\", \"gflops\": 1, \"median_ns\": " #median ", \"min_ns\": " #least)
+static const char skipped_run[] = RUN("\"verified\": false, \"state\": \"skipped\", \"why_not\": \"skipped\", \"median_ns\": 0, "
+                                      "\"min_ns\": 0, \"gflops\": 0");
+static const char wrong_run[] = RUN("\"verified\": false, \"state\": \"wrong\", \"why_not\": \"WRONG\", \"median_ns\": 0, "
+                                    "\"min_ns\": 0, \"gflops\": 0");
+static const char implausible_run[] = RUN("\"verified\": true, \"state\": \"implausible\", \"why_not\": \"beyond the roof\", "
+                                          "\"median_ns\": 0, \"min_ns\": 0, \"gflops\": 0");
+
+/* Merges three runs of one row. */
+static lab_results merge_three(const char *first, const char *second, const char *third)
+{
+    const char *texts[] = {first, second, third};
+    lab_results runs[3], found;
+    char why[256], *text = NULL;
+    size_t length = 0;
+    for (int i = 0; i < 3; i++)
+        assert_true(lab_results_read(texts[i], strlen(texts[i]), "a run", &runs[i], why, sizeof why));
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    lab_merge_write(&(lab_merge){.runs = runs, .count = 3, .is_complete = true}, out);
+    fclose(out);
+    assert_true(lab_results_read(text, length, "the result", &found, why, sizeof why));
+    assert_int_equal(found.count, 1);
+    for (int i = 0; i < 3; i++)
+        lab_results_free(&runs[i]);
+    free(text);
+    return found;
+}
+
+static int64_t number_in(const lab_results *results, const char *name)
+{
+    return lab_integer(results->rows[0].fields, name, -1);
+}
+
+/* A wrong result in any run is not lost, and a run without a time is not a time of 0. */
+static void merged_states(void **state)
+{
+    (void)state;
+    lab_results found = merge_three(TIMED(100, 90), TIMED(110, 80), wrong_run);
+    assert_int_equal(found.rows[0].state, LAB_ROW_WRONG);
+    assert_false(found.rows[0].verified);
+    assert_int_equal(found.rows[0].median_ns, 0);
+    lab_results_free(&found);
+    found = merge_three(implausible_run, TIMED(110, 80), TIMED(100, 90));
+    assert_int_equal(found.rows[0].state, LAB_ROW_IMPLAUSIBLE);
+    assert_int_equal(found.rows[0].median_ns, 0);
+    lab_results_free(&found);
+    found = merge_three(implausible_run, wrong_run, TIMED(100, 90));
+    assert_int_equal(found.rows[0].state, LAB_ROW_WRONG);
+    lab_results_free(&found);
+    found = merge_three(skipped_run, TIMED(110, 80), TIMED(90, 70));
+    assert_int_equal(found.rows[0].state, LAB_ROW_OK);
+    assert_true(found.rows[0].verified);
+    assert_int_equal(found.rows[0].min_ns, 70);
+    assert_int_equal(number_in(&found, "runs"), 2);
+    assert_string_equal(lab_text(found.rows[0].fields, "why_not", "?"), "");
+    lab_results_free(&found);
+    found = merge_three(skipped_run, skipped_run, skipped_run);
+    assert_int_equal(found.rows[0].state, LAB_ROW_SKIPPED);
+    assert_int_equal(number_in(&found, "runs"), 0);
+    lab_results_free(&found);
+}
+
+#define CALL(wall, kernel, hidden)                                                                                    \
+    RUN("\"verified\": true, \"state\": \"ok\", \"gflops\": 1, \"median_ns\": " #wall ", \"min_ns\": 1, \"kernel_ns\": " #kernel \
+        ", \"call_wall_ns\": " #wall ", \"up_ns\": 1" #kernel ", \"hidden_percent\": " #hidden ", \"batch_wall_ns\": 2" #kernel \
+        ", \"fast_median_ns\": 0, \"slow_median_ns\": " #kernel)
+
+/* The parts of a call are medians of their own. */
+static void merged_calls(void **state)
+{
+    (void)state;
+    lab_results found = merge_three(CALL(1000, 500, 10), CALL(1100, 700, 30), CALL(1200, 600, 20));
+    assert_int_equal(found.rows[0].median_ns, 1100);
+    assert_int_equal(number_in(&found, "kernel_ns"), 600);
+    assert_int_equal(number_in(&found, "call_wall_ns"), 1100);
+    assert_int_equal(number_in(&found, "up_ns"), 1600);
+    assert_int_equal(number_in(&found, "hidden_percent"), 20);
+    assert_int_equal(number_in(&found, "batch_wall_ns"), 2600);
+    assert_int_equal(number_in(&found, "fast_median_ns"), 0);
+    assert_int_equal(number_in(&found, "slow_median_ns"), 600);
+    lab_results_free(&found);
+}
+
 /* Where the probe is not of a product's fastest instructions, it says nothing against it. */
 static void roofs(void **state)
 {
@@ -332,6 +423,8 @@ int main(void)
         cmocka_unit_test(times),
         cmocka_unit_test(beyond_the_roof),
         cmocka_unit_test(roofs),
+        cmocka_unit_test(merged_states),
+        cmocka_unit_test(merged_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
