@@ -527,7 +527,7 @@ void lab_comparison_print(const lab_comparison *comparison, FILE *out)
     free(table);
     print_alone(comparison->only_before, comparison->only_before_count, "old", out);
     print_alone(comparison->only_after, comparison->only_after_count, "new", out);
-    fprintf(out, "%lld slower, %lld faster, %lld same, %lld cannot tell, of %lld; intervals: 99 %% for all rows together\n",
+    fprintf(out, "%lld slower, %lld faster, %lld same, %lld cannot tell, of %lld; chance of any wrong \"slower\" or \"faster\": at most 1 %%\n",
             (long long)comparison->totals[LAB_SLOWER], (long long)comparison->totals[LAB_FASTER],
             (long long)comparison->totals[LAB_SAME], (long long)comparison->totals[LAB_UNKNOWN],
             (long long)comparison->count);

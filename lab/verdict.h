@@ -58,7 +58,8 @@ lab_evidence lab_evidence_of_runs(const double *old, int64_t old_count, const do
 
 /* Decides all rows of one comparison. A row is slower or faster if its interval excludes no change and the
  * change exceeds LAB_VERDICT_SHIFT, the same if its interval lies within that, and unknown otherwise. The
- * intervals are those of Holm's procedure: with a chance of 1 - LAB_VERDICT_P no row is reported wrongly. */
+ * interval of each row is at the level at which Holm's procedure tests the row. The procedure bounds the chance that any
+ * row is wrongly reported as slower or faster by LAB_VERDICT_P; it does not make the intervals hold jointly. */
 void lab_decide(lab_evidence *rows, int64_t count);
 
 /* new over old less one. */
