@@ -107,12 +107,12 @@ static double median_ns_of(const merged *merged)
     return exp(median_of(logs, merged->count));
 }
 
-/* Half of the 95 % interval of the mean over runs, as a part of it; NAN of one run. */
+/* Half of the 95 % interval of the mean over runs, as a part of it, at least the resolution of 1 ns; NAN of one run. */
 static double half_interval(const merged *merged)
 {
     int64_t n = merged->count;
-    return n > 1 ? lab_student_quantile(0.05, (double)(n - 1)) * lab_deviation(merged->logs, n) / sqrt((double)n)
-                 : (double)NAN;
+    double error = lab_deviation(merged->logs, n) / sqrt((double)n), resolution = exp(-lab_mean(merged->logs, n));
+    return n > 1 ? fmax(lab_student_quantile(0.05, (double)(n - 1)) * error, resolution) : (double)NAN;
 }
 
 /* The field's number over all runs that have a time and this field; NAN if none has. */

@@ -164,21 +164,27 @@ static bool is_decidable(const lab_evidence *row)
     return row->old_runs >= LAB_RUNS_MIN && row->new_runs >= LAB_RUNS_MIN;
 }
 
+/* The standard error, at least the resolution of the clock. Times are cut off to whole nanoseconds: up to 1 ns per
+ * side, however many runs agree. */
+static double error_of(const lab_evidence *row)
+{
+    return fmax(row->error, exp(-row->old_log) + exp(-row->new_log));
+}
+
 /* The chance of a change this large beyond the drift, of one row alone. */
 static double chance_of(const lab_evidence *row)
 {
     double beyond = fabs(row->new_log - row->old_log) - row->drift;
     if (!(beyond > 0))
         return 1;
-    return row->error > 0 ? lab_student_tail(beyond / row->error, row->freedom) : 0;
+    return lab_student_tail(beyond / error_of(row), row->freedom);
 }
 
 /* The interval that excludes 0 where the row's own chance is below this one. */
 static void fill_interval(lab_evidence *row, double chance)
 {
-    double reach = row->drift, change = row->new_log - row->old_log;
-    if (row->error > 0)
-        reach += row->error * lab_student_quantile(chance, row->freedom);
+    double change = row->new_log - row->old_log;
+    double reach = row->drift + error_of(row) * lab_student_quantile(chance, row->freedom);
     row->low = expm1(change - reach);
     row->high = expm1(change + reach);
 }

@@ -38,7 +38,7 @@ const char *lab_judgement_name(lab_judgement judgement);
 /* What the runs of one row say, and what follows. */
 typedef struct lab_evidence {
     int64_t       old_runs, new_runs; /* equal where they are paired */
-    double        old_log, new_log;   /* means of the logarithms of the times */
+    double        old_log, new_log;   /* means of the logarithms of the times in nanoseconds */
     double        error, freedom;     /* standard error of their difference, and its degrees of freedom */
     double        run_sd;             /* between runs; where they are paired, between the ratios of pairs */
     double        drift;              /* what the two sides may differ by without a cause, as a logarithm */
@@ -59,7 +59,8 @@ lab_evidence lab_evidence_of_runs(const double *old, int64_t old_count, const do
 /* Decides all rows of one comparison. A row is slower or faster if its interval excludes no change and the
  * change exceeds LAB_VERDICT_SHIFT, the same if its interval lies within that, and unknown otherwise. The
  * interval of each row is at the level at which Holm's procedure tests the row. The procedure bounds the chance that any
- * row is wrongly reported as slower or faster by LAB_VERDICT_P; it does not make the intervals hold jointly. */
+ * row is wrongly reported as slower or faster by LAB_VERDICT_P; it does not make the intervals hold jointly. Times
+ * have a resolution of 1 ns: runs that agree exactly are not certain. */
 void lab_decide(lab_evidence *rows, int64_t count);
 
 /* new over old less one. */

@@ -99,6 +99,13 @@ static void decisions(void **state)
         assert_int_equal(judge_one(pairs_of(runs, 0.5, 0)), LAB_UNKNOWN);
     assert_int_equal(judge_one(pairs_of(LAB_RUNS_MIN, 0.5, 0)), LAB_SLOWER);
     assert_string_equal(lab_judgement_name(LAB_UNKNOWN), "cannot tell");
+    /* Short times that agree to the nanosecond: 40 and 41 ns are not known to differ, 40 and 80 us are. */
+    const double short_old[] = {log(40), log(40), log(40)}, short_new[] = {log(41), log(41), log(41)};
+    const double long_old[] = {log(4e4), log(4e4), log(4e4)}, long_new[] = {log(8e4), log(8e4), log(8e4)};
+    assert_int_equal(judge_one(lab_evidence_of_pairs(short_old, short_new, 3)), LAB_UNKNOWN);
+    assert_int_equal(judge_one(lab_evidence_of_runs(short_old, 3, short_new, 3, 0)), LAB_UNKNOWN);
+    assert_int_equal(judge_one(lab_evidence_of_pairs(long_old, long_new, 3)), LAB_SLOWER);
+    assert_int_equal(judge_one(lab_evidence_of_runs(long_old, 3, long_new, 3, 0)), LAB_SLOWER);
     /* Sides that were not interleaved must differ by more than the drift. */
     lab_evidence row = pairs_of(10, 0.2, 0);
     row.drift = LAB_VERDICT_DRIFT;
@@ -140,7 +147,7 @@ static void many_rows(void **state)
  * 100 %. */
 
 enum { SIMULATED = 2000, RUNS = 10, ROUNDS = 40, SIMULATED_ROWS = 2 };
-static const double MACHINE = 0.2, PROCESS = 0.01, BUSY_PROCESS = 0.04, ROUND = 0.04;
+static const double BASE = 13.8155 /* log of 1 ms */, MACHINE = 0.2, PROCESS = 0.01, BUSY_PROCESS = 0.04, ROUND = 0.04;
 
 static double normal(uint64_t *next)
 {
@@ -156,7 +163,7 @@ static double disturbed(uint64_t *next)
 /* One pair of interleaved processes, new slower by `change`. */
 static void simulate_pair(double change, double process, uint64_t *next, double *old, double *new)
 {
-    double x[ROUNDS], y[ROUNDS], machine = MACHINE * normal(next);
+    double x[ROUNDS], y[ROUNDS], machine = BASE + MACHINE * normal(next);
     double own = process * normal(next), other = process * normal(next);
     for (int i = 0; i < ROUNDS; i++) {
         machine += 0.02 * normal(next);
@@ -206,7 +213,7 @@ static int count_separate(double change, double session, uint64_t next)
     for (int i = 0; i < SIMULATED; i++) {
         double times[2][5];
         for (int side = 0; side < 2; side++) {
-            double machine = session * normal(&next) + (side ? log1p(change) : 0);
+            double machine = BASE + session * normal(&next) + (side ? log1p(change) : 0);
             for (int run = 0; run < 5; run++)
                 times[side][run] = machine + 0.02 * normal(&next) + PROCESS * normal(&next);
         }
