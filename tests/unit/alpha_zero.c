@@ -163,8 +163,8 @@ static bool try_kernel(bench *bench, const char *name, int product, bool by_colu
     return true;
 }
 
-/* How many plans there were. */
-static int try_device(const char *device)
+/* Tries the first of the kernels. Returns how many plans there were. */
+static int try_device(const char *device, size_t kernel_count)
 {
     bench bench;
     rung_context_options options = {.device = device, .verbose = -1};
@@ -172,7 +172,7 @@ static int try_device(const char *device)
     assert_int_equal(rung_context_create(&options, &bench.context), RUNG_OK);
     if (rung_device_open(bench.context, device, &bench.device) == RUNG_OK) {
         assert_int_equal(rung_queue_create(bench.device, &bench.queue), RUNG_OK);
-        for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        for (size_t i = 0; i < kernel_count; i++)
             for (size_t j = 0; j < sizeof products / sizeof *products; j++)
                 for (int by_columns = 0; by_columns < 2; by_columns++)
                     made += try_kernel(&bench, kernels[i], (int)j, by_columns);
@@ -187,7 +187,7 @@ static void a_fake_vendor(void **state)
 {
     (void)state;
     setenv("RUNG_CPU_VENDOR", STANDIN_PLAIN, 1);
-    assert_true(try_device("cpu") >= 4); /* F32 and F64, in both orders */
+    assert_true(try_device("cpu", 1) >= 4); /* F32 and F64, in both orders */
     unsetenv("RUNG_CPU_VENDOR");
 }
 
@@ -197,14 +197,14 @@ static void vendors_of_the_processor(void **state)
 #ifdef RUNGI_SANITIZED
     skip(); /* the leak sanitizer falls over the threads that these libraries leave */
 #endif
-    if (try_device("cpu") == 0)
+    if (try_device("cpu", sizeof kernels / sizeof *kernels) == 0)
         skip();
 }
 
 static void clblast(void **state)
 {
     (void)state;
-    if (try_device("opencl") == 0)
+    if (try_device("opencl", 1) == 0)
         skip();
 }
 
