@@ -2,6 +2,7 @@
 /* baseline.c - see baseline.h. */
 #include "baseline.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "bench_runs.h"
 #include "comparison.h"
 #include "file.h"
+#include "output_file.h"
 
 const char *lab_baseline_look(const char *name, bool *is_executable)
 {
@@ -75,11 +77,20 @@ static bool read_own(const lab_bench *bench, lab_results *results, char *why, si
     return good;
 }
 
-static bool write_file(const char *file, const char *text, size_t length)
+/* Replaces the file as a whole. One of several runs writes to a file that its parent has opened, by its number. False,
+ * with errno set, on failure. */
+static bool write_file(const char *name, const char *text, size_t length)
 {
-    FILE *out = fopen(file, "wbe");
-    bool good = out && fwrite(text, 1, length, out) == length;
-    return out && fclose(out) == 0 && good;
+    lab_output_file file;
+    if (lab_bench_is_part()) {
+        FILE *out = fopen(name, "wbe");
+        bool good = out && fwrite(text, 1, length, out) == length;
+        return out && fclose(out) == 0 && good;
+    }
+    if (!lab_output_begin(name, &file))
+        return false;
+    fwrite(text, 1, length, file.stream); /* commit checks it */
+    return lab_output_commit(&file);
 }
 
 /* What the child wrote, or what is in the file. */
@@ -95,7 +106,8 @@ static bool read_old(const lab_options *options, lab_turns *turns, lab_results *
     }
     bool good = lab_results_read(text, length, options->baseline, results, why, capacity);
     if (good && options->baseline_json && !write_file(options->baseline_json, text, length)) {
-        snprintf(why, capacity, "%s could not be written", options->baseline_json);
+        snprintf(why, capacity, "%s could not be written: %s; a file that was there is unchanged", options->baseline_json,
+                 strerror(errno));
         lab_results_free(results);
         good = false;
     }

@@ -35,40 +35,11 @@ static bool follow_links(const char *name, char path[LAB_OUTPUT_PATH])
     return false;
 }
 
-/* Whether files can be made in the folder of `path`. */
-static bool can_create(const char *path)
-{
-    char folder[LAB_OUTPUT_PATH];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    return access(slash ? folder : ".", W_OK | X_OK) == 0;
-}
-
 bool lab_output_is(const char *name, const char *input)
 {
     struct stat output, other;
     return stat(name, &output) == 0 && stat(input, &other) == 0 && S_ISREG(output.st_mode) &&
            output.st_dev == other.st_dev && output.st_ino == other.st_ino;
-}
-
-const char *lab_output_check(const char *name)
-{
-    static _Thread_local char why[LAB_OUTPUT_PATH + 256];
-    char path[LAB_OUTPUT_PATH];
-    struct stat about;
-    bool good = follow_links(name, path);
-    bool exists = good && stat(path, &about) == 0;
-    if (exists && S_ISDIR(about.st_mode)) {
-        snprintf(why, sizeof why, "%.*s is a directory; name a file in it with --output", LAB_OUTPUT_PATH, name);
-        return why;
-    }
-    if (good && (exists ? access(path, W_OK) == 0 : can_create(path)))
-        return NULL;
-    snprintf(why, sizeof why, "%.*s cannot be written: %s; name a file in a folder of yours with --output", LAB_OUTPUT_PATH,
-             name, strerror(errno));
-    return why;
 }
 
 /* Creates a file of a name that none had: whatever exists there belongs to somebody else. It gets the permissions of the
@@ -146,4 +117,35 @@ void lab_output_discard(lab_output_file *file)
     fclose(file->stream);
     file->stream = NULL;
     remove_temporary(file);
+}
+
+/* Opening a pipe would wait for its reader, so a file that is written directly is not opened. */
+static bool can_write(const char *name)
+{
+    lab_output_file file;
+    struct stat about;
+    bool exists = stat(name, &about) == 0;
+    if (exists && access(name, W_OK) != 0)
+        return false;
+    if (exists && !S_ISREG(about.st_mode))
+        return true;
+    if (!lab_output_begin(name, &file))
+        return false;
+    lab_output_discard(&file);
+    return true;
+}
+
+const char *lab_output_check(const char *name)
+{
+    static _Thread_local char why[LAB_OUTPUT_PATH + 256];
+    struct stat about;
+    if (stat(name, &about) == 0 && S_ISDIR(about.st_mode)) {
+        snprintf(why, sizeof why, "%.*s is a directory; name a file in it with --output", LAB_OUTPUT_PATH, name);
+        return why;
+    }
+    if (can_write(name))
+        return NULL;
+    snprintf(why, sizeof why, "%.*s cannot be written: %s; name a file in a folder of yours with --output", LAB_OUTPUT_PATH,
+             name, strerror(errno));
+    return why;
 }

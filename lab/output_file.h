@@ -17,8 +17,8 @@ typedef struct lab_output_file {
     FILE *stream;
 } lab_output_file;
 
-/* Returns NULL if `name` can be written, else why not, as a sentence that begins with the name. Creates nothing. Devices and
- * pipes pass. */
+/* Returns NULL if `name` can be written, else why not, as a sentence that begins with the name. Tries it: creates
+ * and removes a file beside a regular file. Devices and pipes are not opened; their permissions decide. */
 const char *lab_output_check(const char *name);
 
 /* Returns whether the output `name` is the file `input`, which writing would replace: by the same name, through symbolic links

@@ -3,6 +3,7 @@
  *
  * A program of its own, since rung itself links no MPI and starts where there is none. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "conditions.h"
 #include "options.h"
 #include "oracle.h"
+#include "output_file.h"
 #include "setting.h"
 #include "sweep.h"
 #include "target.h"
@@ -28,6 +30,8 @@ typedef struct session {
     bool            wants_cyclic, wants_grid;
     bool            any_wrong, any_right;
     lab_json        json; /* its file is NULL where a table alone is asked for */
+    char           *text; /* what is written to --output at the end, so that the file is whole or not replaced */
+    size_t          length;
     lab_conditions  before;
 } session;
 
@@ -154,10 +158,11 @@ static bool begin_json(session *session)
     const lab_options *options = &session->options;
     if (session->house.rank != 0 || !(options->json || options->output))
         return true;
-    session->json.out = options->output ? fopen(options->output, "we") : stdout;
+    const char *wrong = options->output ? lab_output_check(options->output) : NULL;
+    if (!wrong)
+        session->json.out = options->output ? open_memstream(&session->text, &session->length) : stdout;
     if (!session->json.out) {
-        fprintf(stderr, "rung: %s cannot be written: %s; name a file in a folder of yours with --output\n", options->output,
-                strerror(errno));
+        fprintf(stderr, "rung: %s\n", wrong ? wrong : "out of memory");
         return false;
     }
     lab_json_begin(&session->json, NULL, '{');
@@ -178,6 +183,21 @@ static bool begin_json(session *session)
     return true;
 }
 
+static bool save(session *session)
+{
+    lab_output_file file;
+    bool good = fclose(session->json.out) == 0 && lab_output_begin(session->options.output, &file);
+    if (good) {
+        fwrite(session->text, 1, session->length, file.stream); /* commit checks it */
+        good = lab_output_commit(&file);
+    }
+    if (!good)
+        fprintf(stderr, "rung: %s could not be written: %s; a file that was there is unchanged\n", session->options.output,
+                strerror(errno));
+    free(session->text);
+    return good;
+}
+
 static bool end_json(session *session)
 {
     lab_json *json = &session->json;
@@ -189,7 +209,9 @@ static bool end_json(session *session)
     lab_json_end(json, ']');
     lab_conditions_print(json, &session->before, &after, &warnings);
     lab_json_end(json, '}');
-    bool good = !ferror(json->out) && (json->out == stdout ? fflush(stdout) : fclose(json->out)) == 0;
+    if (session->options.output)
+        return save(session);
+    bool good = !ferror(stdout) && fflush(stdout) == 0;
     if (!good)
         fprintf(stderr, "rung: the result could not be written whole; is there room on its disk?\n");
     return good;
@@ -262,6 +284,7 @@ static int bench(session *session)
 int main(int argc, char **argv)
 {
     static session session;
+    signal(SIGCHLD, SIG_DFL); /* if it was inherited as ignored, waitpid could not report how a child ended */
     if (argc < 2 || !lab_options_read(LAB_COMMAND_bench, argc, argv, &session.options))
         return LAB_USAGE;
     const char *wrong = read_options(&session);
