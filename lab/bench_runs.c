@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_runs.c - see bench_runs.h. */
-#define _GNU_SOURCE /* prctl */
+#define _GNU_SOURCE /* setpgid, kill */
 #include "bench_runs.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "interrupt.h"
 #include "json.h"
 #include "progress.h"
+#include "start.h"
 #include "table.h"
 #include "target.h"
 #include "temporary.h"
@@ -95,9 +95,8 @@ static bool is_own_or_predicts(const char *name)
  * terminal's group: Ctrl-C reaches the parent, which passes it on once, and a second signal would end it at once. */
 static void become(char **list, FILE *results, FILE *other, FILE *said, pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);
-    if (getppid() != parent || dup2(fileno(results), STDOUT_FILENO) < 0 || dup2(fileno(said), STDERR_FILENO) < 0 ||
+    if (!lab_die_with(parent) || dup2(fileno(results), STDOUT_FILENO) < 0 || dup2(fileno(said), STDERR_FILENO) < 0 ||
         fcntl(fileno(other), F_SETFD, 0) < 0) /* the child opens that one by its number */
         _exit(LAB_NOTHING);
     setenv(VARIABLE, "1", 1);
@@ -226,7 +225,9 @@ static void take_over(many *many, FILE *results, FILE *other)
 /* One run more. An exit code. */
 static int run_once(many *many, int64_t index)
 {
+    char why[4608];
     FILE *results = lab_temporary(), *other = lab_temporary(), *said = lab_temporary();
+    int error = errno; /* of the last, which fails if one before it does */
     int code = LAB_USAGE;
     if (results && other && said) {
         code = run_child(many, index, results, other, said);
@@ -238,7 +239,8 @@ static int run_once(many *many, int64_t index)
             code = lab_interrupted() ? LAB_INTERRUPTED : LAB_WRONG;
         take_over(many, results, other);
     } else {
-        fprintf(stderr, "rung: no temporary file: %s; see TMPDIR\n", strerror(errno));
+        lab_temporary_failed(error, why, sizeof why);
+        fprintf(stderr, "rung: %s\n", why);
     }
     if (results)
         fclose(results);

@@ -2,6 +2,7 @@
 /* checker.c - see checker.h. */
 #include "checker.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,7 +307,7 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
 void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, const char *dtype, double seconds,
                       lab_check *check)
 {
-    char driver[512];
+    char driver[LAB_SELF_PATH];
     lab_workplace place;
     memset(check, 0, sizeof *check);
     lab_simulator_find(driver, sizeof driver);
@@ -316,7 +317,7 @@ void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, co
         return;
     }
     if (!lab_workplace_make(&place)) {
-        snprintf(check->why_not, sizeof check->why_not, "no folder can be made in TMPDIR, or in /tmp");
+        lab_temporary_failed(errno, check->why_not, sizeof check->why_not);
         return;
     }
     if (!parameters && lab_has_preset(kernel, "tiny"))

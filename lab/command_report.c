@@ -4,11 +4,9 @@
  * Where no file is named, a short ladder is run first, by the command itself as another process: what is drawn is
  * what rung bench would have written. An interruption (SIGINT, SIGTERM) ends the measurement; the page then shows
  * what was measured so far and says so, and the exit code is 130. */
-#define _GNU_SOURCE /* environ */
+#define _GNU_SOURCE /* strsignal */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -20,7 +18,8 @@
 #include "output_file.h"
 #include "report.h"
 #include "rung/rung.h"
-#include "simulator.h"
+#include "start.h"
+#include "temporary.h"
 
 static int complain(const char *sentence)
 {
@@ -30,8 +29,7 @@ static int complain(const char *sentence)
 
 /* ---- A short ladder --------------------------------------------------------------------------------- */
 
-/* Waits for rung bench. An interruption is passed on once: bench then ends after the sample under way. The child
- * is in a process group of its own, so that a terminal's Ctrl-C does not reach it a second time. */
+/* Waits for rung bench. An interruption is passed on once: bench then ends after the sample under way. */
 static int wait_for_bench(pid_t child)
 {
     bool told = false;
@@ -48,62 +46,49 @@ static int wait_for_bench(pid_t child)
         }
         lab_rest(10000000);
     }
-    if (told && !WIFEXITED(status))
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    if (told)
         return LAB_INTERRUPTED;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : LAB_NOTHING;
+    fprintf(stderr, "rung: rung bench was ended by signal %d (%s), and no page was written; run it alone to see why\n",
+            WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return LAB_WRONG;
 }
 
 /* rung bench with its output in this file; its exit code, or LAB_NOTHING if it could not be run. */
 static int run_bench(const char *device, int output)
 {
-    char self[4096];
     const char *const arguments[] = {"rung", "bench", "--device", device, "--sizes", "128,256,512",
                                      "--budget", "0.3", "--json", NULL};
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
     pid_t child;
-    if (length <= 0 || posix_spawn_file_actions_init(&actions) != 0)
-        return LAB_NOTHING;
-    if (posix_spawnattr_init(&attributes) != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return LAB_NOTHING;
-    }
-    self[length] = '\0';
-    bool good = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) == 0 &&
-                posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP) == 0 &&
-                posix_spawnattr_setpgroup(&attributes, 0) == 0;
-    if (good) /* its interface is older than const */
-        good = posix_spawn(&child, self, &actions, &attributes, (char *const *)(uintptr_t)arguments, environ) == 0;
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    if (!good) {
-        fprintf(stderr, "rung: rung bench cannot be started\n");
+    int error = lab_start("/proc/self/exe", (char *const *)(uintptr_t)arguments, (lab_streams){-1, output, -1}, &child);
+    if (error) {
+        fprintf(stderr, "rung: rung bench cannot be started: %s\n", strerror(error));
         return LAB_NOTHING;
     }
     return wait_for_bench(child);
 }
 
+/* The file has no name: nothing is left of it, however this process ends. */
 static int add_ladder(lab_report *report, const char *device)
 {
-    char path[4096], why[4608];
-    bool fits = snprintf(path, sizeof path, "%s/rung-XXXXXX", lab_temporary_folder()) < (int)sizeof path;
-    int file = fits ? mkostemp(path, O_CLOEXEC) : -1;
-    if (file < 0) {
-        lab_temporary_failed(fits ? errno : ENAMETOOLONG, why, sizeof why);
+    char path[64], why[4608];
+    FILE *file = lab_temporary();
+    if (!file) {
+        lab_temporary_failed(errno, why, sizeof why);
         return complain(why);
     }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
     lab_interrupt_watch();
-    int code = run_bench(device, file);
-    close(file);
+    int code = run_bench(device, fileno(file));
     bool has_results = code == LAB_GOOD || code == LAB_WRONG || code == LAB_NOTHING || code == LAB_INTERRUPTED;
     bool added = has_results && lab_report_add(report, path, "a short ladder, run just now", why, sizeof why);
+    fclose(file);
     if (code == LAB_GOOD && !added)
         code = complain(why);
     else if (code == LAB_INTERRUPTED)
         lab_interrupt_tell(added ? "the page shows what was measured so far; run the command again for all of it"
                                  : "nothing was measured yet, and no page was written");
-    unlink(path);
     return code;
 }
 

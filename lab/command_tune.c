@@ -10,6 +10,7 @@
 #include "json.h"
 #include "progress.h"
 #include "setting.h"
+#include "start.h"
 #include "sweep.h"
 #include "table.h"
 #include "tune.h"
@@ -24,9 +25,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 enum {
     BARREN_MAX = 3,  /* workers that may end in a row without having begun a candidate */
@@ -207,11 +205,8 @@ static pid_t start_worker(lab_tuner *session)
     pid_t watcher = getpid(), worker = fork();
     if (worker != 0)
         return worker;
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    if (getppid() != watcher)
-        _exit(LAB_NOTHING); /* it has ended before that was asked for */
+    if (!lab_die_with(watcher))
+        _exit(LAB_NOTHING);
     setenv("RUNG_TUNING", "off", 1); /* the defaults are what the library takes untuned */
     exit(lab_tune_work(session));
 }
@@ -230,7 +225,6 @@ static int run_workers(lab_tuner *session)
 {
     lab_tuning_run *shared = session->shared;
     int barren = 0;
-    signal(SIGCHLD, SIG_DFL); /* ignored, as it may be inherited, no child's end could be known */
     while (lab_tune_next(shared) && !lab_interrupted()) {
         int64_t steps = shared->watch.steps;
         pid_t worker = start_worker(session);

@@ -10,11 +10,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "simulator.h"
+#include "start.h"
 #include "target.h"
 
 /* The first of these that is set: launchers tell a process its rank and how many there are. */
@@ -41,8 +41,10 @@ static void tell_death(pid_t pid, int signal)
 
 static bool find_program(char *path, size_t capacity)
 {
-    char self[400], built[512], installed[512];
+    char self[LAB_SELF_PATH], built[LAB_SELF_PATH + 128], installed[LAB_SELF_PATH + 128];
     int folder = (int)lab_find_self(self, sizeof self);
+    if (folder == 0)
+        return false;
     snprintf(built, sizeof built, "%.*srung-cluster", folder, self);
     snprintf(installed, sizeof installed, "%.*s%s/rung-cluster", folder, self, LAB_CLUSTER_FOLDER);
     lab_find_first((const char *const[]){built, installed}, 2, path, capacity);
@@ -52,8 +54,7 @@ static bool find_program(char *path, size_t capacity)
 /* In the child. If the launcher kills the one, the other goes too. */
 static void become(const char *program, char **list, pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (!lab_die_with(parent))
         _exit(LAB_NOTHING);
     execv(program, list);
     fprintf(stderr, "rung: %s cannot be run: %s\n", program, strerror(errno));
@@ -83,7 +84,7 @@ static bool is_own(const char *name)
 int lab_cluster_launch(const lab_options *options)
 {
     enum { ARGUMENTS = 96 };
-    char program[1024] = "", *list[ARGUMENTS] = {program, (char *)"bench"};
+    char program[LAB_SELF_PATH + 128] = "", *list[ARGUMENTS] = {program, (char *)"bench"};
     if (options->argument)
         return lab_usage("bench", "with --cluster no kernel is named: the library chooses, and its vendor's is beside it");
     if (!find_program(program, sizeof program)) {
@@ -92,7 +93,6 @@ int lab_cluster_launch(const lab_options *options)
         return LAB_NOTHING;
     }
     int count = 2 + lab_options_given(options, is_own, list + 2, ARGUMENTS - 3);
-    signal(SIGCHLD, SIG_DFL); /* who ignores it, as some launchers' children do, is not told how a child ended */
     pid_t parent = getpid(), child = fork();
     if (child == 0)
         become(program, list, parent);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - rung, the lab: greets, or hands on to a sub-command. */
+#include <signal.h>
 #include <string.h>
 
 #include "colour.h"
@@ -60,6 +61,7 @@ static int written(int code)
 int main(int argc, char **argv)
 {
     lab_options options;
+    signal(SIGCHLD, SIG_DFL); /* if it was inherited as ignored, waitpid could not report how a child ended */
     if (lab_microscope_is_child(argc, argv))
         return lab_microscope_child(argc, argv);
     if (argc < 2) {

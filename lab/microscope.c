@@ -18,11 +18,13 @@
 
 void lab_microscope_find(lab_microscope_parts *parts)
 {
-    char self[400], built[512], installed[512];
+    char self[LAB_SELF_PATH], built[LAB_SELF_PATH + 128] = "", installed[LAB_SELF_PATH + 128] = "";
     int folder = (int)lab_find_self(self, sizeof self);
     /* In the build tree it stands beside the command, installed where CMake put it. */
-    snprintf(built, sizeof built, "%.*srung_microscope.so", folder, self);
-    snprintf(installed, sizeof installed, "%.*s%s/rung_microscope.so", folder, self, LAB_MICROSCOPE_FOLDER);
+    if (folder > 0) {
+        snprintf(built, sizeof built, "%.*srung_microscope.so", folder, self);
+        snprintf(installed, sizeof installed, "%.*s%s/rung_microscope.so", folder, self, LAB_MICROSCOPE_FOLDER);
+    }
     const char *const plugins[] = {built, installed};
     memset(parts, 0, sizeof *parts);
     lab_simulator_find(parts->oclgrind, sizeof parts->oclgrind);

@@ -14,6 +14,7 @@
 
 #include "rung/rung.h"
 #include "sight.h"
+#include "simulator.h"
 
 /* What to look at. A and C have rows side by side, so has B, unless its columns are to be. The
  * strides between them are as given, so that a block may stand as it does in a large matrix, or
@@ -99,7 +100,7 @@ bool lab_look_parameters(const rung_kernel_info *info, rung_product product, con
 /* Where the simulator's driver and the plugin are: RUNG_OCLGRIND and RUNG_MICROSCOPE if they are
  * set, else the usual places. "" for what is not there. */
 typedef struct lab_microscope_parts {
-    char oclgrind[512], plugin[512];
+    char oclgrind[LAB_SELF_PATH], plugin[LAB_SELF_PATH + 128];
 } lab_microscope_parts;
 
 void lab_microscope_find(lab_microscope_parts *parts);

@@ -15,7 +15,7 @@
 
 #include "clock.h"
 #include "interrupt.h"
-#include "supervise.h"
+#include "start.h"
 
 extern char **environ;
 
@@ -39,14 +39,16 @@ bool lab_find_named(const char *variable, char *path, size_t capacity)
     const char *named = getenv(variable);
     if (!named || !*named)
         return false;
-    snprintf(path, capacity, "%s", access(named, R_OK) == 0 ? named : "");
+    bool is_readable = access(named, R_OK) == 0 && strlen(named) < capacity;
+    snprintf(path, capacity, "%s", is_readable ? named : "");
     return true;
 }
 
 size_t lab_find_self(char *path, size_t capacity)
 {
     ssize_t length = readlink("/proc/self/exe", path, capacity - 1);
-    path[length > 0 ? length : 0] = '\0';
+    bool fits = length > 0 && (size_t)length < capacity - 1; /* a path that is too long is cut there */
+    path[fits ? length : 0] = '\0';
     char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
@@ -118,16 +120,16 @@ const char *lab_sentence_in(const char *text)
 
 /* ---- The child ------------------------------------------------------------------------------------- */
 
-enum { VARIABLE_TEXT = 600 };
-
 /* This process's variables but for Oclgrind's, of which some would slow it down or ask questions,
  * and behind them ours. One allocation. */
 static char **make_environment(const lab_variable *own, int own_count)
 {
-    size_t count = 0, used = 0, more = (size_t)own_count;
+    size_t count = 0, used = 0, more = (size_t)own_count, text_bytes = 0;
+    for (int i = 0; i < own_count; i++)
+        text_bytes += strlen(own[i].name) + strlen(own[i].value) + 2;
     while (environ[count])
         count++;
-    char **variables = malloc((count + more + 1) * sizeof *variables + more * VARIABLE_TEXT);
+    char **variables = malloc((count + more + 1) * sizeof *variables + text_bytes);
     if (!variables)
         return NULL;
     for (size_t i = 0; i < count; i++)
@@ -135,9 +137,9 @@ static char **make_environment(const lab_variable *own, int own_count)
             strncmp(environ[i], "RUNG_DEVICE=", 12) != 0 && strncmp(environ[i], "RUNG_VERBOSE=", 13) != 0)
             variables[used++] = environ[i];
     char *text = (char *)(variables + count + more + 1);
-    for (int i = 0; i < own_count; i++, text += VARIABLE_TEXT) {
-        snprintf(text, VARIABLE_TEXT, "%s=%s", own[i].name, own[i].value);
+    for (int i = 0; i < own_count; i++) {
         variables[used++] = text;
+        text += sprintf(text, "%s=%s", own[i].name, own[i].value) + 1;
     }
     variables[used] = NULL;
     return variables;
@@ -196,11 +198,10 @@ static bool start_and_wait(const char *path, char **argv, char **environment, co
 bool lab_self_run(char **argv, const lab_variable *own, int count, const char *output, const char *errors,
                   double seconds, int *code)
 {
-    char self[400];
+    char name[] = "rung";
     char **environment = make_environment(own, count);
-    lab_find_self(self, sizeof self);
-    argv[0] = self;
-    bool ended = environment && start_and_wait(self, argv, environment, output, errors, seconds, code);
+    argv[0] = name;
+    bool ended = environment && start_and_wait("/proc/self/exe", argv, environment, output, errors, seconds, code);
     free(environment);
     return ended;
 }

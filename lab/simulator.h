@@ -31,7 +31,9 @@ bool lab_find_named(const char *variable, char *path, size_t capacity);
 /* The first file that fits one of the patterns, or "". */
 void lab_find_first(const char *const *patterns, int count, char *path, size_t capacity);
 
-/* This command's file; the length of its folder, with the slash. */
+/* Writes the path of this command's file. Returns the length of its folder, with the slash; 0, and the path is "", if the
+ * path is not known or does not fit. A buffer of LAB_SELF_PATH bytes holds every path that the system reports. */
+enum { LAB_SELF_PATH = 4096 };
 size_t lab_find_self(char *path, size_t capacity);
 
 typedef struct lab_variable {

@@ -12,13 +12,11 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 #include "clock.h"
 #include "interrupt.h"
 #include "options.h"
+#include "start.h"
 
 static const int64_t second_ns = 1000000000, look_ns = 10000000;
 
@@ -32,14 +30,6 @@ typedef struct shared_state {
 } shared_state;
 
 static shared_state *shared; /* NULL: this process is not supervised */
-
-bool lab_die_with(int parent)
-{
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    return getppid() == parent;
-}
 
 void *lab_shared_allocate(size_t bytes)
 {
@@ -158,7 +148,6 @@ lab_supervised lab_supervise(int (*work)(void *user), void *user, const volatile
     if (!state)
         return result;
     fflush(NULL);
-    signal(SIGCHLD, SIG_DFL); /* if it was inherited as ignored, the child's end could not be known */
     lab_interrupt_watch();
     pid_t parent = getpid(), child = fork();
     if (child == 0)

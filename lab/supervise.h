@@ -45,7 +45,4 @@ void  lab_shared_free(void *memory, size_t bytes);
 bool lab_read_time_limit(const char *text, double otherwise, double *seconds);
 #define LAB_TIME_LIMIT_WRONG "--time-limit is a number of seconds from 0 (no limit) to 1000000"
 
-/* Ends the calling process when the process `parent` ends. Async-signal-safe. False if `parent` has already ended. */
-bool lab_die_with(int parent);
-
 #endif /* LAB_SUPERVISE_H */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* temporary.c - see temporary.h. */
-#define _XOPEN_SOURCE 700 /* fileno */
+#define _GNU_SOURCE /* mkostemp */
 #include "temporary.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *lab_temporary_folder(void)
 {
@@ -20,11 +22,23 @@ void lab_temporary_failed(int error, char *why, size_t capacity)
              "another folder", named && *named ? "TMPDIR=" : "", lab_temporary_folder(), strerror(error));
 }
 
-/* tmpfile() takes no flags: another thread that starts a process just now may pass the file on. */
+/* tmpfile() ignores TMPDIR and cannot ask for close-on-exec. */
 FILE *lab_temporary(void)
 {
-    FILE *file = tmpfile();
-    if (file)
-        fcntl(fileno(file), F_SETFD, FD_CLOEXEC);
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/rung-XXXXXX", lab_temporary_folder()) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    int descriptor = mkostemp(path, O_CLOEXEC);
+    if (descriptor < 0)
+        return NULL;
+    unlink(path);
+    FILE *file = fdopen(descriptor, "w+b");
+    if (!file) {
+        int error = errno;
+        close(descriptor);
+        errno = error;
+    }
     return file;
 }

@@ -12,7 +12,8 @@ const char *lab_temporary_folder(void);
 /* Writes that nothing can be written there because of this errno, and what to do. */
 void lab_temporary_failed(int error, char *why, size_t capacity);
 
-/* Opens a file without a name, as tmpfile does. Returns NULL and sets errno on failure. */
+/* Opens a file in lab_temporary_folder() for reading and writing, and removes its name at once. Returns NULL and sets
+ * errno on failure; lab_temporary_failed() has the message. */
 FILE *lab_temporary(void);
 
 #endif /* LAB_TEMPORARY_H */

@@ -52,4 +52,58 @@ set +m
 [ -s stopped.html ] || fail "interrupted: no page"
 grep -q "interrupted" stopped.html || fail "the page does not say that it was interrupted"
 grep -q "^rung: interrupted" err || fail "interrupted: nothing is said: $(cat err)"
+
+# ---- rung bench, which measures, does not outlive rung report, and nothing is left in TMPDIR
+export TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+# begin [PREFIX...]: starts rung report; `child` is its rung bench, which listens to SIGINT
+begin() {
+    "$@" "$RUNG" report --device cpu -o never.html > out 2> err &
+    report=$!
+    for _ in $(seq 600); do
+        child=$(cat /proc/$report/task/$report/children 2> /dev/null)
+        child=${child%% *}
+        listens "$child" && return
+        sleep 0.1
+    done
+    fail "rung bench does not start"
+}
+# gone PROCESS: within 30 s
+gone() {
+    for _ in $(seq 300); do
+        [ ! -e "/proc/$1" ] || grep -q 'State:.Z' "/proc/$1/status" 2> /dev/null && return
+        sleep 0.1
+    done
+    fail "process $1 is left"
+    kill -KILL "$1"
+}
+begin
+[ -z "$(ls -A "$TMPDIR")" ] || fail "a named file in TMPDIR: $(ls -A "$TMPDIR")"
+kill -KILL $report
+wait $report 2> /dev/null
+gone "$child"
+begin # a crash of rung bench has a sentence and a failing exit code
+kill -KILL "$child"
+wait $report
+code=$?
+[ $code -eq 1 ] && grep -q '^rung: rung bench was ended by signal 9' err || fail "a crash: exit $code: $(cat err)"
+# As under nohup: an ignored SIGHUP stays ignored after SIGTERM. SIGCHLD, inherited as ignored, does not hide the end.
+begin env --ignore-signal=HUP,CHLD
+kill -TERM $report
+for _ in $(seq 100); do
+    [ -e /proc/$report/status ] || break
+    ignored=$(sed -n 's/^SigIgn:\t/0x/p' /proc/$report/status 2> /dev/null)
+    [ $((${ignored:-1} & 1)) -ne 0 ] || { fail "SIGHUP is no longer ignored"; break; }
+    sleep 0.02
+done
+wait $report
+code=$?
+[ $code -eq 130 ] || fail "interrupted under nohup: exit $code: $(cat err)"
+ls -A "$TMPDIR" | grep . && fail "left in TMPDIR"
+
+# ---- A page that cannot be replaced is told before anything is run: there is no room for a longer name beside it
+name=$(printf '%0250d' 0)
+: > "$name"
+expect 2 "a page that cannot be replaced" --device cpu -o "$name"
+grep -q 'cannot be written: .*name a file' err || fail "a page that cannot be replaced: $(cat err)"
 exit $bad
