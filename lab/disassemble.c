@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* disassemble.c - running nvdisasm, NVIDIA's disassembler, on a cubin: the part of code.h that
  * starts a process. */
-#define _GNU_SOURCE /* environ */
+#define _GNU_SOURCE /* pipe2 */
 #include "code.h"
 
 #include <errno.h>
@@ -9,13 +9,14 @@
 #include <glob.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "interrupt.h"
+#include "start.h"
 #include "temporary.h"
 
 const char *const lab_code_install = "pip install nvidia-cuda-nvdisasm, or set RUNG_NVDISASM to its path";
@@ -95,48 +96,31 @@ bool lab_code_find_disassembler(char *path, size_t capacity)
 
 /* ---- Running ------------------------------------------------------------------------------ */
 
-/* The cubin as a file, which nvdisasm wants; false if it cannot be written. */
-static bool write_image(const void *image, int64_t bytes, char *path, size_t capacity)
+enum { SECONDS_MAX = 120 }; /* for a run of nvdisasm */
+
+/* The cubin as a file without a name, so that nothing is left when this process is killed. NULL, with errno set, if it
+ * cannot be written. */
+static FILE *write_image(const void *image, int64_t bytes)
 {
-    const char *from = image;
-    if (snprintf(path, capacity, "%s/rung-XXXXXX", lab_temporary_folder()) >= (int)capacity) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    int file = mkostemp(path, O_CLOEXEC);
-    if (file < 0)
-        return false;
-    ssize_t written = 0;
-    for (; bytes > 0 && (written >= 0 || errno == EINTR); ) {
-        written = write(file, from, (size_t)bytes);
-        from += written > 0 ? written : 0;
-        bytes -= written > 0 ? written : 0;
-    }
-    int error = bytes > 0 ? errno : 0;
-    if (close(file) != 0 && error == 0)
-        error = errno;
-    if (error == 0)
-        return true;
-    unlink(path);
-    errno = error;
-    return false;
+    FILE *file = lab_temporary();
+    if (!file)
+        return NULL;
+    errno = 0;
+    if (fwrite(image, 1, (size_t)bytes, file) == (size_t)bytes && fflush(file) == 0)
+        return file;
+    int error = errno;
+    fclose(file);
+    errno = error ? error : EIO;
+    return NULL;
 }
 
-/* nvdisasm with its output in a pipe and its complaints in a file; 0, or an errno. */
-static int start(const char *program, const char *image, int output[2], FILE *complaints, pid_t *process)
+/* nvdisasm with the cubin as its input, its output in a pipe and its complaints in a file; 0, or an errno. nvdisasm reads
+ * files only, so it opens its input by name. */
+static int start(const char *program, FILE *image, int output, FILE *complaints, pid_t *process)
 {
-    const char *const arguments[] = {program, "-c", "-gi", image, NULL};
-    posix_spawn_file_actions_t actions;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0)
-        return error;
-    error = posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
-    if (error == 0)
-        error = posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
-    if (error == 0) /* its interface is older than const */
-        error = posix_spawn(process, program, &actions, NULL, (char *const *)(uintptr_t)arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
+    const char *const arguments[] = {program, "-c", "-gi", "/proc/self/fd/0", NULL};
+    return lab_start(program, (char *const *)(uintptr_t)arguments,
+                     (lab_streams){fileno(image), output, fileno(complaints)}, process);
 }
 
 /* Its last line: what comes before are warnings. */
@@ -150,12 +134,11 @@ static void read_complaint(FILE *complaints, char *text, size_t capacity)
             snprintf(text, capacity, "%.*s", (int)strcspn(line, "\r\n"), line);
 }
 
-/* Reads all output of the process into memory, for at most SECONDS_MAX. Returns NULL with a sentence if there is more,
- * or if it takes longer. The caller frees the text. */
-static char *read_all(int from, size_t *length, char *why, size_t capacity)
+/* Reads all output of the process into memory, until the time `end`. Returns NULL with a sentence if there is more, if it
+ * takes longer, or if this process is interrupted. The caller frees the text. */
+static char *read_all(int from, int64_t end, size_t *length, char *why, size_t capacity)
 {
-    enum { SECONDS_MAX = 120, MIB_MAX = 64, CHUNK = 1 << 16 };
-    const int64_t end = lab_now() + (int64_t)SECONDS_MAX * 1000000000;
+    enum { MIB_MAX = 64, CHUNK = 1 << 16, LOOK_MS = 100 };
     size_t room = 0;
     char *text = NULL;
     for (*length = 0;;) {
@@ -163,6 +146,10 @@ static char *read_all(int from, size_t *length, char *why, size_t capacity)
         struct pollfd ready = {.fd = from, .events = POLLIN};
         if (left <= 0) {
             snprintf(why, capacity, "nvdisasm did not end within %d seconds", SECONDS_MAX);
+            break;
+        }
+        if (lab_interrupted()) {
+            snprintf(why, capacity, "interrupted");
             break;
         }
         if (*length > (size_t)MIB_MAX << 20) {
@@ -177,7 +164,7 @@ static char *read_all(int from, size_t *length, char *why, size_t capacity)
             }
             text = larger;
         }
-        if (poll(&ready, 1, (int)left) <= 0)
+        if (poll(&ready, 1, left < LOOK_MS ? (int)left : LOOK_MS) <= 0)
             continue;
         ssize_t bytes = read(from, text + *length, CHUNK);
         if (bytes == 0)
@@ -192,70 +179,71 @@ static char *read_all(int from, size_t *length, char *why, size_t capacity)
     return NULL;
 }
 
+/* Says how the process failed. */
+static void tell_failure(int status, bool is_late, FILE *complaints, char *why, size_t capacity)
+{
+    char complaint[512];
+    read_complaint(complaints, complaint, sizeof complaint);
+    if (WIFSIGNALED(status) && lab_interrupted())
+        snprintf(why, capacity, "interrupted");
+    else if (WIFSIGNALED(status) && is_late)
+        snprintf(why, capacity, "nvdisasm did not end within %d seconds", SECONDS_MAX);
+    else
+        snprintf(why, capacity, "nvdisasm failed: %s", complaint);
+}
+
 /* Reads the output of the process and waits for its end. */
 static bool read_output(int from, pid_t process, FILE *complaints, lab_code *code, char *why, size_t capacity)
 {
-    char complaint[512];
-    int status = 0;
+    const int64_t end = lab_now() + (int64_t)SECONDS_MAX * 1000000000;
     size_t length;
-    char *text = read_all(from, &length, why, capacity);
+    char *text = read_all(from, end, &length, why, capacity);
     close(from);
-    if (!text)
-        kill(process, SIGKILL);
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR)
-        ;
+    int status = lab_wait_until(process, text ? end : 0);
     bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     FILE *in = text && ended ? fmemopen(length > 0 ? text : (char[]){"\n"}, length > 0 ? length : 1, "r") : NULL;
     bool good = in && lab_code_read(in, code, why, capacity);
-    if (text && !ended) {
-        read_complaint(complaints, complaint, sizeof complaint);
-        snprintf(why, capacity, "nvdisasm failed: %s", complaint);
-    } else if (text && !in) {
+    if (text && !ended)
+        tell_failure(status, lab_now() >= end, complaints, why, capacity);
+    else if (text && !in)
         snprintf(why, capacity, "out of memory");
-    }
     if (in)
         fclose(in);
     free(text);
     return good;
 }
 
-static bool run(const char *program, const char *image, lab_code *code, char *why, size_t capacity)
+static bool run(const char *program, FILE *image, FILE *complaints, lab_code *code, char *why, size_t capacity)
 {
     int output[2];
     pid_t process;
-    FILE *complaints = lab_temporary();
-    if (!complaints || pipe2(output, O_CLOEXEC) != 0) {
-        snprintf(why, capacity, "nvdisasm could not be started: %s", strerror(errno));
-        if (complaints)
-            fclose(complaints);
-        return false;
-    }
-    int error = start(program, image, output, complaints, &process);
-    close(output[1]);
-    bool good = false;
-    if (error != 0) {
-        snprintf(why, capacity, "%s could not be started: %s", program, strerror(error));
+    int error = pipe2(output, O_CLOEXEC) != 0 ? errno : 0;
+    if (error == 0) {
+        error = start(program, image, output[1], complaints, &process);
+        close(output[1]);
+        if (error == 0)
+            return read_output(output[0], process, complaints, code, why, capacity);
         close(output[0]);
-    } else {
-        good = read_output(output[0], process, complaints, code, why, capacity);
     }
-    fclose(complaints);
-    return good;
+    snprintf(why, capacity, "%s could not be started: %s", program, strerror(error));
+    return false;
 }
 
 bool lab_code_take_apart(const void *image, int64_t bytes, lab_code *code, char *why, size_t capacity)
 {
-    char program[4096], path[4096];
+    char program[4096];
     *code = (lab_code){.has_loop = false};
     if (!lab_code_find_disassembler(program, sizeof program)) {
         snprintf(why, capacity, "nvdisasm was not found: %s", lab_code_install);
         return false;
     }
-    if (!write_image(image, bytes, path, sizeof path)) {
+    FILE *file = write_image(image, bytes), *complaints = file ? lab_temporary() : NULL;
+    if (!complaints)
         lab_temporary_failed(errno, why, capacity);
-        return false;
-    }
-    bool good = run(program, path, code, why, capacity);
-    unlink(path);
+    bool good = complaints && run(program, file, complaints, code, why, capacity);
+    if (complaints)
+        fclose(complaints);
+    if (file)
+        fclose(file);
     return good;
 }

@@ -51,6 +51,25 @@ code=$?
 has out "nvdisasm printed more than"
 lacks out "^Predicted"
 
+# A disassembler that closes its output and hangs: a signal ends it and the command, and nothing is left in TMPDIR.
+printf '#!/bin/sh\necho $$ > "%s/hanging"\nexec sleep 60 > /dev/null 2>&1\n' "$work" > hangs && chmod +x hangs
+mkdir "$work/tmp"
+TMPDIR=$work/tmp RUNG_NVDISASM=$work/hangs timeout 100 "$RUNG" explain 01 --m 64 --quiet > out 2>&1 &
+process=$!
+for _ in $(seq 600); do [ -s hanging ] && break; sleep 0.1; done
+if [ -s hanging ]; then
+    sleep 0.5
+    started=$(date +%s)
+    kill -TERM $process # timeout passes it on
+    wait $process
+    [ $(($(date +%s) - started)) -lt 40 ] || fail "the signal is ignored while the disassembler hangs"
+    for _ in $(seq 100); do kill -0 "$(cat hanging)" 2> /dev/null || break; sleep 0.1; done
+    kill -KILL "$(cat hanging)" 2> /dev/null && fail "the disassembler is left"
+    [ -z "$(ls -A "$work/tmp")" ] || fail "left in TMPDIR: $(ls -A "$work/tmp")"
+else
+    fail "the disassembler was not started: $(cat out)"
+fi
+
 # More findings than are listed: the page says so. Each of 16 lines reads its part of k, and a warp is half empty.
 awk '/for \(index_t i/ { skip = 4
         for (j = 0; j < 16; j++)
