@@ -914,7 +914,7 @@ static int open_baseline(session *session)
         lab_turns_share_processor();
     if (is_executable && !lab_baseline_start(options, &session->found, &session->turns)) {
         fprintf(stderr, "rung: %s\n", session->turns.why);
-        return LAB_USAGE;
+        return lab_interrupted() ? LAB_INTERRUPTED : LAB_USAGE;
     }
     snprintf(session->found.pairing, sizeof session->found.pairing, "%s", session->turns.pairing);
     return LAB_GOOD;
@@ -931,6 +931,10 @@ static int outcome(session *session)
         code = LAB_USAGE;
     else if (session->options->baseline)
         code = lab_baseline_compare(session->options, &session->found, &session->turns);
+    if (session->turns.failed && lab_interrupted()) {
+        lab_interrupt_tell("this is what was measured; run it again to compare it");
+        return LAB_INTERRUPTED;
+    }
     if (session->any_wrong)
         return LAB_WRONG;
     if (session->is_unsaved)

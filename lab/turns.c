@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -17,6 +16,8 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "interrupt.h"
+#include "start.h"
 #include "temporary.h"
 
 #define GREETING "rung-turns/1"
@@ -24,8 +25,6 @@
 
 /* A greeting comes before a device is opened; verifying a large problem may take its time. */
 enum { GREETING_SECONDS = 10, ANSWER_SECONDS = 900, EXIT_SECONDS = 5 };
-
-extern char **environ;
 
 /* ---- Lines -------------------------------------------------------------------------------------------- */
 
@@ -40,31 +39,36 @@ static bool say(lab_turns *turns, const char *line)
     return written == length;
 }
 
-/* Whether there is something to read, or the end, before the time is over; never over if it is 0. */
-static bool is_ready(int file, int64_t until)
+typedef enum heard { HEARD, LATE, GONE, STOPPED } heard;
+
+/* Waits until there is something to read, or the end (HEARD), until the time `until` is over (LATE; 0: no limit), or
+ * until this process is interrupted (STOPPED). */
+static heard wait_for_input(int file, int64_t until)
 {
+    enum { LOOK_MS = 100 };
     for (;;) {
-        int64_t left = until > 0 ? (until - lab_now()) / 1000000 : 0;
+        int64_t left = until > 0 ? (until - lab_now()) / 1000000 : LOOK_MS;
         struct pollfd asked = {.fd = file, .events = POLLIN};
-        if (until > 0 && left <= 0)
-            return false;
-        int count = poll(&asked, 1, until > 0 ? (int)left : -1);
+        if (left <= 0)
+            return LATE;
+        int count = poll(&asked, 1, left < LOOK_MS ? (int)left : LOOK_MS);
         if (count > 0)
-            return true;
+            return HEARD;
         if (count < 0 && errno != EINTR)
-            return false;
+            return GONE;
+        if (lab_interrupted())
+            return STOPPED;
     }
 }
-
-typedef enum heard { HEARD, LATE, GONE } heard;
 
 static heard hear(lab_turns *turns, int seconds, char *line, size_t capacity)
 {
     int64_t until = seconds > 0 ? lab_now() + (int64_t)seconds * 1000000000 : 0;
     size_t used = 0;
     for (*line = 0; used + 1 < capacity;) {
-        if (!is_ready(turns->in, until))
-            return LATE;
+        heard how = wait_for_input(turns->in, until);
+        if (how != HEARD)
+            return how;
         ssize_t count = read(turns->in, line + used, 1);
         if (count < 0 && errno == EINTR)
             continue;
@@ -119,22 +123,13 @@ void lab_turns_answer(lab_turns *turns, const char *word, bool wants)
 
 /* ---- The parent --------------------------------------------------------------------------------------- */
 
-/* Ends it, if it does not by itself within so many seconds: one that has closed its pipe may still be
- * there. How it ended, -1 by a signal. */
+/* Waits up to `seconds` for the child's end, then kills it with all that it started: a child that has closed its pipe
+ * may still run. Returns its exit code, -1 if a signal ended it. */
 static int end_child(lab_turns *turns, int seconds)
 {
-    int64_t until = lab_now() + (int64_t)seconds * 1000000000;
-    int state = 0;
-    pid_t ended = 0;
     if (turns->child <= 0)
         return 0;
-    while ((ended = waitpid(turns->child, &state, WNOHANG)) == 0 && lab_now() < until)
-        lab_rest(5000000);
-    if (ended == 0) {
-        kill(turns->child, SIGKILL);
-        while (waitpid(turns->child, &state, 0) < 0 && errno == EINTR)
-            ;
-    }
+    int state = lab_wait_until(turns->child, lab_now() + (int64_t)seconds * 1000000000);
     turns->child = 0;
     return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
@@ -142,7 +137,9 @@ static int end_child(lab_turns *turns, int seconds)
 static bool fail(lab_turns *turns, heard how, const char *line)
 {
     int code = end_child(turns, how == GONE ? EXIT_SECONDS : 0);
-    if (how == LATE)
+    if (how == STOPPED)
+        snprintf(turns->why, sizeof turns->why, "interrupted while waiting for %s", turns->executable);
+    else if (how == LATE)
         snprintf(turns->why, sizeof turns->why, "%s did not answer: give an executable of rung that can take turns, "
                  "or a result of its bench --json", turns->executable);
     else if (how == HEARD)
@@ -173,21 +170,14 @@ static void close_both(int ends[2])
     ends[0] = ends[1] = -1;
 }
 
-/* With its standard output in a file, and its own ends of the pipes, which the variable names. */
+/* Starts the child with its standard output in a file. The variable names the child's ends of the pipes. */
 static int spawn(lab_turns *turns, char *const *arguments, int child_in, int child_out)
 {
-    posix_spawn_file_actions_t actions;
     char ends[128];
     snprintf(ends, sizeof ends, "%d,%d,%s", child_in, child_out, turns->pairing);
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error)
-        return error;
-    error = posix_spawn_file_actions_adddup2(&actions, fileno(turns->results), STDOUT_FILENO);
     setenv(VARIABLE, ends, 1);
-    if (!error)
-        error = posix_spawn(&turns->child, turns->executable, &actions, NULL, arguments, environ);
+    int error = lab_start(turns->executable, arguments, (lab_streams){-1, fileno(turns->results), -1}, &turns->child);
     unsetenv(VARIABLE);
-    posix_spawn_file_actions_destroy(&actions);
     if (error)
         turns->child = 0;
     return error;
@@ -231,7 +221,12 @@ bool lab_turns_start(const char *executable, char *const *arguments, lab_turns *
     *turns = (lab_turns){.role = LAB_PARENT, .executable = executable, .in = -1, .out = -1, .results = lab_temporary()};
     write_pairing(turns->pairing, sizeof turns->pairing);
     signal(SIGPIPE, SIG_IGN); /* a child that has gone is found out by reading */
-    int error = turns->results ? start(turns, arguments) : errno;
+    if (!turns->results) {
+        turns->failed = true;
+        lab_temporary_failed(errno, turns->why, sizeof turns->why);
+        return false;
+    }
+    int error = start(turns, arguments);
     if (error) {
         turns->failed = true;
         snprintf(turns->why, sizeof turns->why, "%s cannot be started: %s", executable, strerror(error));

@@ -89,5 +89,19 @@ refused lingers 'ended too early (killed'
 refused answers 'line 1 is not JSON'
 echo text > text; refused text 'neither a result of rung bench -o FILE nor an executable'
 refused missing '--baseline is a file'
+
+# A baseline that hangs does not outlive the command: not after a signal, and not after kill -9. It ends the wait at once.
+script hangs 'echo $$ > hanging; echo rung-turns/1 >&$out; exec sleep 60'
+for signal in TERM KILL; do
+    rm -f hanging
+    "$RUNG" bench --device cpu --kernels 01 --sizes 16 --threads 1 --runs 1 --quiet --baseline ./hangs > out.txt 2> said.txt &
+    process=$!
+    for _ in $(seq 600); do [ -s hanging ] && break; sleep 0.1; done
+    sleep 1
+    kill -$signal $process; wait $process 2> /dev/null; code=$?
+    [ $signal = KILL ] || check "hangs: exit code" 130 $code
+    for _ in $(seq 100); do kill -0 "$(cat hanging)" 2> /dev/null || break; sleep 0.1; done
+    kill -KILL "$(cat hanging)" 2> /dev/null && { echo "the baseline is left after SIG$signal"; bad=1; }
+done
 [ -z "$(jobs -p)" ] || { echo "something is left"; bad=1; }
 exit $bad
