@@ -22,7 +22,7 @@ void lab_temporary_failed(int error, char *why, size_t capacity)
              "another folder", named && *named ? "TMPDIR=" : "", lab_temporary_folder(), strerror(error));
 }
 
-/* tmpfile() ignores TMPDIR and cannot ask for close-on-exec. */
+/* The function tmpfile ignores TMPDIR and cannot ask for close-on-exec. */
 FILE *lab_temporary(void)
 {
     char path[4096];
