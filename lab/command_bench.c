@@ -999,6 +999,7 @@ static int run_session(void *opaque)
         session->contenders = calloc(CONTENDERS_MAX, sizeof *session->contenders);
         if (session->contenders)
             code = bench(session);
+        fflush(stdout); /* a crash below must not lose the results */
         lab_turns_close(&session->turns);
         lab_caller_close(&session->caller);
         lab_target_close(&session->target);
@@ -1026,8 +1027,15 @@ static int run_safely(const lab_options *options, double seconds)
                 "(--time-limit SECONDS allows more time)\n", child.step, seconds);
         return LAB_WRONG;
     case LAB_ENDED_CRASHED:
-        fprintf(stderr, "rung: %s: the kernel crashed (signal %d, %s); see: rung verify FILE\n",
-                *child.step ? child.step : "before a kernel ran", child.code, strsignal(child.code));
+        if (*child.step)
+            fprintf(stderr, "rung: %s: the kernel crashed (signal %d, %s); see: rung verify FILE\n", child.step, child.code,
+                    strsignal(child.code));
+        else if (child.steps > 0)
+            fprintf(stderr, "rung: the process that runs the kernels crashed (signal %d, %s) after step %lld; check the "
+                    "kernel with: rung verify FILE\n", child.code, strsignal(child.code), child.steps);
+        else
+            fprintf(stderr, "rung: the process that runs the kernels crashed (signal %d, %s) before it ran a kernel; is the "
+                    "driver broken?\n", child.code, strsignal(child.code));
         return LAB_WRONG;
     case LAB_ENDED_NEVER_BEGAN: break;
     }

@@ -852,13 +852,13 @@ static void print_failure(const failure *failure)
     char problem[256];
     describe(&failure->problem, problem, sizeof problem);
     lab_colour_begin(LAB_RED, stdout);
-    fputs(failure->timed_out ? "did not finish" : failure->ran ? "wrong" : "did not run", stdout);
+    fputs(failure->timed_out ? "did not finish" : failure->ran ? "wrong" : *failure->replay ? "did not run" : "crashed", stdout);
     lab_colour_end(LAB_RED, stdout);
     if (failure->ran)
         printf(": %s: %s\n", problem, failure->message);
     else
         printf(": %s\n", failure->message);
-    if (failure->is_confirmed || !failure->ran)
+    if (*failure->replay && (failure->is_confirmed || !failure->ran))
         printf("  again: %s\n", failure->replay);
     fputc('\n', stdout);
 }
@@ -1010,6 +1010,20 @@ static void note_ending(session *session, const lab_supervised *child)
     contender->wrong++;
 }
 
+/* Adds a crash outside of a problem, for example at the end of the process, to the failures. All counts stay. */
+static void note_late_crash(session *session, const lab_supervised *child)
+{
+    failure failure = {.is_confirmed = true};
+    for (int i = 0; i < session->contender_count; i++)
+        if (session->contenders[i].cases > 0)
+            failure.contender = i;
+    snprintf(failure.message, sizeof failure.message,
+             "the process that runs the kernels crashed (signal %d, %s) after problem %lld; check that each kernel writes "
+             "inside its matrices only", child->code, strsignal(child->code), (long long)total_of(session).cases);
+    insert_failure(session, &failure);
+    session->is_complete = false;
+}
+
 /* Runs the session here, or in a child process where a file could contain an endless loop. */
 static int run_safely(session *session)
 {
@@ -1026,6 +1040,10 @@ static int run_safely(session *session)
     case LAB_ENDED_CRASHED:
         if (*child.step) {
             note_ending(session, &child);
+            return LAB_GOOD;
+        }
+        if (total_of(session).cases > 0) {
+            note_late_crash(session, &child);
             return LAB_GOOD;
         }
     }
@@ -1051,7 +1069,7 @@ static int verify(session *session)
         return LAB_INTERRUPTED;
     }
     contender total = total_of(session);
-    if (total.wrong > 0 || remark_count(session) > 0)
+    if (total.wrong > 0 || session->failure_count > 0 || remark_count(session) > 0)
         return LAB_WRONG;
     return total.skipped == total.cases ? LAB_NOTHING : LAB_GOOD;
 }

@@ -137,6 +137,7 @@ static void wait_for_child(pid_t child, shared_state *state, const volatile doub
         result->ending = is_ended ? result->ending : LAB_ENDED_CRASHED;
         result->code = WTERMSIG(status);
     }
+    result->steps = atomic_load(&state->step) / 2;
     if (atomic_load(&state->step) % 2 != 0)
         snprintf(result->step, sizeof result->step, "%s", state->text);
 }

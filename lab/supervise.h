@@ -24,6 +24,7 @@ typedef struct lab_supervised {
     lab_ending ending;
     int        code;                /* the exit code or the signal */
     char       step[LAB_STEP_TEXT]; /* the step that was in progress; "" between steps */
+    long long  steps;               /* how many steps have ended */
 } lab_supervised;
 
 /* Runs work(user) in a child process and waits for it. *seconds limits each step, 0 means no limit; the child may change

@@ -2,7 +2,8 @@
 /* slowed.c - makes a rung that is slower by a known part: linked with --wrap=rung_plan_run, every run of
  * a plan spins for PLANTED_PERCENT (5) per cent of the time it took. On the CPU, where a run is over
  * when the call returns, that is what rung bench must find. With PLANTED_IDLE runs are skipped once the
- * first ones were verified: what remains is right, and faster than anything can be. */
+ * first ones were verified: what remains is right, and faster than anything can be. With PLANTED_CRASH the process
+ * aborts when it destroys a context, after its last run. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,6 +13,16 @@ rung_status __real_rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_
                                  const rung_run_options *options);
 rung_status __wrap_rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                  const rung_run_options *options);
+
+void __real_rung_context_destroy(rung_context *context);
+void __wrap_rung_context_destroy(rung_context *context);
+
+void __wrap_rung_context_destroy(rung_context *context)
+{
+    if (context && getenv("PLANTED_CRASH"))
+        abort();
+    __real_rung_context_destroy(context);
+}
 
 static double now(void)
 {

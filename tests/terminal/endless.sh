@@ -70,6 +70,17 @@ RUNG_OCLGRIND=/nowhere stops 'did not finish within 1 s' verify endless.cu --tim
 sed 's/sum_t sum = 0;/sum_t sum = 0; *(volatile GLOBAL int *)8 = 1;/' "$RUNG_SOURCE/learn/solutions/01_naive.cu" > crash.cu
 [ -n "${RUNG_SANITIZE:-}" ] || stops 'crashed \(signal 11' verify crash.cu --m 8
 
+# A crash after the last problem keeps the counts and the times.
+slowed=$RUNG_BUILD/tests/compare/rung_slowed
+PLANTED_CRASH=1 PLANTED_PERCENT=0 timeout 60 "$slowed" verify "$RUNG_SOURCE/learn/solutions/01_naive.cu" --device opencl --m 8 \
+    > out.txt 2> err.txt
+[ $? -eq 1 ] && grep -qE 'crashed \(signal 6, .*\) after problem [1-9]' out.txt && grep -qE '^all +[1-9][0-9]* +0 +0' out.txt ||
+    fail "verify: a crash at the end loses the counts: $(cat out.txt err.txt)"
+PLANTED_CRASH=1 PLANTED_PERCENT=0 timeout 60 "$slowed" bench "$RUNG_SOURCE/learn/solutions/01_naive.cu" 16 --device opencl \
+    --budget 0.05 > out.txt 2> err.txt
+[ $? -eq 1 ] && grep -qE 'crashed \(signal 6, .*\) after step [1-9]' err.txt && grep -q 01_naive out.txt ||
+    fail "bench: a crash at the end loses the times: $(cat out.txt err.txt)"
+
 for place in -1 x 1e9; do
     "$RUNG" verify endless.cu --m 8 --time-limit $place > out.txt 2> err.txt
     [ $? -eq 2 ] && grep -q -- '--time-limit' err.txt || fail "--time-limit $place is accepted"
