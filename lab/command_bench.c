@@ -33,6 +33,7 @@ typedef struct experience {
     char               asked[LAB_PARAMETERS_TEXT];
     rung_product       product;
     rung_compute       compute;
+    bool               is_packed;
     double             ns_per_step; /* of m n k */
 } experience;
 
@@ -316,7 +317,7 @@ static experience *experience_of(session *session, const lab_contender *contende
     for (int i = 0; i < session->known_count; i++) {
         experience *known = &session->known[i];
         if (known->kernel == contender->kernel && known->product == problem->product &&
-            known->compute == problem->compute &&
+            known->compute == problem->compute && known->is_packed == contender->is_packed &&
             strcmp(known->asked, contender->asked) == 0)
             return known;
     }
@@ -333,6 +334,7 @@ static void remember(session *session, const lab_contender *contender, const lab
         known->kernel = contender->kernel;
         known->product = problem->product;
         known->compute = problem->compute;
+        known->is_packed = contender->is_packed;
         snprintf(known->asked, sizeof known->asked, "%s", contender->asked);
     }
     double ns_per_step = (double)nanoseconds / steps_of(problem);
@@ -982,6 +984,7 @@ static const char *useless_for_cluster(const lab_options *options)
         {"--calls", options->calls},       {"--peers", options->peers},       {"--trace", options->trace},
         {"--baseline", options->baseline}, {"--baseline-json", options->baseline_json},
         {"--arch", options->arch},         {"--machine", options->machine},   {"--runs", options->runs},
+        {"--packed", options->packed},     {"--time-limit", options->time_limit},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (list[i].value)

@@ -495,6 +495,8 @@ static bool is_any_done(const lab_tuning_run *shared)
 static int tune(lab_tuner *session)
 {
     int code = read_options(session);
+    if (code == LAB_GOOD && session->options->remove && session->options->export)
+        return lab_usage("tune", "--export cannot be combined with --remove: first export, then remove");
     session->shared->began_ns = lab_now();
     if (code == LAB_GOOD)
         code = check_store(session->options);

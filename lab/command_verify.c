@@ -187,8 +187,6 @@ static int read_extras(session *session)
     if (options->threads && (!read_count(options->threads, &session->threads) || session->threads < 1 ||
                              session->threads > 8192))
         return usage("--threads is a number from 1 to 8192");
-    if (options->packed && options->kernels && strstr(options->kernels, "rung_gemm"))
-        return usage("--packed is for kernels; rung_gemm does not take a packed B");
     if (options->scattered && !options->batch)
         return usage("--scattered is for the items of a --batch");
     if (!read_count(options->repeat, &session->repeat) || (options->repeat && !options->m))
@@ -335,6 +333,8 @@ static int add_contenders(session *session)
     if (!lab_parameters_check(kernels, count, session->options->params, why, sizeof why))
         return usage(why);
     for (int i = 0; i < count; i++) {
+        if (!kernels[i] && session->options->packed)
+            return usage("--packed is for kernels; rung_gemm does not take a packed B");
         if (!kernels[i])
             add_call(session);
         else if ((list || rung_kernel_describe(kernels[i])->number > 0) && /* not the vendor's unasked */

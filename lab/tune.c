@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "json.h"
 #include "oracle.h"
 #include "progress.h"
 
@@ -244,13 +245,35 @@ static void update_store(lab_tuner *session, const lab_problem *problem, lab_tun
         drop_record(session, problem, tuned);
 }
 
+/* Reports how many records of a problem were removed, with --json as one entry of the results. */
+static void tell_removed(lab_json *json, const lab_tuned *tuned, int64_t removed)
+{
+    if (!json) {
+        printf("%lldx%lldx%lld: removed %lld record%s\n", (long long)tuned->m, (long long)tuned->n, (long long)tuned->k,
+               (long long)removed, removed == 1 ? "" : "s");
+        return;
+    }
+    lab_json_begin(json, NULL, '{');
+    lab_json_integer(json, "m", tuned->m);
+    lab_json_integer(json, "n", tuned->n);
+    lab_json_integer(json, "k", tuned->k);
+    lab_json_integer(json, "removed", removed);
+    lab_json_end(json, '}');
+}
+
 int lab_tune_remove(lab_tuner *session)
 {
     lab_tuning_run *shared = session->shared;
+    lab_json out = {.out = stdout}, *json = session->options->json ? &out : NULL;
     int64_t all = 0;
     int code = lab_target_open(session->options, session->options->kernels, &session->target);
     if (code == LAB_GOOD)
         find_classes(session);
+    if (json) {
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "schema", "rung-tune-remove/1");
+        lab_json_begin(json, "results", '[');
+    }
     for (int i = 0; code == LAB_GOOD && i < shared->problem_count; i++) {
         const lab_tuned *tuned = &shared->problems[i];
         rung_problem form = form_of(session, tuned);
@@ -260,9 +283,12 @@ int lab_tune_remove(lab_tuner *session)
         if (rung_tuning_remove(session->target.device, &form, session->options->store, &removed) != RUNG_OK)
             code = complain(rung_error_text());
         else
-            printf("%lldx%lldx%lld: removed %lld record%s\n", (long long)tuned->m, (long long)tuned->n,
-                   (long long)tuned->k, (long long)removed, removed == 1 ? "" : "s");
+            tell_removed(json, tuned, removed);
         all += removed;
+    }
+    if (json) {
+        lab_json_end(json, ']');
+        lab_json_end(json, '}');
     }
     lab_target_close(&session->target);
     return code == LAB_GOOD && all == 0 ? LAB_NOTHING : code;

@@ -44,6 +44,9 @@ cp config/rung/tuning copy
 "$RUNG" tune "${row[@]}" --store copy --remove > by_hand.err || fail "exit $?"
 grep -q '1x2048x64: removed 1 record$' by_hand.err && ! grep -q "$kernel" copy || fail "it was not removed"
 "$RUNG" tune "${row[@]}" --store copy --remove > by_hand.err && fail "there was nothing to remove"
+cp config/rung/tuning copy
+"$RUNG" tune "${row[@]}" --store copy --remove --json > by_hand.json || fail "exit $?"
+holds by_hand.json '.results[0] | .m == 1 and .removed == 1'
 
 # Exported, and of two files the faster record.
 "$RUNG" tune "${row[@]}" --kernels 03 --budget 10 --export for_others --json > again.json 2> again.err || fail "exit $?"

@@ -66,6 +66,10 @@ try rung bench 1 64 --device cpu --sizes 16
 try rung bench 1 --device cpu --kernels 02 --sizes 16
 try rung bench --cluster --kernels 04
 try rung bench --cluster --sizes 16 --batch 4
+try rung bench --cluster --sizes 16 --packed
+try rung bench --cluster --sizes 16 --time-limit 5
+try rung verify --device cpu --kernels rung_gemm --m 4 --packed
+try rung tune --device cpu --sizes 16 --remove --export records
 try rung bench --device cpu --kernels "$(printf '01,%.0s' {1..70})" --sizes 16 --budget 0.001
 try rung bench --device cpu --kernels "$(printf '07,%.0s' {1..33})07" --params BM=16,32,48,64 --sizes 16 --budget 0.001
 rung bench --device cpu --kernels "$(printf 'x%.0s' {1..600}).cu" --sizes 16 2>&1 | cut -c 1-40
