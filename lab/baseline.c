@@ -130,7 +130,7 @@ int lab_baseline_compare(const lab_options *options, const lab_bench *bench, lab
             lab_comparison_print(&comparison, out);
         }
         code = lab_comparison_code(&comparison);
-        snprintf(why, sizeof why, "%s and this run have no row in common that both have times of", options->baseline);
+        snprintf(why, sizeof why, "no row has a time on both sides: %s and this run", options->baseline);
         lab_comparison_free(&comparison);
     }
     if (code == LAB_USAGE || code == LAB_NOTHING)

@@ -60,6 +60,6 @@ bool lab_output_save(const char *name, void (*print)(void *data, FILE *out), voi
     }
     int number = errno;
     lab_progress_break();
-    fprintf(stderr, "rung: %s could not be written: %s; what was there before is unharmed\n", name, strerror(number));
+    fprintf(stderr, "rung: %s could not be written: %s; the existing file is unchanged\n", name, strerror(number));
     return false;
 }

@@ -375,7 +375,7 @@ static int compare(many *many)
         fprintf(out, "\ncompared with %s\n", baseline);
         lab_comparison_print(&comparison, out);
         code = lab_comparison_code(&comparison);
-        snprintf(why, sizeof why, "%s and this run have no row in common that both have times of", baseline);
+        snprintf(why, sizeof why, "no row has a time on both sides: %s and this run", baseline);
         lab_comparison_free(&comparison);
     }
     if (code == LAB_USAGE || code == LAB_NOTHING)
@@ -403,7 +403,7 @@ static const char *prepare(many *many)
     const lab_options *options = many->options;
     double budget = DEFAULT_BUDGET;
     if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0 && budget <= 1e6)))
-        return "--budget is a number of seconds a kernel and size, a million at most";
+        return "--budget is the number of seconds per kernel and size: more than 0, at most 1000000";
     snprintf(many->budget, sizeof many->budget, "--budget=%.9f", fmax(budget / (double)many->runs, 1e-9));
     if (options->seed)
         snprintf(many->seed, sizeof many->seed, "--seed=%.40s", options->seed);

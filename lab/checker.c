@@ -231,7 +231,7 @@ static bool read_verdict(const char *path, const rung_kernel_info *kernel, lab_c
     lab_document document;
     char why[256];
     if (!lab_document_load(path, &document, why, sizeof why)) {
-        snprintf(check->why_not, sizeof check->why_not, "its verdict cannot be read: %s", why);
+        snprintf(check->why_not, sizeof check->why_not, "the result of the check cannot be read: %s", why);
         return false;
     }
     const char *platform = lab_text(document.root, "platform", "");
@@ -297,7 +297,7 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
     else if (code == LAB_STOPPED)
         snprintf(check->why_not, sizeof check->why_not, "the check was interrupted");
     else
-        snprintf(check->why_not, sizeof check->why_not, "Oclgrind did not come to its end: %.*s",
+        snprintf(check->why_not, sizeof check->why_not, "Oclgrind failed: %.*s",
                  (int)strcspn(lab_sentence_in(errors), "\n"), lab_sentence_in(errors));
     return check->count > 0;
 }

@@ -176,7 +176,7 @@ static int read_options(session *session)
                              session->threads > THREADS_MAX))
         return usage("--threads is a number from 1 to 256");
     if (options->budget && (!lab_read_number(options->budget, &budget) || !(budget > 0 && budget <= 1e6)))
-        return usage("--budget is a number of seconds a kernel and size, a million at most");
+        return usage("--budget is the number of seconds per kernel and size: more than 0, at most 1000000");
     session->budget_ns = (int64_t)(budget * 1e9);
     if ((options->argument2 != NULL) + (options->m != NULL) + (options->sizes != NULL) > 1)
         return usage("give the sizes once: by --sizes, by --m, --n and --k, or shortly by KERNEL LARGEST");

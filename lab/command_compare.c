@@ -28,7 +28,7 @@ static int compare(const lab_options *options, const lab_side *before, const lab
         lab_comparison_print(&comparison, stdout);
     int code = lab_comparison_code(&comparison);
     if (code == LAB_NOTHING)
-        fprintf(stderr, "rung: the two have no row in common that both have times of\n");
+        fprintf(stderr, "rung: no row has a time on both sides\n");
     lab_comparison_free(&comparison);
     return code;
 }

@@ -208,7 +208,7 @@ static int show_progress(void *user, const rung_large_progress *progress)
     double blocks = (double)progress->of, before = progress->before * blocks;
     char what[64] = "multiplying";
     if (before > 0)
-        snprintf(what, sizeof what, "going on behind %.0f blocks", before);
+        snprintf(what, sizeof what, "resuming after %.0f blocks", before);
     lab_progress shown = {.what = what, .done = progress->done * blocks - before, .count = blocks - before,
                           .units = "blocks"};
     lab_progress_show(&shown);
@@ -276,7 +276,7 @@ static void print_report(const task *task, const rung_large_report *report)
            report->blocks_before > 0 ? ", an earlier run's too" : "",
            (double)(cut->read + cut->written) / (cut->bound > 0 ? cut->bound : 1), waited_percent(task, report));
     if (report->blocks_before > 0)
-        printf("  went on behind %lld blocks of %lld\n", (long long)report->blocks_before,
+        printf("  resumed after %lld of %lld blocks\n", (long long)report->blocks_before,
                (long long)(cut->row_blocks * cut->col_blocks));
     print_devices(report);
     if (!task->is_checked)
@@ -353,7 +353,7 @@ static int run(task *task)
     rung_status status = rung_large_multiply(NULL, &task->problem, &options, &task->report);
     lab_progress_end();
     if (status == RUNG_STOPPED)
-        lab_interrupt_tell("the same command goes on behind the blocks that are done; --restart throws them away");
+        lab_interrupt_tell("run the same command again to resume; --restart discards the completed blocks");
     else if (status != RUNG_OK)
         complain();
     else if (task->options->json)

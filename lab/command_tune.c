@@ -232,7 +232,7 @@ static int run_workers(lab_tuner *session)
             return complain("no process can be started; end others, or let the user have more (ulimit -u)");
         ending end;
         if (!wait_for(shared, worker, &end))
-            return complain("the process that does the work is lost; the same command goes on where it was");
+            return complain("the process that does the work is lost; run the same command again to resume");
         /* An exit in the midst of a candidate is a driver's. */
         bool is_own = WIFEXITED(end.status) && atomic_load(&shared->watch.since_ns) == 0;
         if (is_own && WEXITSTATUS(end.status) != LAB_AGAIN)
@@ -516,7 +516,7 @@ static int tune(lab_tuner *session)
     if (!is_cut_short || *session->shared->device.name || session->options->json)
         tell(session);
     if (is_cut_short) {
-        lab_interrupt_tell("what was found by then is saved, and the same command goes on from here");
+        lab_interrupt_tell("what was found by then is saved; run the same command again to resume");
         return LAB_INTERRUPTED;
     }
     if (code != LAB_GOOD)

@@ -74,7 +74,7 @@ rm c.bin
 
 interrupt
 multiply > out.txt || fail "it does not go on"
-grep -q 'went on behind' out.txt || fail "it began anew"
+grep -q 'resumed after' out.txt || fail "it began anew"
 cmp c.bin right.bin || fail "other bits"
 
 interrupt
