@@ -33,7 +33,7 @@ interrupt() {
         code=$?
     done
     [ $code -eq 130 ] || { cat out.txt; fail "interrupted: exit $code"; }
-    grep -q 'the same command goes on' out.txt || fail "it does not say how to go on"
+    grep -q 'run the same command again to resume' out.txt || fail "it does not say how to go on"
     [ -e c.bin.part ] && [ -e c.bin.journal ] && [ ! -e c.bin ] || fail "what is left is not what should be"
 }
 
