@@ -67,7 +67,7 @@ worker=$(cat /proc/$tuner/task/$tuner/children)
 kill -TERM $tuner && wait $tuner
 [ $? -eq 130 ] || fail "tune: exit code"
 holds tune.json '.complete == false and (.results[0] | .why == "interrupted" and (.saved | not) and .crashed == 0)'
-grep -q 'goes on from here' err.txt || fail "tune does not say how to go on"
+grep -q 'run the same command again to resume' err.txt || fail "tune does not say how to go on"
 grep -q '^crashed' state.txt && fail "a candidate is blamed for the interruption"
 tail -n 1 state.txt | grep -q '^trying' && fail "the candidate under way has no end in the journal"
 for process in $worker; do
