@@ -39,14 +39,15 @@
 #endif
 
 enum { PARAMETER_KC, PARAMETER_NC };
-/* Paths: how B is read. PACKED_NEAR is for a few panels of rows and a large B that came packed: one tile of columns at a
- * time, so that the panels after the first find B in the second cache. */
+/* Paths: how B is read. PACKED_NEAR is for a few panels of rows and a large B that came packed: one tile of columns and
+ * NEAR_STEPS of k at a time, so that the panels after the first find B in L1. */
 enum { PACKED, IN_PLACE, PACKED_NEAR };
 enum {
     SUM_ROWS = 336,   /* of sums that are kept beside C */
     WIDE = 4096,      /* columns that a short A is multiplied with before the next of k */
     SHALLOW = 32,     /* steps of k that it is multiplied with at a time; twice as many where it has more panels */
     FEW = 10,         /* panels up to which a B of more than in_place_b bytes is left unpacked */
+    NEAR_STEPS = 32,  /* steps of k of a packed tile: few, so that what one panel prefetches arrives while others compute */
     NEAR = 8,         /* tiles whose B is still in the first cache, at most */
     ROW_BYTES = 896,  /* of a block of B, at least, in the default parameters */
     EVEN = 1 << 16,   /* alpha up to which beta is not divided by it: whole numbers stay whole */
@@ -412,6 +413,33 @@ static panels panels_of(const work *work)
     return (panels){count, height, work->rows - height * count};
 }
 
+/* All rows by one packed tile of columns and one stretch of k, whose rows of A are kept as copies. The second panel
+ * prefetches the next steps, which follow in memory: in this tile, or in the next one. */
+static void multiply_packed_near(const work *whole)
+{
+    panels panels = panels_of(whole);
+    int64_t width = 2 * whole->tiles->lanes, a_row = a_row_bytes(whole, whole->depth) / whole->size, rows;
+    rungi_tile_job tile = {.panels = 1, .brings_c = whole->brings_c};
+    work part = *whole;
+    for (int64_t q = 0; q < whole->depth; q += NEAR_STEPS) {
+        part.p = whole->p + q;
+        part.depth = rungi_smaller(NEAR_STEPS, whole->depth - q);
+        for (int64_t panel = 0, i = whole->i; panel < panels.count; panel++, i += rows) {
+            rows = panels.height + (panel < panels.taller);
+            if (q == 0)
+                take_a(whole, i, rows, &tile);
+            tile.a = tile.next = whole->a_rows + ((i - whole->i) * a_row + q) * whole->size;
+            tile.a_row = a_row;
+            tile.ahead = panel == 0 ? 20 : 0;
+            tile.aside = panel == 1 ? part.depth * width : 0;
+            tile.b = packed_at(whole) + q * width * whole->size;
+            take_c(&part, i, whole->j, &tile);
+            multiply(&part, table_of(whole, false), rows, whole->cols, &tile);
+            finish(&part, i, rows);
+        }
+    }
+}
+
 /* One block of C by one stretch of k. */
 static void multiply_block(const work *work)
 {
@@ -421,7 +449,7 @@ static void multiply_block(const work *work)
     bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
     /* Panels of the same height at once, unless something is to be done with each. */
     bool together = (!work->copies_a || has_a(work)) && !work->keeps_sums && !work->scales_last &&
-                    !rungi_cpu_has_epilogue(work->job) && !work->is_near;
+                    !rungi_cpu_has_epilogue(work->job);
     if (!packing && !is_packed)
         pack_b(work);
     int64_t i = work->i, count;
@@ -431,8 +459,8 @@ static void multiply_block(const work *work)
         count = !together ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
         rungi_tile_job tile; /* all of which is set: zeros first would take longer than a small panel's tile */
         tile.panels = count;
-        tile.ahead = packing ? 16 : work->is_near && panel > 0 ? 0 : 20;
-        tile.aside = work->is_near && panel == 1 ? work->depth * 2 * work->tiles->lanes : 0;
+        tile.ahead = packing ? 16 : 20;
+        tile.aside = 0;
         tile.brings_c = work->brings_c;
         take_a(work, i, rows, &tile);
         take_c(work, i, work->j, &tile);
@@ -456,7 +484,7 @@ static void run_kept(work *work)
             work->depth = rungi_smaller(work->kc, job->k - work->p);
             for (work->j = 0; work->j < job->n; work->j += work->nc) {
                 work->cols = rungi_smaller(work->nc, job->n - work->j);
-                multiply_block(work);
+                (work->is_near ? multiply_packed_near : multiply_block)(work);
             }
         }
     }
@@ -555,16 +583,16 @@ static void run(const rungi_cpu_job *job)
     bool in_place = job->form->path == IN_PLACE;
     work.kc = job->form->kc;
     work.nc = job->form->nc;
-    int64_t c_bytes = job->m * job->n * work.size;
-    work.streams_c = !work.keeps_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= work.kc &&
+    work.is_near = job->form->path == PACKED_NEAR;
+    int64_t c_bytes = job->m * job->n * work.size, steps = work.is_near ? NEAR_STEPS : work.kc;
+    work.streams_c = !work.keeps_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= steps &&
                      c_bytes > (int64_t)16 << 20 && (uintptr_t)job->c.first % 64 == 0 &&
                      job->c.row_stride * work.size % 64 == 0;
-    work.scales_last = !work.keeps_sums && job->out != RUNG_I32 && job->k > work.kc &&
+    work.scales_last = !work.keeps_sums && job->out != RUNG_I32 && job->k > steps &&
                        fabs(job->alpha) > (job->beta == 0 ? 1 : EVEN);
     work.brings_c = !work.streams_c && c_bytes > job->features->blocks.prefetch_c;
     work.a_rows = job->scratch;
     work.kept = rungi_smaller(job->form->kept, job->m);
-    work.is_near = job->form->path == PACKED_NEAR;
     settle_copies(&work, in_place);
     work.sums = work.a_rows + a_bytes(&work, in_place);
     work.b_panels = work.sums + sum_bytes(&work, in_place);
