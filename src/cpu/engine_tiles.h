@@ -94,10 +94,10 @@ RUNGI_TILE_INLINE void rungi_rows_fetch(const char *c, int64_t stride)
     }
 }
 
-/* Prefetches into the second cache as much of B as one step of a panel reads, 16 KiB ahead of that step. */
+/* Prefetches into the second cache as much of B as one step of a panel reads, 4 KiB ahead of that step. */
 RUNGI_TILE_INLINE void rungi_step_fetch(const char *b)
 {
-    enum { AHEAD = 16 << 10 };
+    enum { AHEAD = 4 << 10 };
     for (int64_t byte = 0; byte < RUNGI_PANEL_BYTES; byte += RUNGI_STEP_BYTES)
         _mm_prefetch(b + AHEAD + byte, _MM_HINT_T1);
 }
