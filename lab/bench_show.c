@@ -110,7 +110,7 @@ static void write_extras(const lab_bench *bench, rung_compute asked, char *text,
     if (bench->batch > 1)
         snprintf(batch, sizeof batch, ", batch of %lld", (long long)bench->batch);
     snprintf(text, capacity, "%s%s%s%s%s%s%s", batch, *epilogue ? ", " : "", epilogue,
-             asked == RUNG_STRICT ? "" : ", ", asked == RUNG_STRICT ? "" : rung_compute_name(asked),
+             asked == RUNG_COMPUTE_STRICT ? "" : ", ", asked == RUNG_COMPUTE_STRICT ? "" : rung_compute_name(asked),
              bench->is_cold ? ", cold" : "", bench->inputs == LAB_INPUTS_NORMAL ? ", normal inputs" : "");
 }
 

@@ -69,7 +69,7 @@ rung_status lab_call_run(lab_caller *caller, const rung_problem *problem, lab_ca
         lab_call_free(&calls[i]);
     if (status == RUNG_OK && !call->incomplete)
         lab_call_sum(call);
-    return call->incomplete ? RUNG_NO_MEMORY : status;
+    return call->incomplete ? RUNG_STATUS_NO_MEMORY : status;
 }
 
 void lab_call_free(lab_call *call)

@@ -4,6 +4,7 @@
  * Not the product of everything: sizes around each edge, all layouts of the three
  * operands, all pairs of scalars with every content. What a group does not
  * enumerate is drawn, always the same for the same case. */
+#include "lists.h"
 #include "cases.h"
 
 #include <stdio.h>
@@ -224,18 +225,18 @@ static void add_batches(lab_case_list *list, const lab_traits *traits, bool scat
 }
 
 static const lab_epilogue epilogues[] = {
-    {LAB_BIAS_COL, RUNG_GELU, true},
-    {LAB_BIAS_ROW, RUNG_RELU, false},
-    {LAB_BIAS_NONE, RUNG_NONE, true},
-    {LAB_BIAS_FULL, RUNG_NONE, false},
-    {LAB_BIAS_NONE, RUNG_GELU, false},
+    {LAB_BIAS_COL, RUNG_ACTIVATION_GELU, true},
+    {LAB_BIAS_ROW, RUNG_ACTIVATION_RELU, false},
+    {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true},
+    {LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false},
+    {LAB_BIAS_NONE, RUNG_ACTIVATION_GELU, false},
 };
 
 /* A whole number has no gelu. */
 static lab_epilogue fitting(const lab_case_list *list, lab_epilogue epilogue)
 {
-    if (list->whole && epilogue.activation == RUNG_GELU)
-        epilogue.activation = RUNG_RELU;
+    if (list->whole && epilogue.activation == RUNG_ACTIVATION_GELU)
+        epilogue.activation = RUNG_ACTIVATION_RELU;
     return epilogue;
 }
 
@@ -271,7 +272,7 @@ static void add_epilogues(lab_case_list *list, const lab_traits *traits, int cou
  * that would show if it were applied to each. */
 static void add_splits(lab_case_list *list, const lab_traits *traits)
 {
-    const lab_epilogue none = {LAB_BIAS_NONE, RUNG_NONE, false};
+    const lab_epilogue none = {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, false};
     int64_t bk = traits->bk;
     for (int64_t splits = 2; splits < 6; splits++) {
         add_epilogue(list, (sizes){5, 6, 4 * bk + 3}, none, splits, false);
@@ -285,9 +286,9 @@ static void add_splits(lab_case_list *list, const lab_traits *traits)
 static void add_extras(lab_case_list *list, const lab_traits *traits, bool all)
 {
     add_batches(list, traits, false);
-    if (traits->abilities & RUNG_EPILOGUE)
+    if (traits->abilities & RUNG_ABILITY_EPILOGUE)
         add_epilogues(list, traits, all ? (int)(sizeof epilogues / sizeof *epilogues) : 1);
-    if (traits->abilities & RUNG_SPLIT)
+    if (traits->abilities & RUNG_ABILITY_SPLIT_K)
         add_splits(list, traits);
 }
 
@@ -337,7 +338,7 @@ lab_case_list lab_cases_of(lab_suite suite, lab_traits traits)
     if (suite == LAB_SUITE_full || suite == LAB_SUITE_types || suite == LAB_SUITE_extras)
         add_extras(&list, &traits, suite != LAB_SUITE_types);
     if ((suite == LAB_SUITE_full || suite == LAB_SUITE_types || suite == LAB_SUITE_scattered) &&
-        traits.abilities & RUNG_SCATTERED)
+        traits.abilities & RUNG_ABILITY_BATCH_OFFSETS)
         add_batches(&list, &traits, true);
     return list;
 }
@@ -363,9 +364,9 @@ static bool read_word(const char *text, size_t length, lab_epilogue *epilogue)
             epilogue->bias = (lab_bias)i;
             return is_first;
         }
-    for (int i = 0; i < RUNG_ACTIVATION_COUNT; i++)
+    for (int i = 0; i < LAB_ACTIVATION_COUNT; i++)
         if (is_word(text, length, rung_activation_name((rung_activation)i))) {
-            bool is_first = epilogue->activation == RUNG_NONE;
+            bool is_first = epilogue->activation == RUNG_ACTIVATION_NONE;
             epilogue->activation = (rung_activation)i;
             return is_first;
         }
@@ -375,7 +376,7 @@ static bool read_word(const char *text, size_t length, lab_epilogue *epilogue)
 
 bool lab_read_epilogue(const char *text, lab_epilogue *epilogue)
 {
-    *epilogue = (lab_epilogue){LAB_BIAS_NONE, RUNG_NONE, false};
+    *epilogue = (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, false};
     while (text && *text) {
         size_t length = strcspn(text, ",");
         if (!read_word(text, length, epilogue))
@@ -388,7 +389,7 @@ bool lab_read_epilogue(const char *text, lab_epilogue *epilogue)
 void lab_write_epilogue(lab_epilogue epilogue, char *text, size_t capacity)
 {
     const char *words[] = {bias_words[epilogue.bias],
-                           epilogue.activation == RUNG_NONE ? "" : rung_activation_name(epilogue.activation),
+                           epilogue.activation == RUNG_ACTIVATION_NONE ? "" : rung_activation_name(epilogue.activation),
                            epilogue.residual ? "residual" : ""};
     size_t used = 0;
     *text = '\0';

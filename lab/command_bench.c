@@ -298,7 +298,7 @@ static int gather_contenders(session *session, const lab_dtype *dtype)
                          "687 bytes each");
         if (count == 0)
             return usage(rung_error_text());
-        bool packs = session->options->packed && rung_kernel_describe(kernel)->abilities & RUNG_PACKED;
+        bool packs = session->options->packed && rung_kernel_describe(kernel)->abilities & RUNG_ABILITY_PACKED_B;
         for (int j = 0; j < count; j++)
             if (!add_contender(session, kernel, texts[j], false) || (packs && !add_contender(session, kernel, texts[j], true)))
                 return refuse_contenders();

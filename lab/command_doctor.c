@@ -29,7 +29,7 @@ typedef struct finding {
 typedef struct checkup {
     finding   findings[DEVICES_MAX];
     int64_t   count;
-    rung_part parts[PARTS_MAX];
+    rung_dependency parts[PARTS_MAX];
     int64_t   part_count;
 } checkup;
 
@@ -70,7 +70,7 @@ static void add_part(checkup *checkup, const char *name, const char *found, cons
 {
     if (checkup->part_count == PARTS_MAX)
         return;
-    rung_part *part = &checkup->parts[checkup->part_count++];
+    rung_dependency *part = &checkup->parts[checkup->part_count++];
     snprintf(part->backend, sizeof part->backend, "lab");
     snprintf(part->name, sizeof part->name, "%s", name);
     snprintf(part->found, sizeof part->found, "%s", found);
@@ -97,7 +97,7 @@ static bool look(checkup *checkup)
 {
     rung_device_info infos[DEVICES_MAX];
     if (rung_device_list(NULL, infos, DEVICES_MAX, &checkup->count) != RUNG_OK ||
-        rung_part_list(NULL, checkup->parts, PARTS_MAX, &checkup->part_count) != RUNG_OK)
+        rung_dependency_list(NULL, checkup->parts, PARTS_MAX, &checkup->part_count) != RUNG_OK)
         return false;
     if (checkup->count > DEVICES_MAX)
         checkup->count = DEVICES_MAX;
@@ -133,7 +133,7 @@ static void print_device(const finding *finding)
 static void print_parts(const checkup *checkup)
 {
     for (int64_t i = 0; i < checkup->part_count; i++) {
-        const rung_part *part = &checkup->parts[i];
+        const rung_dependency *part = &checkup->parts[i];
         if (*part->found)
             printf("%-10s %s: %s\n", part->backend, part->name, part->found);
         else
@@ -147,7 +147,7 @@ static void print_json(const checkup *checkup)
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-doctor/1");
-    lab_json_string(&json, "rung", rung_version());
+    lab_json_string(&json, "rung", rung_version_text());
     lab_json_begin(&json, "devices", '[');
     for (int64_t i = 0; i < checkup->count; i++) {
         const finding *finding = &checkup->findings[i];
@@ -195,7 +195,7 @@ int lab_command_doctor(const lab_options *options)
         print_json(&checkup);
         return is_well(&checkup) ? LAB_GOOD : LAB_WRONG;
     }
-    printf("rung %s\n\n", rung_version());
+    printf("rung %s\n\n", rung_version_text());
     for (int64_t i = 0; i < checkup.count; i++)
         print_device(&checkup.findings[i]);
     printf("\n");

@@ -69,6 +69,16 @@ static void write_parameter(const rung_parameter *parameter, char *text, size_t 
                                  i == parameter->choice_count - 1 ? ")" : "");
 }
 
+static const struct {
+    unsigned    bit;
+    const char *words;
+} ability_words[] = {
+    {RUNG_ABILITY_BATCH_OFFSETS, "batches by offsets"},
+    {RUNG_ABILITY_EPILOGUE, "epilogues"},
+    {RUNG_ABILITY_SPLIT_K, "split k"},
+    {RUNG_ABILITY_PACKED_B, "a packed B"},
+};
+
 /* The products that need the same architecture, -1: all of them. */
 static size_t write_types(const rung_kernel_info *info, int from_sm, char *text, size_t capacity)
 {
@@ -100,11 +110,9 @@ static void write_abilities(const rung_kernel_info *info, char *text, size_t cap
 {
     size_t used = 0;
     *text = '\0';
-#define X(name, bit, words)                                                                       \
-    if (info->abilities & RUNG_##name && used < capacity)                                         \
-        used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "", words);
-    RUNG_ABILITY_LIST(X)
-#undef X
+    for (size_t i = 0; i < sizeof ability_words / sizeof *ability_words; i++)
+        if (info->abilities & ability_words[i].bit && used < capacity)
+            used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "", ability_words[i].words);
 }
 
 static void add_row(lab_table *table, const rung_kernel_info *info, const char *backends)
@@ -169,9 +177,9 @@ static void print_one(const rung_kernel_info *info, const char *backends)
     printf("  types       %s\n", text);
     printf("  compute     %s\n", rung_compute_name(info->compute));
     write_architectures(info, text, sizeof text);
-    if (info->engine != RUNG_NO_ENGINE && strcmp(info->backend, "cpu") == 0)
+    if (info->engine != RUNG_ENGINE_NONE && strcmp(info->backend, "cpu") == 0)
         printf("  engine      %s\n", rung_engine_name(info->engine));
-    else if (info->engine != RUNG_NO_ENGINE)
+    else if (info->engine != RUNG_ENGINE_NONE)
         printf("  engine      %s; elsewhere in software\n", text);
     write_abilities(info, text, sizeof text);
     printf("  also        %s\n", *text ? text : "-");

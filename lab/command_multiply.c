@@ -71,14 +71,14 @@ static int complain(void)
     return LAB_USAGE;
 }
 
-/* A file by its name: .npy, or bare rows of the type and shape that were told. `type` is RUNG_TYPE_COUNT if none
+/* A file by its name: .npy, or bare rows of the type and shape that were told. `type` is RUNG_TYPE_NONE if none
  * was. */
 static int open_operand(const char *path, rung_type type, const char *shape, rung_stored *stored)
 {
     int64_t rows, cols;
     if (is_npy(path))
         return rung_npy_open(path, type, stored) == RUNG_OK ? LAB_GOOD : complain();
-    if (type == RUNG_TYPE_COUNT || !read_shape(shape, &rows, &cols))
+    if (type == RUNG_TYPE_NONE || !read_shape(shape, &rows, &cols))
         return lab_usage("multiply", "a file that is not called .npy is bare rows: say --dtype f32 and --shape-a or "
                                      "--shape-b, like 300x400");
     return rung_raw_open(path, type, rows, cols, stored) == RUNG_OK ? LAB_GOOD : complain();
@@ -87,7 +87,7 @@ static int open_operand(const char *path, rung_type type, const char *shape, run
 static int open_operands(task *task)
 {
     const lab_options *options = task->options;
-    rung_type in = options->dtype ? lab_product_in(task->product) : RUNG_TYPE_COUNT;
+    rung_type in = options->dtype ? lab_product_in(task->product) : RUNG_TYPE_NONE;
     rung_stored a = {.file = -1}, b = {.file = -1};
     int code = open_operand(options->argument, in, options->shape_a, &a);
     if (code == LAB_GOOD)
@@ -332,10 +332,10 @@ static int code_of(rung_status status)
 {
     switch (status) {
     case RUNG_OK: return LAB_GOOD;
-    case RUNG_STOPPED: return LAB_INTERRUPTED;
-    case RUNG_DEVICE_LOST:
-    case RUNG_COMPILE:
-    case RUNG_NO_MEMORY: return LAB_WRONG;
+    case RUNG_STATUS_CANCELLED: return LAB_INTERRUPTED;
+    case RUNG_STATUS_DEVICE_LOST:
+    case RUNG_STATUS_COMPILE_FAILED:
+    case RUNG_STATUS_NO_MEMORY: return LAB_WRONG;
     default: return LAB_USAGE;
     }
 }
@@ -352,7 +352,7 @@ static int run(task *task)
     lab_progress_begin(task->options->quiet != NULL);
     rung_status status = rung_large_multiply(NULL, &task->problem, &options, &task->report);
     lab_progress_end();
-    if (status == RUNG_STOPPED)
+    if (status == RUNG_STATUS_CANCELLED)
         lab_interrupt_tell("run the same command again to resume; --restart discards the completed blocks");
     else if (status != RUNG_OK)
         complain();

@@ -96,7 +96,7 @@ static rung_status find_answer(const question *question, int64_t ranks, answer *
                                           .product = question->dtype.product, .idle = idle_share,
                                           .memory = (int64_t)question->fleet.memory}};
     if (!lab_fleet_speed(&question->fleet, &question->dtype, ranks, &answer->speed))
-        return rung_fail(RUNG_INVALID, "%s does not tell how fast it multiplies %s", question->options->machine,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s does not tell how fast it multiplies %s", question->options->machine,
                          question->dtype.name);
     answer->cluster.flops = answer->speed.flops;
     answer->cluster.bandwidth = answer->speed.bandwidth;

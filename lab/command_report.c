@@ -165,7 +165,7 @@ static int make_report(lab_report *report, const lab_options *options)
         return LAB_NOTHING;
     }
     report->page.charts = options->charts;
-    report->page.version = rung_version();
+    report->page.version = rung_version_text();
     if (!write_page(report, path, options->title ? options->title : "How fast, and why"))
         return LAB_USAGE;
     if (strcmp(path, "-") != 0)

@@ -439,7 +439,7 @@ static lab_traits traits_of(const contender *contender)
         .bm = tile(contender, "BM", 16), .bn = tile(contender, "BN", 16), .bk = tile(contender, "BK", 8),
         .whole = lab_is_whole(lab_product_in(contender->dtype.product)),
         .abilities = contender->kernel ? rung_kernel_describe(contender->kernel)->abilities
-                                       : RUNG_SCATTERED | RUNG_EPILOGUE,
+                                       : RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE,
     };
 }
 
@@ -782,7 +782,7 @@ static void print_json(const session *session)
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-verify/1");
     lab_json_true(&json, "complete", session->is_complete);
-    lab_json_string(&json, "version", rung_version());
+    lab_json_string(&json, "version", rung_version_text());
     lab_json_string(&json, "device", session->device.name);
     lab_json_string(&json, "title", session->device.title);
     lab_json_string(&json, "platform", session->device.platform);

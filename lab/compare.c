@@ -32,7 +32,7 @@ static int parts_of(const lab_row *row)
     bool is_fma = row->probe == LAB_PROBE_FMA_F32 || row->probe == LAB_PROBE_FMA_F64;
     if (!is_f32 || is_fma)
         return 1;
-    return row->compute == RUNG_BF16X3 ? 6 : row->compute == RUNG_BF16X1 ? 1 : 0;
+    return row->compute == RUNG_COMPUTE_BF16X3 ? 6 : row->compute == RUNG_COMPUTE_BF16X1 ? 1 : 0;
 }
 
 static void compare_with_probe(lab_row *row)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* completion.c - see completion.h. Words are written into the script rather than asked for when a key
  * is pressed: devices take a second to be found. */
+#include "lists.h"
 #include "completion.h"
 
 #include <string.h>
@@ -50,13 +51,13 @@ static void write_dtypes(FILE *out)
 {
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
         fprintf(out, "%s ", rung_product_name((rung_product)i));
-    for (int i = RUNG_STRICT + 1; i < RUNG_COMPUTE_COUNT; i++)
-        fprintf(out, "%s%s", i > RUNG_STRICT + 1 ? " " : "", rung_compute_name((rung_compute)i));
+    for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT; i++)
+        fprintf(out, "%s%s", i > RUNG_COMPUTE_STRICT + 1 ? " " : "", rung_compute_name((rung_compute)i));
 }
 
 static void write_modes(FILE *out)
 {
-    for (int i = 0; i < RUNG_COMPUTE_COUNT; i++)
+    for (int i = 0; i < LAB_COMPUTE_COUNT; i++)
         fprintf(out, "%s%s", i ? " " : "", rung_compute_name((rung_compute)i));
 }
 
@@ -185,7 +186,7 @@ static void write_arguments(FILE *out)
 void lab_completion_print(FILE *out)
 {
     fprintf(out, "# Completion of rung %s for bash; written by: rung help --completion\n_rung_commands=\"",
-            rung_version());
+            rung_version_text());
     write_commands(out);
     fputs("\"\n_rung_kernels=\"", out);
     write_kernels(out);

@@ -245,9 +245,9 @@ static rung_problem problem_of(const lab_subject *subject, const lab_case *probl
     run.beta = problem->beta;
     run.batch = problem->batch;
     run.compute = subject->compute;
-    run.epilogue.bias = setting->bias.view;
-    run.epilogue.activation = problem->epilogue.activation;
-    run.epilogue.residual = setting->residual.view;
+    run.bias = setting->bias.view;
+    run.activation = problem->epilogue.activation;
+    run.residual = setting->residual.view;
     return run;
 }
 
@@ -290,7 +290,7 @@ static rung_status make_workspace(const lab_subject *subject, int64_t bytes, run
         return RUNG_OK;
     void *pattern = malloc((size_t)bytes);
     if (!pattern)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     memset(pattern, UNREADABLE, (size_t)bytes);
     rung_status status = rung_buffer_create(subject->device, bytes, workspace);
     if (status == RUNG_OK)
@@ -307,7 +307,7 @@ static rung_status make_packed(const lab_subject *subject, rung_plan *plan, rung
         return RUNG_OK;
     rung_status status = rung_buffer_create(subject->device, rung_plan_describe(plan)->packed, packed);
     if (status == RUNG_OK)
-        status = rung_pack(plan, subject->queue, &problem->b, *packed, NULL);
+        status = rung_plan_pack_b(plan, subject->queue, &problem->b, *packed, NULL);
     problem->b.buffer = NULL;
     return status;
 }
@@ -357,8 +357,8 @@ static rung_status run_on_device(const lab_subject *subject, const lab_case *pro
 {
     rung_problem there = problem_of(subject, problem, setting);
     const storage *here[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual};
-    rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.epilogue.bias,
-                            &there.epilogue.residual};
+    rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.bias,
+                            &there.residual};
     rung_status status = RUNG_OK;
     for (int i = 0; i < 5; i++)
         views[i]->data = NULL;
@@ -412,7 +412,7 @@ static bool is_exact(const lab_subject *subject, const lab_case *problem)
     double limit = fmin(lab_whole_limit(rung_product_sum(subject->product)),
                         lab_whole_limit(lab_product_out(subject->product)));
     return problem->content == LAB_INTEGERS && problem->alpha == floor(problem->alpha) &&
-           problem->beta == floor(problem->beta) && problem->epilogue.activation != RUNG_GELU &&
+           problem->beta == floor(problem->beta) && problem->epilogue.activation != RUNG_ACTIVATION_GELU &&
            largest < limit;
 }
 
@@ -443,7 +443,7 @@ static void judge(const lab_subject *subject, const lab_case *problem, const set
 
 static void tell_failure(rung_status status, lab_outcome *outcome)
 {
-    outcome->kind = status == RUNG_UNSUPPORTED || status == RUNG_NO_MEMORY ? LAB_REFUSED : LAB_FAILED;
+    outcome->kind = status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_NO_MEMORY ? LAB_REFUSED : LAB_FAILED;
     snprintf(outcome->message, sizeof outcome->message, "%s", rung_error_text());
 }
 
@@ -535,8 +535,8 @@ static void write_extras(char *text, size_t capacity, const lab_subject *subject
         snprintf(numbers[1], sizeof numbers[1], " --splits %lld", (long long)problem->splits);
     snprintf(text + used, capacity - used, "%s%s%s%s%s%s%s%s", subject->is_packed ? " --packed" : "", numbers[0],
              problem->scattered ? " --scattered" : "", numbers[1], *epilogue ? " --epilogue " : "",
-             epilogue, subject->compute == RUNG_STRICT ? "" : " --compute ",
-             subject->compute == RUNG_STRICT ? "" : rung_compute_name(subject->compute));
+             epilogue, subject->compute == RUNG_COMPUTE_STRICT ? "" : " --compute ",
+             subject->compute == RUNG_COMPUTE_STRICT ? "" : rung_compute_name(subject->compute));
 }
 
 /* What the command would take otherwise: scalars, seed and threads. */

@@ -110,10 +110,10 @@ static bool judge_by_bound(const rung_problem *item, uint64_t seed, char *why, s
         rung_problem part = *item;
         part.a = rung_matrix_block(item->a, row, 0, height, item->a.cols);
         part.c = rung_matrix_block(*c, row, 0, height, c->cols);
-        if (item->epilogue.bias.rows > 0)
-            part.epilogue.bias = rung_matrix_block(item->epilogue.bias, row, 0, height, c->cols);
-        if (item->epilogue.residual.rows > 0)
-            part.epilogue.residual = rung_matrix_block(item->epilogue.residual, row, 0, height, c->cols);
+        if (item->bias.rows > 0)
+            part.bias = rung_matrix_block(item->bias, row, 0, height, c->cols);
+        if (item->residual.rows > 0)
+            part.residual = rung_matrix_block(item->residual, row, 0, height, c->cols);
         lab_verdict verdict = lab_oracle_judge(&part, &part.c, LAB_BOUNDED);
         if (!verdict.right) {
             snprintf(why, capacity, "element (%lld, %lld) is %.9g, expected %.9g within %.3g",
@@ -127,8 +127,7 @@ static bool judge_by_bound(const rung_problem *item, uint64_t seed, char *why, s
 /* Whether every sum comes out as it is. */
 static bool is_plain(const rung_problem *problem)
 {
-    const rung_epilogue *epilogue = &problem->epilogue;
-    return epilogue->bias.rows == 0 && epilogue->residual.rows == 0 && epilogue->activation == RUNG_NONE &&
+    return problem->bias.rows == 0 && problem->residual.rows == 0 && problem->activation == RUNG_ACTIVATION_NONE &&
            16.0 * (double)problem->a.cols < lab_whole_limit(problem->c.type);
 }
 
@@ -142,8 +141,8 @@ bool lab_exact_judge(const rung_problem *problem, uint64_t seed, char *why, size
         item.a = lab_item(&problem->a, i);
         item.b = lab_item(&problem->b, i);
         item.c = lab_item(&problem->c, i);
-        item.epilogue.bias = lab_item(&problem->epilogue.bias, i);
-        item.epilogue.residual = lab_item(&problem->epilogue.residual, i);
+        item.bias = lab_item(&problem->bias, i);
+        item.residual = lab_item(&problem->residual, i);
         bool right = plain ? judge_item(&item.a, &item.b, &item.c, seed, why, capacity)
                            : judge_by_bound(&item, seed, why, capacity);
         if (!right)

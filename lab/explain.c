@@ -113,7 +113,7 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
     }
     rung_status status = rung_kernel_compile(pair->cuda, &problem, question->parameters, question->machine.arch,
                                              &code);
-    if (status == RUNG_NO_DEVICE) {
+    if (status == RUNG_STATUS_NO_DEVICE) {
         explanation->missing_tools |= 1u << LAB_TOOL_NVRTC;
         snprintf(explanation->why_uncompiled, LAB_WHY, "%s", rung_error_text());
         return true;
@@ -284,7 +284,7 @@ static double lanes_of(const lab_question *question, const rung_kernel_info *inf
 {
     const lab_machine *machine = &question->machine;
     rung_type in = lab_product_in(question->dtype.product);
-    if (info->engine != RUNG_NO_ENGINE)
+    if (info->engine != RUNG_ENGINE_NONE)
         return in == RUNG_I8 ? machine->engine_i8 : in == RUNG_F32 ? machine->engine_tf32 : machine->engine16;
     switch (rung_product_sum(question->dtype.product)) {
     case RUNG_F64: return machine->fp64;

@@ -129,7 +129,7 @@ static double peak_of(const lab_fleet *fleet, const lab_dtype *dtype)
     case RUNG_F64:
         return fleet->f64;
     case RUNG_F32:
-        return dtype->compute == RUNG_TF32 ? fleet->tf32 : fleet->f32;
+        return dtype->compute == RUNG_COMPUTE_TF32 ? fleet->tf32 : fleet->f32;
     case RUNG_F16:
         return fleet->f16;
     case RUNG_BF16:

@@ -19,7 +19,7 @@ static int (*const functions[])(const lab_options *) = {
 
 static void greet(FILE *out)
 {
-    fprintf(out, "rung %s: matrix multiplication, kernel by kernel\n\n", rung_version());
+    fprintf(out, "rung %s: matrix multiplication, kernel by kernel\n\n", rung_version_text());
     lab_options_help(LAB_COMMAND_COUNT, out);
 }
 
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
         return LAB_GOOD;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("rung %s\n", rung_version());
+        printf("rung %s\n", rung_version_text());
         return LAB_GOOD;
     }
     int command = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0

@@ -107,7 +107,7 @@ static void write_head(int command, FILE *out)
     fputs(".TH ", out);
     for (const char *at = name; *at; at++)
         fputc(toupper((unsigned char)*at), out);
-    fprintf(out, " 1 \"\" \"rung %s\" \"User Commands\"\n.SH NAME\n", rung_version());
+    fprintf(out, " 1 \"\" \"rung %s\" \"User Commands\"\n.SH NAME\n", rung_version_text());
     write_text(name, out);
     fputs(" \\- ", out);
     write_line(is_whole ? "matrix multiplication, kernel by kernel" : lab_command_at(command)->help, out);

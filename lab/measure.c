@@ -32,7 +32,7 @@ static rung_status make_operand(const lab_problem *problem, rung_type type, int6
     if (status != RUNG_OK)
         return status;
     operand->here.data = calloc(1, operand->bytes > 0 ? (size_t)operand->bytes : 1);
-    return operand->here.data ? RUNG_OK : RUNG_NO_MEMORY;
+    return operand->here.data ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
 static rung_status send(const lab_problem *problem, const lab_operand *operand,
@@ -83,8 +83,8 @@ static rung_status make_bias(lab_problem *problem, rung_type type)
     if (status != RUNG_OK)
         return status;
     lab_exact_fill(&problem->bias.here, 1, seed, 3);
-    problem->bias.here = rung_matrix_repeat(problem->bias.here, m, n);
-    problem->bias.there = rung_matrix_repeat(problem->bias.there, m, n);
+    problem->bias.here = rung_matrix_broadcast(problem->bias.here, m, n);
+    problem->bias.there = rung_matrix_broadcast(problem->bias.there, m, n);
     return send(problem, &problem->bias, NULL);
 }
 
@@ -232,9 +232,9 @@ rung_problem lab_problem_multiply(const lab_problem *problem, bool there)
                                   : rung_problem_of(a->here, b->here, c->here);
     multiply.batch = problem->batch;
     multiply.compute = problem->compute;
-    multiply.epilogue.bias = there ? problem->bias.there : problem->bias.here;
-    multiply.epilogue.activation = problem->epilogue.activation;
-    multiply.epilogue.residual = there ? problem->residual.there : problem->residual.here;
+    multiply.bias = there ? problem->bias.there : problem->bias.here;
+    multiply.activation = problem->epilogue.activation;
+    multiply.residual = there ? problem->residual.there : problem->residual.here;
     return multiply;
 }
 
@@ -313,7 +313,7 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
     if (status == RUNG_OK && contender->is_packed)
         status = rung_buffer_create(problem->device, info->packed, &contender->packed);
     if (status == RUNG_OK && contender->is_packed)
-        status = rung_pack(contender->plan, problem->queue, &multiply.b, contender->packed, NULL);
+        status = rung_plan_pack_b(contender->plan, problem->queue, &multiply.b, contender->packed, NULL);
     return status;
 }
 

@@ -44,7 +44,7 @@ double lab_element(const rung_matrix *matrix, int64_t row, int64_t col)
     case RUNG_BF16: memcpy(&value, at, 2); return rung_bf16_to_f32(value.bits);
     case RUNG_I8: return (int8_t)*at;
     case RUNG_I32: memcpy(&value, at, 4); return value.i32;
-    case RUNG_TYPE_COUNT: break;
+    default: break;
     }
     return 0;
 }
@@ -65,7 +65,7 @@ void lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double
     case RUNG_BF16: memcpy(to, &(uint16_t){rung_bf16_from_f32((float)value)}, 2); break;
     case RUNG_I8: *to = (char)(int8_t)whole_of(value); break;
     case RUNG_I32: memcpy(to, &(int32_t){whole_of(value)}, 4); break;
-    case RUNG_TYPE_COUNT: break;
+    default: break;
     }
 }
 
@@ -88,7 +88,7 @@ static rounding rounding_of(rung_type type)
     case RUNG_I8: return (rounding){0, 0, INT8_MAX, 0x1p7};
     case RUNG_I32: return (rounding){0, 0, INT32_MAX, 0x1p31};
     case RUNG_F32:
-    case RUNG_TYPE_COUNT: break;
+    default: break;
     }
     return (rounding){0x1p-24, 0x1p-149, 0x1.fffffep127, 0x1p24};
 }
@@ -240,12 +240,12 @@ static double gamma_of(double steps, double unit)
 /* What a compute mode may leave out of the products, and how many steps it takes. */
 static double left_out(const rung_problem *problem, const sums *sums, double *steps)
 {
-    if (problem->a.type != RUNG_F32 || problem->compute == RUNG_STRICT)
+    if (problem->a.type != RUNG_F32 || problem->compute == RUNG_COMPUTE_STRICT)
         return 0;
     double vanished = 3 * 0x1p-126 * sums->factors; /* factors below the smallest normal */
-    if (problem->compute == RUNG_TF32)
+    if (problem->compute == RUNG_COMPUTE_TF32)
         return (0x1p-10 + 0x1p-22) * sums->products + vanished;
-    if (problem->compute == RUNG_BF16X1)
+    if (problem->compute == RUNG_COMPUTE_BF16X1)
         return (0x1p-7 + 0x1p-16) * sums->products + vanished;
     *steps *= 6;
     return 0x1p-24 * sums->products + vanished;
@@ -271,9 +271,9 @@ static reference refer_sum(const rung_problem *problem, const rung_matrix *views
     rung_type type = sum_type(problem);
     double alpha = scalar_of(type, problem->alpha), beta = scalar_of(type, problem->beta);
     double steps = (double)problem->a.cols, size = 0, lost = 0;
-    bool rounds = problem->a.type == RUNG_F32 && problem->compute != RUNG_STRICT;
+    bool rounds = problem->a.type == RUNG_F32 && problem->compute != RUNG_COMPUTE_STRICT;
     bool is_short = problem->a.type == RUNG_F16 || problem->a.type == RUNG_BF16;
-    if (rigour == LAB_ON_ENGINE && (is_short || (rounds && problem->compute >= RUNG_TF32)))
+    if (rigour == LAB_ON_ENGINE && (is_short || (rounds && problem->compute >= RUNG_COMPUTE_TF32)))
         steps *= 3;
     reference result = {{0, 0}, 0, false};
     if (alpha != 0) {
@@ -288,7 +288,7 @@ static reference refer_sum(const rung_problem *problem, const rung_matrix *views
         size += fabs(beta * old);
     }
     steps += 3;
-    if (problem->epilogue.bias.rows > 0) {
+    if (problem->bias.rows > 0) {
         double bias = lab_element(&views[3], row, col);
         result.value = pair_sum(result.value, bias);
         size += fabs(bias);
@@ -302,10 +302,10 @@ static reference refer_sum(const rung_problem *problem, const rung_matrix *views
 static void activate(rung_activation activation, rounding sum_rounding, reference *result)
 {
     double v = result->value.high;
-    if (activation == RUNG_RELU && v < 0)
+    if (activation == RUNG_ACTIVATION_RELU && v < 0)
         *result = (reference){{0, 0}, isfinite(result->bound) ? fmax(0, v + result->bound) : 0,
                               result->may_overflow};
-    if (activation != RUNG_GELU)
+    if (activation != RUNG_ACTIVATION_GELU)
         return;
     result->bound = 1.13 * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) +
                     8 * sum_rounding.tiny;
@@ -320,8 +320,8 @@ static reference refer(const rung_problem *problem, const rung_matrix *views, co
     rounding sum = rounding_of(sum_type(problem));
     rounding out = rounding_of(problem->c.type);
     reference result = refer_sum(problem, views, sums, sum, row, col, rigour);
-    activate(problem->epilogue.activation, sum, &result);
-    if (problem->epilogue.residual.rows > 0) {
+    activate(problem->activation, sum, &result);
+    if (problem->residual.rows > 0) {
         double residual = lab_element(&views[4], row, col);
         result.bound += sum.unit * (fabs(result.value.high) + result.bound + fabs(residual)) + sum.tiny;
         result.value = pair_sum(result.value, residual);
@@ -341,11 +341,11 @@ static uint32_t refer_whole(const rung_problem *problem, const rung_matrix *view
     uint32_t sum = alpha * sums->whole;
     if (beta != 0)
         sum += beta * (uint32_t)(int32_t)lab_element(&views[2], row, col);
-    if (problem->epilogue.bias.rows > 0)
+    if (problem->bias.rows > 0)
         sum += (uint32_t)(int32_t)lab_element(&views[3], row, col);
-    if (problem->epilogue.activation == RUNG_RELU && sum > INT32_MAX)
+    if (problem->activation == RUNG_ACTIVATION_RELU && sum > INT32_MAX)
         sum = 0;
-    if (problem->epilogue.residual.rows > 0)
+    if (problem->residual.rows > 0)
         sum += (uint32_t)(int32_t)lab_element(&views[4], row, col);
     return sum;
 }
@@ -353,7 +353,7 @@ static uint32_t refer_whole(const rung_problem *problem, const rung_matrix *view
 /* In bf16x3 an infinity may come out as NaN. */
 static bool may_be_nan(const rung_problem *problem)
 {
-    return problem->compute >= RUNG_BF16X3 && problem->a.type == RUNG_F32;
+    return problem->compute >= RUNG_COMPUTE_BF16X3 && problem->a.type == RUNG_F32;
 }
 
 static bool is_right(const rung_problem *problem, double got, reference expected)
@@ -410,8 +410,8 @@ lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0,
     for (int64_t item = 0; item < (problem->batch == 0 ? 1 : problem->batch); item++) {
         rung_matrix c = lab_item(&problem->c, item);
         rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item),
-                               lab_item(c0, item), lab_item(&problem->epilogue.bias, item),
-                               lab_item(&problem->epilogue.residual, item)};
+                               lab_item(c0, item), lab_item(&problem->bias, item),
+                               lab_item(&problem->residual, item)};
         for (int64_t row = 0; row < c.rows; row += TILE) {
             lab_verdict verdict = judge_rows(problem, views, &c, row, rigour);
             verdict.item = item;

@@ -55,7 +55,7 @@ static rung_status make_buffers(trial *trial, int64_t a_bytes, int64_t c_bytes)
     trial->a_bytes = a_bytes;
     trial->c_bytes = c_bytes;
     trial->here = calloc(1, (size_t)(a_bytes > c_bytes ? a_bytes : c_bytes));
-    rung_status status = trial->here ? rung_buffer_create(trial->device, a_bytes, &trial->a) : RUNG_NO_MEMORY;
+    rung_status status = trial->here ? rung_buffer_create(trial->device, a_bytes, &trial->a) : RUNG_STATUS_NO_MEMORY;
     if (status == RUNG_OK)
         status = rung_buffer_create(trial->device, 8, &trial->b);
     return status == RUNG_OK ? rung_buffer_create(trial->device, c_bytes, &trial->c) : status;
@@ -132,9 +132,9 @@ static double element(rung_type type, const void *from, int64_t i)
 static rung_status make_chain(trial *trial, rung_type type, int64_t n, int64_t k, const char *parameters)
 {
     rung_plan_options options = {.kernel = trial->kernel, .parameters = parameters};
-    trial->problem = rung_problem_of(rung_matrix_repeat(rung_matrix_in(type, 1, 1, trial->a, 0), 1, k),
-                                     rung_matrix_repeat(rung_matrix_in(type, 1, 1, trial->b, 0), k, n),
-                                     rung_matrix_in(type, 1, n, trial->c, 0));
+    trial->problem = rung_problem_of(rung_matrix_broadcast(rung_matrix_in_buffer(type, 1, 1, trial->a, 0), 1, k),
+                                     rung_matrix_broadcast(rung_matrix_in_buffer(type, 1, 1, trial->b, 0), k, n),
+                                     rung_matrix_in_buffer(type, 1, n, trial->c, 0));
     rung_plan_destroy(trial->plan);
     trial->plan = NULL;
     return rung_plan_create(trial->device, &trial->problem, &options, &trial->plan);
@@ -240,9 +240,9 @@ static rung_status make_copy(trial *trial, int64_t n)
         status = rung_buffer_write(trial->queue, trial->a, 0, 4 * n, trial->here, NULL);
     if (status == RUNG_OK)
         status = rung_queue_finish(trial->queue);
-    trial->problem = rung_problem_of(rung_matrix_in(RUNG_F32, 1, n, trial->a, 0),
-                                     rung_matrix_repeat(rung_matrix_in(RUNG_F32, 1, 1, trial->b, 0), n, n),
-                                     rung_matrix_in(RUNG_F32, 1, n, trial->c, 0));
+    trial->problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 1, n, trial->a, 0),
+                                     rung_matrix_broadcast(rung_matrix_in_buffer(RUNG_F32, 1, 1, trial->b, 0), n, n),
+                                     rung_matrix_in_buffer(RUNG_F32, 1, n, trial->c, 0));
     return status == RUNG_OK ? rung_plan_create(trial->device, &trial->problem,
                                                 &(rung_plan_options){.kernel = trial->kernel}, &trial->plan)
                              : status;

@@ -229,7 +229,7 @@ lab_probe lab_probe_of(rung_product product, rung_compute compute)
         return has_tiles() ? LAB_PROBE_AMX_I8 : has_dot(LAB_PROBE_DOT_I8) ? LAB_PROBE_DOT_I8 : LAB_PROBE_FMA_F32;
     bool is_bf16 = product == RUNG_BF16_TO_BF16 || product == RUNG_BF16_TO_F32;
     bool is_f32 = product == RUNG_F32_TO_F32 || product == RUNG_F32_TO_F16 || product == RUNG_F32_TO_BF16;
-    if (is_bf16 || (is_f32 && (compute == RUNG_BF16X3 || compute == RUNG_BF16X1)))
+    if (is_bf16 || (is_f32 && (compute == RUNG_COMPUTE_BF16X3 || compute == RUNG_COMPUTE_BF16X1)))
         return has_tiles() ? LAB_PROBE_AMX_BF16
                : has_dot(LAB_PROBE_DOT_BF16) ? LAB_PROBE_DOT_BF16 : LAB_PROBE_FMA_F32;
     return LAB_PROBE_FMA_F32;

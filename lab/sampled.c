@@ -181,7 +181,7 @@ static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64
 {
     const rung_large_problem *problem = drawing->problem;
     int64_t k = problem->a.view.cols;
-    rung_status status = lab_interrupted() ? rung_fail(RUNG_STOPPED, "the check of the result was interrupted") : RUNG_OK;
+    rung_status status = lab_interrupted() ? rung_error_set(RUNG_STATUS_CANCELLED, "the check of the result was interrupted") : RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < row_count; i++)
         status = read_row(drawing, rows[i], cols, col_count, i);
     if (status != RUNG_OK)
@@ -196,7 +196,7 @@ static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64
     lab_verdict verdict = lab_oracle_judge(&part, &c0, rigour);
     if (verdict.right)
         return RUNG_OK;
-    return rung_fail(RUNG_DEVICE_LOST, "the result is wrong, and is discarded: element (%lld, %lld) is %.9g, "
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "the result is wrong, and is discarded: element (%lld, %lld) is %.9g, "
                      "expected %.9g within %.3g; rung verify tests the device", (long long)rows[verdict.row],
                      (long long)cols[verdict.col], verdict.got, verdict.expected, verdict.bound);
 }
@@ -224,7 +224,7 @@ rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stor
         return RUNG_OK;
     rung_status status = draw_sample(&drawing, cut) && make_parts(&drawing)
                              ? judge_all(&drawing, rigour)
-                             : rung_fail(RUNG_NO_MEMORY, "no memory to check the result");
+                             : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to check the result");
     sample->elements = drawing.rows.count * drawing.cols.count;
     sample->is_all = drawing.rows.count == c->view.rows && drawing.cols.count == c->view.cols;
     free_parts(&drawing);

@@ -18,7 +18,7 @@ typedef struct lab_sample {
 } lab_sample;
 
 /* Compares a sample of C with the product of a problem in files or memory: at least one element of each block of `cut`.
- * Returns RUNG_DEVICE_LOST, with a sentence for rung_error_text(), if an element is wrong, and RUNG_STOPPED after an interruption
+ * Returns RUNG_STATUS_DEVICE_LOST, with a sentence for rung_error_text(), if an element is wrong, and RUNG_STATUS_CANCELLED after an interruption
  * (interrupt.h). */
 rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stored *c, const rung_large_cut *cut,
                               lab_rigour rigour, uint64_t seed, lab_sample *sample);

@@ -45,7 +45,7 @@ rung_status lab_sets_create(rung_device *device, const rung_matrix *a, const run
     const rung_device_info *info = rung_device_describe(device);
     lab_sets *sets = *made = calloc(1, sizeof *sets);
     if (!sets)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     measure_copies(a, batch, &sets->a);
     measure_copies(b, batch, &sets->b);
     measure_copies(c, batch, &sets->c);

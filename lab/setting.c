@@ -28,7 +28,7 @@ void lab_setting_print(lab_json *json, const rung_device_info *device)
     lab_json_string(json, "driver", device->driver);
     lab_json_integer(json, "compute_units", device->compute_units);
     lab_json_string(json, "processor", count > 0 ? infos[0].title : "");
-    lab_json_string(json, "version", rung_version());
+    lab_json_string(json, "version", rung_version_text());
     lab_json_string(json, "compiler", __VERSION__);
     lab_json_string(json, "time", when);
     lab_json_number(json, "load", load[0]);

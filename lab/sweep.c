@@ -127,7 +127,7 @@ static bool check_value(const rung_kernel *const *kernels, int count, const char
     for (int i = 0; i < count; i++) {
         if (is_timed(kernels[i], text, word))
             return true;
-        if (kernels[i] && !*reason && rung_kernel_check(kernels[i], word) == RUNG_INVALID)
+        if (kernels[i] && !*reason && rung_kernel_check(kernels[i], word) == RUNG_STATUS_INVALID)
             snprintf(reason, sizeof reason, "%s", rung_error_text());
     }
     snprintf(why, capacity, "no kernel accepts %s%s: %s", word, *reason ? "" : " with the other parameters",

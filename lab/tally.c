@@ -45,7 +45,7 @@ lab_level lab_level_of(const lab_case *problem)
 {
     bool is_dense = lab_is_dense(problem->a, problem->k) && lab_is_dense(problem->b, problem->n) &&
                     lab_is_dense(problem->c, problem->n);
-    bool has_epilogue = problem->epilogue.bias != LAB_BIAS_NONE || problem->epilogue.activation != RUNG_NONE ||
+    bool has_epilogue = problem->epilogue.bias != LAB_BIAS_NONE || problem->epilogue.activation != RUNG_ACTIVATION_NONE ||
                         problem->epilogue.residual;
     if (problem->content == LAB_SPECIAL)
         return LAB_LEVEL_SPECIAL;

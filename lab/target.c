@@ -25,12 +25,12 @@ static bool is_word(const char *text, size_t length, const char *word)
 
 /* Sets what a word stands for. */
 static bool mark_word(const char *text, size_t length, bool products[RUNG_PRODUCT_COUNT],
-                      bool modes[RUNG_COMPUTE_COUNT])
+                      bool modes[LAB_COMPUTE_COUNT])
 {
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
         if (is_word(text, length, rung_product_name((rung_product)i)))
             return products[i] = true;
-    for (int i = RUNG_STRICT + 1; i < RUNG_COMPUTE_COUNT; i++)
+    for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT; i++)
         if (is_word(text, length, rung_compute_name((rung_compute)i)))
             return modes[i] = true;
     return false;
@@ -39,8 +39,8 @@ static bool mark_word(const char *text, size_t length, bool products[RUNG_PRODUC
 /* "tf32"; strict if NULL. False if it is no compute mode. */
 static bool read_compute(const char *text, rung_compute *compute)
 {
-    *compute = RUNG_STRICT;
-    for (int i = 0; text && i < RUNG_COMPUTE_COUNT; i++)
+    *compute = RUNG_COMPUTE_STRICT;
+    for (int i = 0; text && i < LAB_COMPUTE_COUNT; i++)
         if (strcmp(text, rung_compute_name((rung_compute)i)) == 0) {
             *compute = (rung_compute)i;
             return true;
@@ -57,9 +57,9 @@ static const char *explain_dtype(const char *text, size_t length)
     for (int i = 0; i < RUNG_PRODUCT_COUNT && used < sizeof why; i++)
         used += (size_t)snprintf(why + used, sizeof why - used, "%s %s", i ? "," : "",
                                  rung_product_name((rung_product)i));
-    for (int i = RUNG_STRICT + 1; i < RUNG_COMPUTE_COUNT && used < sizeof why; i++)
+    for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT && used < sizeof why; i++)
         used += (size_t)snprintf(why + used, sizeof why - used, "%s %s",
-                                 i == RUNG_STRICT + 1 ? "; or compute modes of f32:" : ",",
+                                 i == RUNG_COMPUTE_STRICT + 1 ? "; or compute modes of f32:" : ",",
                                  rung_compute_name((rung_compute)i));
     return why;
 }
@@ -68,7 +68,7 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
                             lab_dtype dtypes[LAB_DTYPES_MAX], int *count)
 {
     const char *text = options->dtype;
-    bool products[RUNG_PRODUCT_COUNT] = {false}, modes[RUNG_COMPUTE_COUNT] = {false};
+    bool products[RUNG_PRODUCT_COUNT] = {false}, modes[LAB_COMPUTE_COUNT] = {false};
     *count = 0;
     if (!read_compute(options->compute, compute))
         return "--compute is strict, bf16x3, tf32 or bf16x1";
@@ -84,7 +84,7 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
         if (products[i])
             dtypes[(*count)++] = (lab_dtype){(rung_product)i, *compute, rung_product_name((rung_product)i)};
-    for (int i = 0; i < RUNG_COMPUTE_COUNT; i++)
+    for (int i = 0; i < LAB_COMPUTE_COUNT; i++)
         if (modes[i] && !(products[RUNG_F32_TO_F32] && i == (int)*compute))
             dtypes[(*count)++] = (lab_dtype){RUNG_F32_TO_F32, (rung_compute)i,
                                              rung_compute_name((rung_compute)i)};
@@ -340,9 +340,9 @@ bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel)
     if (strcmp(backend, "cpu") == 0)
         return false;
     if (kernel && rung_kernel_describe(kernel)->number != 0)
-        return rung_kernel_describe(kernel)->engine == RUNG_ENGINE;
+        return rung_kernel_describe(kernel)->engine == RUNG_ENGINE_HARDWARE;
     for (int64_t i = 0; rung_kernel_at(target->context, backend, i, &step) == RUNG_OK; i++)
-        if (rung_kernel_describe(step)->engine == RUNG_ENGINE)
+        if (rung_kernel_describe(step)->engine == RUNG_ENGINE_HARDWARE)
             return true;
     return false;
 }

@@ -4,6 +4,7 @@
 #ifndef LAB_TARGET_H
 #define LAB_TARGET_H
 
+#include "lists.h"
 #include "options.h"
 #include "rung/rung.h"
 
@@ -53,7 +54,7 @@ typedef struct lab_dtype {
     const char  *name; /* as it was asked for */
 } lab_dtype;
 
-enum { LAB_DTYPES_MAX = RUNG_PRODUCT_COUNT + RUNG_COMPUTE_COUNT };
+enum { LAB_DTYPES_MAX = RUNG_PRODUCT_COUNT + LAB_COMPUTE_COUNT };
 
 /* What --dtype and --compute ask for: "f32,f16:f32", each in the mode of --compute, once, in
  * the order of RUNG_PRODUCT_LIST; and behind them modes: "tf32" is f32 in that. f32, and

@@ -89,7 +89,7 @@ static int open_journal(lab_tuner *session)
     char why[1200] = "";
     snprintf(shared->head, sizeof shared->head,
              "rung-tune/1 %s; %s; %s; %lld units; driver %s; rung %s; %s; layout %c%c", device->backend,
-             device->title, device->platform, (long long)device->compute_units, device->driver, rung_version(),
+             device->title, device->platform, (long long)device->compute_units, device->driver, rung_version_text(),
              session->dtypes[0].name, session->a_by_columns ? 'c' : 'r', session->b_by_columns ? 'c' : 'r');
     if (session->options->state && strlen(session->options->state) >= sizeof shared->path)
         return lab_usage("tune", "--state has too long a name");

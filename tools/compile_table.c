@@ -291,7 +291,7 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_t
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
     const path *all = has_paths ? paths : &only_path;
-    if (info->engine != RUNG_NO_ENGINE)
+    if (info->engine != RUNG_ENGINE_NONE)
         return compile_engine(nvrtc, info, architecture);
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
         const char *parameters = parameters_of(info, i);
@@ -374,7 +374,7 @@ static bool is_top(int64_t step)
 {
     rung_kernel *next;
     return rung_kernel_at(NULL, "opencl", step + 1, &next) != RUNG_OK ||
-           rung_kernel_describe(next)->engine != RUNG_NO_ENGINE;
+           rung_kernel_describe(next)->engine != RUNG_ENGINE_NONE;
 }
 
 int main(int argc, char **argv)

@@ -16,7 +16,7 @@
  * Failures  All ranks return a failure if one does, each with a sentence that names the rank it happened on. What is
  *           wrong with arguments, and memory that is not there, is found before anything is sent: the next call is
  *           free to do better. Once data is under way, whoever fails tells the others, and one that no longer answers
- *           counts as lost after rung_mpi_options.silence seconds: RUNG_DEVICE_LOST. C is then undefined, messages
+ *           counts as lost after rung_mpi_options.silence seconds: RUNG_STATUS_DEVICE_LOST. C is then undefined, messages
  *           may still be under way and keep their memory, and every later call on that communicator fails: the job
  *           should end. The library never ends it, since MPI_Abort is the caller's to call. Messages are sent from where
  *           shares of A and B lie: behind such a failure their memory must stay until the process ends. That of C, and of
@@ -100,7 +100,7 @@ typedef struct rung_mpi_piece {
     int64_t offset;
 } rung_mpi_piece;
 
-/* Piece `index` of what that rank holds of A, B or C; RUNG_NOT_FOUND behind the last. */
+/* Piece `index` of what that rank holds of A, B or C; RUNG_STATUS_NOT_FOUND behind the last. */
 RUNG_API rung_status rung_mpi_share(const rung_cluster *cluster, const rung_grid *grid, int64_t rank,
                                     rung_mpi_operand operand, int64_t index, rung_mpi_piece *piece);
 

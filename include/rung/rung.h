@@ -51,53 +51,64 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+/* ---- Version and export ------------------------------------------------------- */
+
+#define RUNG_VERSION_MAJOR 0
+#define RUNG_VERSION_MINOR 2
+#define RUNG_VERSION_PATCH 0
+
+/* Version of this header as one number: 0.2.0 is 200, 1.12.3 is 11203. */
+#define RUNG_VERSION (RUNG_VERSION_MAJOR * 10000 + RUNG_VERSION_MINOR * 100 + RUNG_VERSION_PATCH)
+
+/* On Windows, define RUNG_STATIC to link the static library. RUNG_BUILD is defined only while
+ * the library itself is compiled. */
+#if defined(_WIN32) && defined(RUNG_STATIC)
+#define RUNG_API
+#elif defined(_WIN32) && defined(RUNG_BUILD)
+#define RUNG_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define RUNG_API __declspec(dllimport)
+#elif defined(__GNUC__)
 #define RUNG_API __attribute__((visibility("default")))
 #else
 #define RUNG_API
 #endif
 
-/* A view of C may point at what was never written: making it reads nothing. */
+/* Lets compilers check printf formats. */
+#if defined(__GNUC__)
+#define RUNG_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+#else
+#define RUNG_PRINTF(format, first)
+#endif
+
+/* Tells GCC that creating a view does not read the memory it points to. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
 #define RUNG_READS_NOTHING(argument) __attribute__((access(none, argument)))
 #else
 #define RUNG_READS_NOTHING(argument)
 #endif
 
-#if defined(__GNUC__)
-#define RUNG_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
-#else
-#define RUNG_PRINTF(text, first)
-#endif
-
-#define RUNG_VERSION_MAJOR 0
-#define RUNG_VERSION_MINOR 1
-#define RUNG_VERSION_PATCH 0
-
-/* The version of the library that runs, "0.1.0", which may be newer than this
- * header. */
-RUNG_API const char *rung_version(void);
+/* Return the version of the library that runs, which may be newer than this header: a number
+ * like RUNG_VERSION, and text like "0.2.0". */
+RUNG_API int         rung_version(void);
+RUNG_API const char *rung_version_text(void);
 
 /* ---- Status --------------------------------------------------------------- */
 
-#define RUNG_STATUS_LIST(X)                                                     \
-    X(OK,           0, "success")                                               \
-    X(INVALID,     -1, "an argument is out of range")                           \
-    X(OVERLAP,     -2, "C overlaps itself or what is read")                     \
-    X(TOO_LARGE,   -3, "a size or a stride overflows the address space")        \
-    X(NO_MEMORY,   -4, "out of memory")                                         \
-    X(NO_DEVICE,   -5, "no such device, or its driver is missing")              \
-    X(UNSUPPORTED, -6, "no kernel takes this problem on this device")           \
-    X(COMPILE,     -7, "a kernel did not compile")                              \
-    X(DEVICE_LOST, -8, "the device failed and must be opened again")            \
-    X(NOT_FOUND,   -9, "no kernel or parameter has that name")                  \
-    X(IO,         -10, "a file could not be read or written")                   \
-    X(STOPPED,    -11, "the caller stopped it")
-
+/* Result of every function that can fail. Values are stable across versions. */
 typedef enum rung_status {
-#define RUNG_LIST_ENTRY(name, value, text) RUNG_##name = value,
-    RUNG_STATUS_LIST(RUNG_LIST_ENTRY)
-#undef RUNG_LIST_ENTRY
+    RUNG_OK                    = 0,
+    RUNG_STATUS_INVALID        = -1,  /* an argument is out of range */
+    RUNG_STATUS_ALIASED        = -2,  /* the output overlaps itself or an input */
+    RUNG_STATUS_TOO_LARGE      = -3,  /* a size or a stride overflows the address space */
+    RUNG_STATUS_NO_MEMORY      = -4,  /* out of memory */
+    RUNG_STATUS_NO_DEVICE      = -5,  /* no such device, or its driver is not installed */
+    RUNG_STATUS_UNSUPPORTED    = -6,  /* no kernel on this device supports the problem */
+    RUNG_STATUS_COMPILE_FAILED = -7,  /* a kernel did not compile */
+    RUNG_STATUS_DEVICE_LOST    = -8,  /* the device failed and must be opened again */
+    RUNG_STATUS_NOT_FOUND      = -9,  /* no kernel, parameter or file has that name */
+    RUNG_STATUS_IO             = -10, /* a file could not be read or written */
+    RUNG_STATUS_CANCELLED      = -11  /* a callback of the caller stopped the call */
 } rung_status;
 
 /* "RUNG_OVERLAP", and one line for people. Both take any number. */
@@ -111,28 +122,43 @@ RUNG_API const char *rung_error_text(void);
 
 /* For libraries that stand on this one: keeps a sentence, formatted as printf does, for this
  * thread's rung_error_text(), and returns `status`. The old sentence may be among the arguments. */
-RUNG_API rung_status rung_fail(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
+RUNG_API rung_status rung_error_set(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
 
 /* ---- Element types ---------------------------------------------------------- */
 
-/* name, bytes, and the word for it on the command line. */
-#define RUNG_TYPE_LIST(X)                                                       \
-    X(F32,  4, "f32")                                                           \
-    X(F64,  8, "f64")                                                           \
-    X(F16,  2, "f16")                                                           \
-    X(BF16, 2, "bf16")                                                          \
-    X(I8,   1, "i8")                                                            \
-    X(I32,  4, "i32")
-
+/* Values are stable across versions and consecutive from 1. */
 typedef enum rung_type {
-#define RUNG_LIST_ENTRY(name, bytes, word) RUNG_##name,
-    RUNG_TYPE_LIST(RUNG_LIST_ENTRY)
-#undef RUNG_LIST_ENTRY
-    RUNG_TYPE_COUNT
+    RUNG_TYPE_NONE = 0, /* no type: the view is absent */
+    RUNG_F32       = 1,
+    RUNG_F64       = 2,
+    RUNG_F16       = 3,
+    RUNG_BF16      = 4,
+    RUNG_I8        = 5,
+    RUNG_I32       = 6,
+
+    /* Types that the interface describes and no kernel multiplies yet: a problem with one of
+     * them is RUNG_STATUS_UNSUPPORTED. */
+    RUNG_U8        = 7,
+    RUNG_I4        = 8,  /* 2 elements per byte, the first in the low half */
+    RUNG_U4        = 9,
+    RUNG_F8E4M3    = 10, /* no infinities, as in OCP's E4M3 */
+    RUNG_F8E5M2    = 11,
+    RUNG_F4E2M1    = 12, /* MXFP4 and NVFP4 elements, packed like I4 */
+    RUNG_E8M0      = 13, /* powers of two: the scales of MXFP4 */
+    RUNG_Q8_0      = 14, /* GGML blocks: an F16 scale, then 32 x 8 bits */
+    RUNG_Q4_0      = 15  /* GGML blocks: an F16 scale, then 32 x 4 bits */
 } rung_type;
 
-/* Bytes of one element, 0 for a number that is no type; its word, or "?". */
-RUNG_API int64_t     rung_type_size(rung_type type);
+/* Elements are stored in blocks: of 1 element for most types, of 2 for 4-bit types, of 32 for
+ * GGML's. These functions return the elements and the bytes of a block; 0 for other values. */
+RUNG_API int64_t rung_type_block_elements(rung_type type);
+RUNG_API int64_t rung_type_block_bytes(rung_type type);
+
+/* Returns the bytes per element; 0 for types with several elements per block. */
+RUNG_API int64_t rung_type_size(rung_type type);
+
+/* Returns "f32" and the like; "none" for RUNG_TYPE_NONE; "?" for other values, so that a loop
+ * from 1 to the first "?" visits every type. */
 RUNG_API const char *rung_type_name(rung_type type);
 
 /* What may be multiplied into what: the type of A and B, the type of C, the type that
@@ -160,7 +186,7 @@ typedef enum rung_product {
 } rung_product;
 
 /* RUNG_PRODUCT_COUNT if there is none; the word, or "?"; and the type of its sums,
- * RUNG_TYPE_COUNT for what is no product. */
+ * RUNG_TYPE_NONE for what is no product. */
 RUNG_API rung_product rung_product_of(rung_type in, rung_type out);
 RUNG_API const char  *rung_product_name(rung_product product);
 RUNG_API rung_type    rung_product_sum(rung_product product);
@@ -191,17 +217,11 @@ RUNG_API uint16_t rung_bf16_from_f32(float value);
  * NaN. The CPU's kernel does none of this: it multiplies by FMA where it would. BF16 is
  * multiplied by a processor's own instructions (AMX, AVX512_BF16), strict too, and those
  * may take an input or a sum below 2^-126 for 0. */
-#define RUNG_COMPUTE_LIST(X)                                                    \
-    X(STRICT, "strict")                                                         \
-    X(BF16X3, "bf16x3")                                                         \
-    X(TF32,   "tf32")                                                           \
-    X(BF16X1, "bf16x1")
-
 typedef enum rung_compute {
-#define RUNG_LIST_ENTRY(name, word) RUNG_##name,
-    RUNG_COMPUTE_LIST(RUNG_LIST_ENTRY)
-#undef RUNG_LIST_ENTRY
-    RUNG_COMPUTE_COUNT
+    RUNG_COMPUTE_STRICT = 0,
+    RUNG_COMPUTE_BF16X3 = 1,
+    RUNG_COMPUTE_TF32   = 2,
+    RUNG_COMPUTE_BF16X1 = 3
 } rung_compute;
 
 RUNG_API const char *rung_compute_name(rung_compute compute);
@@ -241,7 +261,7 @@ RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, 
     RUNG_READS_NOTHING(4);
 
 /* The same over device memory, beginning `offset` elements into the buffer. */
-RUNG_API rung_matrix rung_matrix_in(rung_type type, int64_t rows, int64_t cols,
+RUNG_API rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols,
                                     rung_buffer *buffer, int64_t offset);
 
 /* The same elements with rows and columns exchanged. A column-major matrix of
@@ -249,14 +269,14 @@ RUNG_API rung_matrix rung_matrix_in(rung_type type, int64_t rows, int64_t cols,
 RUNG_API rung_matrix rung_matrix_transpose(rung_matrix matrix);
 
 /* The rows x cols block whose first element is (row, col). A block that does not
- * lie inside the matrix is a view that every call refuses with RUNG_INVALID. */
+ * lie inside the matrix is a view that every call refuses with RUNG_STATUS_INVALID. */
 RUNG_API rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col,
                                        int64_t rows, int64_t cols);
 
 /* The same elements again and again, rows x cols of them: a matrix of one row, of one
  * column or of one element repeats those; any other shape is refused like a block
  * outside its matrix. A bias of one number a row is an m x 1 matrix repeated to m x n. */
-RUNG_API rung_matrix rung_matrix_repeat(rung_matrix matrix, int64_t rows, int64_t cols);
+RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int64_t cols);
 
 /* ---- Problems ----------------------------------------------------------------- */
 
@@ -267,25 +287,13 @@ RUNG_API rung_matrix rung_matrix_repeat(rung_matrix matrix, int64_t rows, int64_
  * Bias and residual are m x n views of C's type, usually repeated ones; an empty view
  * is none. relu keeps a NaN; gelu(v) = v/2 (1 + erf(v / sqrt 2)), not for whole
  * numbers. */
-#define RUNG_ACTIVATION_LIST(X)                                                 \
-    X(NONE, "none")                                                             \
-    X(RELU, "relu")                                                             \
-    X(GELU, "gelu")
-
 typedef enum rung_activation {
-#define RUNG_LIST_ENTRY(name, word) RUNG_##name,
-    RUNG_ACTIVATION_LIST(RUNG_LIST_ENTRY)
-#undef RUNG_LIST_ENTRY
-    RUNG_ACTIVATION_COUNT
+    RUNG_ACTIVATION_NONE = 0,
+    RUNG_ACTIVATION_RELU = 1,
+    RUNG_ACTIVATION_GELU = 2
 } rung_activation;
 
 RUNG_API const char *rung_activation_name(rung_activation activation);
-
-typedef struct rung_epilogue {
-    rung_matrix     bias;
-    rung_activation activation;
-    rung_matrix     residual;
-} rung_epilogue;
 
 /* C = alpha * A * B + beta * C, A m x k, B k x n, C m x n; any size, 0 and 1 too.
  * With alpha = 0 neither A nor B is read, with beta = 0 C is not read: NaN in
@@ -303,8 +311,9 @@ typedef struct rung_problem {
     rung_matrix   c;
     int64_t       batch;   /* number of items; 0 is one item: a program whose count may be 0
                             * skips the call */
-    rung_compute  compute;
-    rung_epilogue epilogue;
+    rung_compute    compute;
+    rung_activation activation;
+    rung_matrix     bias, residual; /* absent if all zero */
 } rung_problem;
 
 /* alpha = 1, beta = 0, one item, strict, no epilogue; set the fields of the result for
@@ -329,7 +338,7 @@ RUNG_API rung_status rung_problem_check(const rung_problem *problem);
  * keeps the plans of the last calls, for those of the same form that follow.
  *
  * Where there is much to copy, C is cut into panels, of rows, of columns or of a batch's
- * items, so that one is copied while another is computed. The environment's RUNG_OVERLAP,
+ * items, so that one is copied while another is computed. The environment's RUNG_STATUS_ALIASED,
  * read when the context is made, says from how many bytes of operands on: 32 MiB unless
  * it is set, never if it is 0. Small panels may be summed by another kernel than the whole
  * would have been, within the same bounds. */
@@ -448,20 +457,20 @@ RUNG_API rung_status rung_device_list(rung_context *context, rung_device_info *i
 
 /* What a backend uses besides its driver where it is there: compilers, the vendor's
  * library, code that this library carries. */
-typedef struct rung_part {
+typedef struct rung_dependency {
     char backend[16];  /* "cuda" */
     char name[32];     /* "NVRTC" */
     char found[512];   /* its version and where it is, "" if it was not found */
     char purpose[128]; /* what there is with it and not without */
     char install[128]; /* what to install */
-} rung_part;
+} rung_dependency;
 
 /* Looked up afresh by each call, drivers or not; like rung_device_list. */
-RUNG_API rung_status rung_part_list(rung_context *context, rung_part *parts, int64_t capacity,
+RUNG_API rung_status rung_dependency_list(rung_context *context, rung_dependency *parts, int64_t capacity,
                                     int64_t *count);
 
 /* Opens "cpu", "opencl" (its first GPU, else its first device), "opencl:1" or "cuda". A
- * CUDA device does not outlive a fork: in the child its calls give RUNG_DEVICE_LOST. */
+ * CUDA device does not outlive a fork: in the child its calls give RUNG_STATUS_DEVICE_LOST. */
 RUNG_API rung_status rung_device_open(rung_context *context, const char *name,
                                       rung_device **device);
 RUNG_API void        rung_device_close(rung_device *device);
@@ -497,7 +506,7 @@ typedef struct rung_run_options {
     rung_event        *signal;    /* ... and signals this one when done */
     rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes, at a
                                    * multiple of 16, no operand's memory, one run at a time */
-    rung_buffer       *packed;    /* plans with packs_b: B as rung_pack packed it */
+    rung_buffer       *packed;    /* plans with packs_b: B as rung_plan_pack_b packed it */
 } rung_run_options;
 
 /* Memory of a device; on the CPU it is memory of this process. A buffer of 0
@@ -592,35 +601,24 @@ typedef struct rung_preset {
 } rung_preset;
 
 /* Capacity, with its terminating 0, that holds any list of parameters ("TILE=16,UNROLL=4").
- * Functions that take parameters reject a longer list with RUNG_INVALID. */
+ * Functions that take parameters reject a longer list with RUNG_STATUS_INVALID. */
 enum { RUNG_PARAMETERS_TEXT = 688 };
 
-/* What a kernel may do beyond one multiply or a batch by strides. */
-#define RUNG_ABILITY_LIST(X)                                                    \
-    X(SCATTERED, 1, "batches by offsets")                                       \
-    X(EPILOGUE,  2, "epilogues")                                                \
-    X(SPLIT,     4, "split k")                                                  \
-    X(PACKED,    8, "a packed B")
-
+/* Bits of rung_kernel_info.abilities. */
 enum {
-#define RUNG_LIST_ENTRY(name, bit, words) RUNG_##name = bit,
-    RUNG_ABILITY_LIST(RUNG_LIST_ENTRY)
-#undef RUNG_LIST_ENTRY
+    RUNG_ABILITY_BATCH_OFFSETS = 1, /* batches with batch_offsets */
+    RUNG_ABILITY_EPILOGUE      = 2, /* bias, activation, residual */
+    RUNG_ABILITY_SPLIT_K       = 4,
+    RUNG_ABILITY_PACKED_B      = 8
 };
 
 /* Whether a kernel multiplies by a matrix engine's instructions. In software, which stands
  * for them on other devices, it is there to be verified: it is very slow, and taken only
  * when it is named. */
-#define RUNG_ENGINE_LIST(X)                                                     \
-    X(NO_ENGINE,       "none")                                                  \
-    X(ENGINE,          "hardware")                                              \
-    X(ENGINE_EMULATED, "software")
-
 typedef enum rung_engine {
-#define RUNG_LIST_ENTRY(name, word) RUNG_##name,
-    RUNG_ENGINE_LIST(RUNG_LIST_ENTRY)
-#undef RUNG_LIST_ENTRY
-    RUNG_ENGINE_COUNT
+    RUNG_ENGINE_NONE     = 0,
+    RUNG_ENGINE_HARDWARE = 1,
+    RUNG_ENGINE_EMULATED = 2
 } rung_engine;
 
 RUNG_API const char *rung_engine_name(rung_engine engine);
@@ -649,7 +647,7 @@ typedef struct rung_kernel_info {
 
 /* The ladder of a backend, whether or not such a device is here, in order. Found
  * kernels belong to the context; a name may be given short ("4", "04", "shared").
- * An index past the end is RUNG_NOT_FOUND.
+ * An index past the end is RUNG_STATUS_NOT_FOUND.
  *
  * The CPU has several vendors: "00_vendor:mkl", "00_vendor:openblas", "00_vendor:blis" and
  * "00_vendor:onednn"; "00_vendor" is the first of them that is found when a plan is made, in
@@ -682,7 +680,7 @@ RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *pa
 RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters,
                                           rung_type in, const char *expression, int64_t *value);
 
-/* What NVIDIA's compiler makes of a kernel; needs NVRTC (see rung_part_list), and no GPU. */
+/* What NVIDIA's compiler makes of a kernel; needs NVRTC (see rung_dependency_list), and no GPU. */
 typedef struct rung_code {
     int64_t     threads;      /* a block */
     int64_t     registers;    /* a thread */
@@ -699,9 +697,9 @@ typedef struct rung_code {
 /* Compiles a kernel of backend "cuda", the caller's own too, for an NVIDIA architecture,
  * "sm_86", as a plan for that problem on such a device would: on the same path, and with the
  * same parameters where none are given. k is not cut, and whether the device has the memory
- * that a block wants is not asked. RUNG_NO_DEVICE where no NVRTC is found that knows
- * the architecture, RUNG_UNSUPPORTED for a problem that the kernel does not take there,
- * RUNG_COMPILE with the compiler's log. */
+ * that a block wants is not asked. RUNG_STATUS_NO_DEVICE where no NVRTC is found that knows
+ * the architecture, RUNG_STATUS_UNSUPPORTED for a problem that the kernel does not take there,
+ * RUNG_STATUS_COMPILE_FAILED with the compiler's log. */
 RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem,
                                          const char *parameters, const char *architecture,
                                          rung_code **code);
@@ -722,7 +720,7 @@ RUNG_API void        rung_code_destroy(rung_code *code);
  *     rung_queue_create(device, &queue);
  *     rung_buffer_create(device, m * k * 4, &a_memory);           (b, c alike)
  *     rung_buffer_write(queue, a_memory, 0, m * k * 4, a_data, NULL);
- *     rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, m, k, a_memory, 0), ...);
+ *     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, m, k, a_memory, 0), ...);
  *     rung_plan_create(device, &problem, NULL, &plan);
  *     rung_plan_run(plan, queue, &problem, NULL);
  *     rung_buffer_read(queue, c_memory, 0, m * n * 4, c_data, NULL);
@@ -737,14 +735,14 @@ typedef struct rung_plan_options {
     int64_t            carveout;   /* CUDA: per cent of a unit's L1 to keep as shared memory, 1
                                     * to 100; 0: as the driver likes */
     int64_t            threads;    /* CPU: so many at most, the caller's included; 0: the context's */
-    int                packs_b;    /* not 0: B is given packed, see rung_pack */
+    int                packs_b;    /* not 0: B is given packed, see rung_plan_pack_b */
 } rung_plan_options;
 
 /* Where C has few tiles and k is long, k is cut into shares that are summed side by
  * side, into a workspace, and added up in a fixed order: the same bits every run. There may
  * be fewer shares than were asked for, since each is of whole steps along k. On devices
  * with memory of their own a batch by offsets needs a workspace too, offered or not; so
- * does an epilogue on a CUDA device where NVRTC is not found (rung_part_list), and a kernel
+ * does an epilogue on a CUDA device where NVRTC is not found (rung_dependency_list), and a kernel
  * whose matrix engine is emulated. */
 
 typedef struct rung_plan_info {
@@ -776,17 +774,17 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
 
 /* Packs B, for example the weights of a network, so that many runs can use it. A plan created with packs_b reads
  * the packed B from a buffer of rung_plan_info.packed bytes that begins at a multiple of 64 bytes. Fill the buffer
- * with rung_pack and that plan, or another plan for the same device, kernel, parameters, types, compute mode,
+ * with rung_plan_pack_b and that plan, or another plan for the same device, kernel, parameters, types, compute mode,
  * k and n; m, batch, A, C, the epilogue and the number of threads may differ. All items of a batch share B.
  * A run reads only the form of the problem's B: types, sizes and strides. Its memory may be absent.
  *
  * The packed B begins with a header that describes its layout. A run compares the header with its plan and
- * returns RUNG_INVALID if the buffer was not filled by rung_pack, has another layout or has a damaged header. The
+ * returns RUNG_STATUS_INVALID if the buffer was not filled by rung_plan_pack_b, has another layout or has a damaged header. The
  * elements behind the header are not checked. The buffer may be copied, or stored in a file for the same version
  * of the library.
  *
- * Only the CPU packs; on other devices a plan with packs_b is RUNG_UNSUPPORTED. */
-RUNG_API rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+ * Only the CPU packs; on other devices a plan with packs_b is RUNG_STATUS_UNSUPPORTED. */
+RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                                const rung_run_options *options);
 
 /* ---- Tuning ----------------------------------------------------------------------------- */
@@ -812,7 +810,7 @@ typedef struct rung_tuning {
 } rung_tuning;
 
 /* What a record is found by, as text: device, driver, product, compute mode, layout, orders
- * of m, n and k, batch or none. RUNG_TOO_LARGE if it does not fit. */
+ * of m, n and k, batch or none. RUNG_STATUS_TOO_LARGE if it does not fit. */
 RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem,
                                      char *text, size_t capacity);
 

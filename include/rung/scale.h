@@ -5,8 +5,8 @@
  * and errors, and they hold here too. Two files are multiplied into a third with 256 MiB of memory by
  *
  *     rung_stored a, b;
- *     rung_npy_open("A.npy", RUNG_TYPE_COUNT, &a);
- *     rung_npy_open("B.npy", RUNG_TYPE_COUNT, &b);
+ *     rung_npy_open("A.npy", RUNG_TYPE_NONE, &a);
+ *     rung_npy_open("B.npy", RUNG_TYPE_NONE, &b);
  *     rung_large_problem problem = rung_large_problem_of(a, b);
  *     problem.path = "C.npy";
  *     rung_large_options options = {.memory = 256 << 20};
@@ -40,7 +40,7 @@ typedef struct rung_stored {
 RUNG_API rung_stored rung_stored_of(rung_matrix matrix);
 
 /* Opens a matrix that NumPy has saved (.npy of version 1, 2 or 3): two dimensions, little-endian, of f4, f8,
- * f2, i1 or i4. `as` is RUNG_TYPE_COUNT, or the type that it must have; BF16, for which NumPy has no
+ * f2, i1 or i4. `as` is RUNG_TYPE_NONE, or the type that it must have; BF16, for which NumPy has no
  * name, is what files of "V2" are read as if it is asked for. */
 RUNG_API rung_status rung_npy_open(const char *path, rung_type as, rung_stored *stored);
 
@@ -64,9 +64,9 @@ RUNG_API rung_status rung_stored_read(const rung_stored *stored, int64_t row, in
  * dense rows behind an .npy header, or bare. Of `c` only the type counts then (c.view.type). Such a file is
  * complete or not there: it is written beside itself, as PATH.part, synced and renamed. A file of that name
  * stays what it was until then. It may be C0, to which beta adds, but neither A nor B under any name
- * (RUNG_OVERLAP). PATH.part and PATH.journal may be none of the three. If `path` is a symbolic link, PATH stands for
+ * (RUNG_STATUS_ALIASED). PATH.part and PATH.journal may be none of the three. If `path` is a symbolic link, PATH stands for
  * the file that it names, and the link stays. A `path` that is a directory or another kind of file, and a PATH.part or
- * PATH.journal that no earlier call has left, are refused with RUNG_INVALID before anything is computed.
+ * PATH.journal that no earlier call has left, are refused with RUNG_STATUS_INVALID before anything is computed.
  *
  * PATH.journal tells which blocks of C are done. If a call ends early, by a failure, a kill or a power
  * cut, the same call goes on behind those, to the same bits where the same kind of device computes the rest;
@@ -130,11 +130,11 @@ typedef struct rung_large_options {
     int64_t                  device_count; /* RUNG_LARGE_DEVICES_MAX at most */
     int                      restart;      /* not 0: what an earlier call left is thrown away */
     /* Called after each strip by a thread of the library, never twice at a time, with values of `done` that never
-     * decrease. A value other than 0 ends the call with RUNG_STOPPED. No lock is held meanwhile. A device waits at most
+     * decrease. A value other than 0 ends the call with RUNG_STATUS_CANCELLED. No lock is held meanwhile. A device waits at most
      * one second for a call; after the first longer one, devices no longer wait, and later strips are reported together. The call itself returns only after the function has. */
     int (*progress)(void *user, const rung_large_progress *progress);
     /* Called before a file gets its name: where it does not return RUNG_OK, the file gets none, and the call returns that. What
-     * was computed is thrown away, unless it could not be judged: RUNG_NO_MEMORY, RUNG_IO or RUNG_STOPPED leave it to the next
+     * was computed is thrown away, unless it could not be judged: RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO or RUNG_STATUS_CANCELLED leave it to the next
      * call. Of the report, `cut` is filled in by then. */
     rung_status (*accept)(void *user, const rung_stored *c);
     void *user;
@@ -189,7 +189,7 @@ typedef struct rung_grid {
     int64_t sm, sn;
 } rung_grid;
 
-/* The grid with the fewest bytes received by its busiest rank, or the least time; RUNG_NO_MEMORY where none fits. */
+/* The grid with the fewest bytes received by its busiest rank, or the least time; RUNG_STATUS_NO_MEMORY where none fits. */
 RUNG_API rung_status rung_grid_choose(const rung_cluster *cluster, rung_grid *grid);
 
 typedef struct rung_grid_cost {

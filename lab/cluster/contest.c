@@ -122,7 +122,7 @@ static bool make_matrices(const cluster_problem *problem, bool is_cyclic, cluste
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!good) {
         free_matrices(matrices);
-        rung_fail(RUNG_NO_MEMORY, "the matrices do not fit the memory of a rank; take more ranks, or smaller --sizes");
+        rung_error_set(RUNG_STATUS_NO_MEMORY, "the matrices do not fit the memory of a rank; take more ranks, or smaller --sizes");
         return false;
     }
     for (int i = 0; i < 3; i++)
@@ -198,7 +198,7 @@ static void verify(cluster_contest *contest, cluster_contender *contender)
     cluster_matrix_fill(&contest->problem, c);
     rung_status status = multiply(contest, contender);
     int good = status == RUNG_OK;
-    if (status == RUNG_DEVICE_LOST) /* nobody can agree with a rank that is lost */
+    if (status == RUNG_STATUS_DEVICE_LOST) /* nobody can agree with a rank that is lost */
         cluster_give_up(contest->house);
     if (!good)
         snprintf(contender->why_not, sizeof contender->why_not, "%s", rung_error_text());

@@ -33,7 +33,7 @@ typedef struct rungi_device_list {
 } rungi_device_list;
 
 typedef struct rungi_part_list {
-    rung_part *parts;
+    rung_dependency *parts;
     int64_t    capacity;
     int64_t    count; /* may pass the capacity */
 } rungi_part_list;
@@ -64,7 +64,7 @@ typedef struct rungi_backend {
     rung_status (*list)(rung_context *context, void *state, rungi_device_list *list);
     /* index -1: the one to take when none is named. */
     rung_status (*open)(rung_context *context, void *state, int64_t index, rung_device **device);
-    /* Optional: what rung_part_list tells. The driver need not be there. */
+    /* Optional: what rung_dependency_list tells. The driver need not be there. */
     void (*parts)(rungi_part_list *list);
     /* Optional: the code that such a plan runs, of a device that need not be here: the plan's
      * has no functions and knows its architecture, as the caller wrote it, and no more. */

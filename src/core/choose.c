@@ -23,7 +23,7 @@ static rung_status check_types(const rung_kernel *kernel, const rung_problem *pr
 {
     if (is_among(problem, kernel->info.products))
         return RUNG_OK;
-    return rungi_fail(RUNG_UNSUPPORTED, "%s does not multiply %s x %s into %s", kernel->info.name,
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not multiply %s x %s into %s", kernel->info.name,
                       rung_type_name(problem->a.type), rung_type_name(problem->b.type),
                       rung_type_name(problem->c.type));
 }
@@ -32,9 +32,21 @@ static rung_status check_compute(const rung_kernel *kernel, const rung_problem *
 {
     const rung_kernel_info *info = &kernel->info;
     if (problem->a.type == RUNG_F32 && info->compute > problem->compute)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s computes in %s, which is less than %s", info->name,
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s computes in %s, which is less than %s", info->name,
                           rung_compute_name(info->compute), rung_compute_name(problem->compute));
     return RUNG_OK;
+}
+
+/* Returns the name of one of these abilities, or NULL if there are none. */
+static const char *ability_name(unsigned abilities)
+{
+    if (abilities & RUNG_ABILITY_BATCH_OFFSETS)
+        return "batch offsets";
+    if (abilities & RUNG_ABILITY_EPILOGUE)
+        return "an epilogue";
+    if (abilities & RUNG_ABILITY_SPLIT_K)
+        return "split-K";
+    return abilities & RUNG_ABILITY_PACKED_B ? "a packed B" : NULL;
 }
 
 static rung_status check_abilities(const rung_plan *plan, const rung_kernel *kernel)
@@ -46,18 +58,16 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
         return status;
     unsigned needed = 0;
     if (rungi_problem_has_epilogue(problem))
-        needed |= RUNG_EPILOGUE;
+        needed |= RUNG_ABILITY_EPILOGUE;
     if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
-        needed |= RUNG_SCATTERED;
+        needed |= RUNG_ABILITY_BATCH_OFFSETS;
     if (plan->splits_asked > 1)
-        needed |= RUNG_SPLIT;
+        needed |= RUNG_ABILITY_SPLIT_K;
     if (plan->packs_b)
-        needed |= RUNG_PACKED;
-#define X(ability, bit, words)                                                                       \
-    if (needed & ~info->abilities & RUNG_##ability)                                                  \
-        return rungi_fail(RUNG_UNSUPPORTED, "%s is not made for " words, info->name);
-    RUNG_ABILITY_LIST(X)
-#undef X
+        needed |= RUNG_ABILITY_PACKED_B;
+    const char *missing = ability_name(needed & ~info->abilities);
+    if (missing)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not support %s", info->name, missing);
     return RUNG_OK;
 }
 
@@ -107,7 +117,7 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
     plan->info.workspace = 0;
     plan->info.packed = 0;
     plan->info.splits = 1;
-    plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_STRICT;
+    plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_COMPUTE_STRICT;
     rung_status status = check_types(kernel, &plan->problem);
     if (status == RUNG_OK)
         status = check_abilities(plan, kernel);
@@ -141,7 +151,7 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
 {
     rungi_error first;
     rung_status status = try_kernel(plan, kernel, NULL, "defaults");
-    if (status != RUNG_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK ||
+    if (status != RUNG_STATUS_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK ||
         check_abilities(plan, kernel) != RUNG_OK)
         return status;
     rungi_error_save(&first);
@@ -165,9 +175,9 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
 static rung_status check_choice(const rung_kernel *kernel)
 {
     if (kernel->step->is_vendor)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s is taken only when it is named", kernel->info.name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is taken only when it is named", kernel->info.name);
     if (kernel->info.engine == RUNG_ENGINE_EMULATED)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s multiplies in software here, and is taken only when it is "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s multiplies in software here, and is taken only when it is "
                           "named", kernel->info.name);
     return RUNG_OK;
 }
@@ -205,7 +215,7 @@ static rung_status check_parameters(const rung_plan *plan, const rung_kernel *ke
         return status;
     rungi_kernel_values_text(kernel, &values, all, sizeof all);
     if (strcmp(all, parameters) != 0)
-        return rungi_fail(RUNG_INVALID, "the parameters of %s are now \"%s\"", kernel->info.name, kernel->defaults);
+        return rungi_fail(RUNG_STATUS_INVALID, "the parameters of %s are now \"%s\"", kernel->info.name, kernel->defaults);
     return RUNG_OK;
 }
 
@@ -215,7 +225,7 @@ static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
     rung_status status = rung_kernel_find(plan->device->context, plan->device->backend->name,
                                           proposal->kernel, &kernel);
     if (status == RUNG_OK && strcmp(kernel->info.name, proposal->kernel) != 0)
-        status = rungi_fail(RUNG_NOT_FOUND, "a record gives a kernel's whole name, %s", kernel->info.name);
+        status = rungi_fail(RUNG_STATUS_NOT_FOUND, "a record gives a kernel's whole name, %s", kernel->info.name);
     if (status == RUNG_OK)
         status = rungi_choose_check(kernel, &plan->problem);
     if (status == RUNG_OK)
@@ -228,14 +238,14 @@ static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
 static bool serves(rung_plan *plan, const rungi_proposal *proposal, bool is_told)
 {
     rung_status status = try_proposal(plan, proposal);
-    if (status == RUNG_COMPILE)
+    if (status == RUNG_STATUS_COMPILE_FAILED)
         rungi_store_pass_over(plan->device->context, proposal);
     if (status != RUNG_OK && is_told)
         note_refusal(plan, proposal->origin);
     return status == RUNG_OK;
 }
 
-/* RUNG_NOT_FOUND if no record serves. */
+/* RUNG_STATUS_NOT_FOUND if no record serves. */
 static rung_status choose_by_store(rung_plan *plan)
 {
     enum { TOLD = 2 }; /* the rest of the line is for kernels */
@@ -249,7 +259,7 @@ static rung_status choose_by_store(rung_plan *plan)
     size_t used = strlen(plan->refused);
     if (refused > TOLD)
         snprintf(plan->refused + used, sizeof plan->refused - used, "; %d more records", refused - TOLD);
-    return refused < count ? RUNG_OK : RUNG_NOT_FOUND;
+    return refused < count ? RUNG_OK : RUNG_STATUS_NOT_FOUND;
 }
 
 /* ---- What can be counted ------------------------------------------------------------------- */
@@ -260,7 +270,7 @@ static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
     rung_status status = check_choice(kernel);
     if (status == RUNG_OK)
         status = try_choices(plan, kernel);
-    if (status == RUNG_UNSUPPORTED || status == RUNG_COMPILE)
+    if (status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED)
         note_refusal(plan, NULL);
     return status;
 }
@@ -286,7 +296,7 @@ static rung_status fail_types(const rung_problem *problem, unsigned products)
         if (products & 1u << i)
             snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", rung_product_name((rung_product)i));
     }
-    return rungi_fail(RUNG_UNSUPPORTED, "no kernel multiplies %s x %s into %s; supported products (input:output): %s",
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s x %s into %s; supported products (input:output): %s",
                       rung_type_name(problem->a.type), rung_type_name(problem->b.type),
                       rung_type_name(problem->c.type), *list ? list : "none");
 }
@@ -306,7 +316,7 @@ static rung_status choose_by_ladder(rung_plan *plan)
 {
     const rungi_backend *backend = plan->device->backend;
     const char *preset = plan->device->preset;
-    rung_status refusal = RUNG_UNSUPPORTED;
+    rung_status refusal = RUNG_STATUS_UNSUPPORTED;
     for (int round = preset ? 0 : 1; round < 2; round++) {
         for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
             rung_kernel *kernel;
@@ -317,7 +327,7 @@ static rung_status choose_by_ladder(rung_plan *plan)
             if (is_meant != (round == 0))
                 continue;
             status = consider(plan, kernel);
-            if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE)
+            if (status != RUNG_STATUS_UNSUPPORTED && status != RUNG_STATUS_COMPILE_FAILED)
                 return status;
             refusal = status;
         }
@@ -331,8 +341,8 @@ rung_status rungi_choose(rung_plan *plan)
     rungi_error_save(&before);
     plan->is_open = true;
     /* Records are for one order of m, and a packed B has one layout for every m. */
-    rung_status status = plan->packs_b ? RUNG_NOT_FOUND : choose_by_store(plan);
-    if (status == RUNG_NOT_FOUND)
+    rung_status status = plan->packs_b ? RUNG_STATUS_NOT_FOUND : choose_by_store(plan);
+    if (status == RUNG_STATUS_NOT_FOUND)
         status = choose_by_ladder(plan);
     if (status == RUNG_OK)
         rungi_error_restore(&before); /* a refusal on the way is no failure */

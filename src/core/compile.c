@@ -8,10 +8,10 @@
 static rung_status check(const rung_kernel *kernel, const rung_problem *problem)
 {
     if (!kernel->backend->compile)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s is a kernel of %s, whose code only its driver can make; find "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is a kernel of %s, whose code only its driver can make; find "
                           "it on the ladder of cuda", kernel->info.name, kernel->backend->name);
     if (kernel->step && kernel->step->is_vendor)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s is the vendor's own library, which has no source to compile",
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is the vendor's own library, which has no source to compile",
                           kernel->info.name);
     return rungi_problem_check_form(problem);
 }
@@ -39,14 +39,14 @@ rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *p
     if (out)
         *out = NULL;
     if (!kernel || !problem || !architecture || !out)
-        return rungi_fail(RUNG_INVALID, "rung_kernel_compile needs a kernel, a problem, an architecture and a "
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_compile needs a kernel, a problem, an architecture and a "
                           "place for the code");
     rung_status status = check(kernel, problem);
     if (status != RUNG_OK)
         return status;
     rungi_code *code = rungi_new(kernel->context, sizeof *code);
     if (!code)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     status = fill_code(code, kernel, problem, parameters, architecture);
     if (status != RUNG_OK) {
         rungi_release(kernel->context, code);

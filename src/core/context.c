@@ -38,7 +38,7 @@ void *rungi_allocate(rung_context *context, int64_t bytes, size_t alignment)
     RUNGI_ASSERT(bytes >= 0 && alignment > 0 && (alignment & (alignment - 1)) == 0);
     void *memory = context->allocate(context->memory_user, wanted, alignment);
     if (!memory)
-        rungi_fail(RUNG_NO_MEMORY, "out of memory: %zu bytes could not be allocated", wanted);
+        rungi_fail(RUNG_STATUS_NO_MEMORY, "out of memory: %zu bytes could not be allocated", wanted);
     return memory;
 }
 
@@ -114,7 +114,7 @@ rung_status rungi_threads_check(int64_t threads)
 {
     if (threads >= 0 && threads <= RUNGI_THREADS_MAX)
         return RUNG_OK;
-    return rungi_fail(RUNG_INVALID, "%lld threads cannot be; ask for 1 to %d, or for 0 to leave it to the library",
+    return rungi_fail(RUNG_STATUS_INVALID, "%lld threads cannot be; ask for 1 to %d, or for 0 to leave it to the library",
                       (long long)threads, RUNGI_THREADS_MAX);
 }
 
@@ -139,15 +139,15 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!out)
-        return rungi_fail(RUNG_INVALID, "rung_context_create needs a place for the context");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_context_create needs a place for the context");
     *out = NULL;
     if (!options)
         options = &no_options;
     if (!options->allocate != !options->release)
-        return rungi_fail(RUNG_INVALID, "a context takes both an allocate and a release function, "
+        return rungi_fail(RUNG_STATUS_INVALID, "a context takes both an allocate and a release function, "
                           "or neither");
     if (rungi_threads_check(options->threads) != RUNG_OK)
-        return RUNG_INVALID;
+        return RUNG_STATUS_INVALID;
     rung_context start = {
         .log = options->log,
         .log_user = options->log_user,
@@ -163,17 +163,17 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     start.warns = start.verbose > 0 || (options->log && options->verbose == 0);
     const char *device = device_asked_for(options->device);
     if (strlen(device) >= sizeof start.device_name)
-        return rungi_fail(RUNG_INVALID, "\"%.80s...\" is no device; see rung_device_list", device);
+        return rungi_fail(RUNG_STATUS_INVALID, "\"%.80s...\" is no device; see rung_device_list", device);
     strcpy(start.device_name, device);
 
     rung_context *context = rungi_new(&start, sizeof *context);
     if (!context)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     *context = start;
     atomic_init(&context->references, 1);
     if (pthread_mutex_init(&context->lock, NULL) != 0 || !rungi_fork_watch(context)) {
         rungi_release(&start, context);
-        return rungi_fail(RUNG_NO_MEMORY, "the system has no mutex, or no place for a handler of fork, for a "
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "the system has no mutex, or no place for a handler of fork, for a "
                           "context");
     }
     rungi_environment_report(context);
@@ -252,7 +252,7 @@ static rung_status load(rung_context *context, int index)
     const rungi_backend *backend = rungi_backends[index];
     void *state = NULL;
     rung_status status = backend->load(context, &state);
-    if (status == RUNG_NO_MEMORY)
+    if (status == RUNG_STATUS_NO_MEMORY)
         return status;
     pthread_mutex_lock(&context->lock);
     bool first = !context->backends[index].loaded;
@@ -279,7 +279,7 @@ rung_status rungi_context_load(rung_context *context, int index, void **state)
     bool loaded = context->backends[index].loaded;
     pthread_mutex_unlock(&context->lock);
     if (!loaded && load(context, index) != RUNG_OK)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = context->backends[index].load_status;
     *state = context->backends[index].state;
     return status == RUNG_OK ? RUNG_OK : rungi_fail(status, "%s", context->backends[index].load_error);
@@ -294,7 +294,7 @@ int rungi_backend_index(const char *name)
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", rungi_backends[i]->name);
     }
-    rungi_fail(RUNG_NO_DEVICE, "there is no backend \"%s\"; this library has %s", name, known);
+    rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no backend \"%s\"; this library has %s", name, known);
     return -1;
 }
 
@@ -303,7 +303,7 @@ rung_status rungi_context_backend(rung_context *context, const char *name,
 {
     int index = rungi_backend_index(name);
     if (index < 0)
-        return RUNG_NO_DEVICE;
+        return RUNG_STATUS_NO_DEVICE;
     *backend = rungi_backends[index];
     return rungi_context_load(context, index, state);
 }

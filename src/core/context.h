@@ -65,7 +65,7 @@ rung_context *rungi_context_of(rung_context *context);
 rung_context *rungi_context_retain(rung_context *context);
 void          rungi_context_release(rung_context *context);
 
-/* Memory, or NULL after rungi_fail(RUNG_NO_MEMORY); a request of no bytes gives one.
+/* Memory, or NULL after rungi_fail(RUNG_STATUS_NO_MEMORY); a request of no bytes gives one.
  * rungi_new's is zeroed. */
 void *rungi_allocate(rung_context *context, int64_t bytes, size_t alignment);
 void *rungi_new(rung_context *context, size_t bytes);

@@ -46,9 +46,9 @@ rung_status rung_device_list(rung_context *context, rung_device_info *infos, int
     rungi_device_list list = {.infos = infos, .capacity = infos ? capacity : 0};
     context = rungi_context_of(context);
     if (!context)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     if (!count || capacity < 0)
-        return rungi_fail(RUNG_INVALID, "rung_device_list needs a place for the count");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_list needs a place for the count");
     rungi_error before;
     rungi_error_save(&before);
     for (int i = 0; rungi_backends[i]; i++)
@@ -61,7 +61,7 @@ rung_status rung_device_list(rung_context *context, rung_device_info *infos, int
 void rungi_part_list_add(rungi_part_list *list, const char *name, const char *purpose,
                          const char *install, const char *found)
 {
-    rung_part part = {.backend = ""};
+    rung_dependency part = {.backend = ""};
     snprintf(part.name, sizeof part.name, "%s", name);
     snprintf(part.purpose, sizeof part.purpose, "%s", purpose);
     snprintf(part.install, sizeof part.install, "%s", install);
@@ -71,14 +71,14 @@ void rungi_part_list_add(rungi_part_list *list, const char *name, const char *pu
     list->count++;
 }
 
-rung_status rung_part_list(rung_context *context, rung_part *parts, int64_t capacity, int64_t *count)
+rung_status rung_dependency_list(rung_context *context, rung_dependency *parts, int64_t capacity, int64_t *count)
 {
     RUNGI_DISABLE_CANCELLATION;
     rungi_part_list list = {.parts = parts, .capacity = parts ? capacity : 0};
     if (!rungi_context_of(context))
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     if (!count || capacity < 0)
-        return rungi_fail(RUNG_INVALID, "rung_part_list needs a place for the count");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_dependency_list needs a place for the count");
     for (int i = 0; rungi_backends[i]; i++) {
         int64_t before = list.count;
         if (rungi_backends[i]->parts)
@@ -112,7 +112,7 @@ static rung_status split_name(const char *name, char *backend, size_t capacity, 
     bool well_formed = !colon || (digits > 0 && digits < 5 && colon[1 + digits] == '\0');
     *index = colon ? atoi(colon + 1) : -1;
     if (length == 0 || length >= capacity || !well_formed)
-        return rungi_fail(RUNG_NO_DEVICE, "\"%.80s\" is no device's name; they are like \"cpu\", "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "\"%.80s\" is no device's name; they are like \"cpu\", "
                           "\"opencl\", \"opencl:1\", \"cuda\"", name);
     memcpy(backend, name, length);
     backend[length] = '\0';
@@ -143,11 +143,11 @@ rung_status rung_device_open(rung_context *context, const char *name, rung_devic
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!device)
-        return rungi_fail(RUNG_INVALID, "rung_device_open needs a place for the device");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_open needs a place for the device");
     *device = NULL;
     context = rungi_context_of(context);
     if (!context)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     return rungi_device_open(context, name ? name : context->device_name, true, device);
 }
 
@@ -160,17 +160,17 @@ rung_status rung_device_wrap(rung_context *context, const char *name, void *nati
     if (device)
         *device = NULL;
     if (!device || !name)
-        return rungi_fail(RUNG_INVALID, "rung_device_wrap needs a backend and a place for the device");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap needs a backend and a place for the device");
     context = rungi_context_of(context);
     if (!context)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_context_backend(context, name, &backend, &state);
     if (status != RUNG_OK)
         return status;
     if (!backend->wrap)
-        return rungi_fail(RUNG_UNSUPPORTED, "a %s device wraps nothing; use rung_device_open", name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "a %s device wraps nothing; use rung_device_open", name);
     if (!native_context)
-        return rungi_fail(RUNG_INVALID, "rung_device_wrap needs the context to wrap");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap needs the context to wrap");
     status = backend->wrap(context, state, native_context, native_device, device);
     if (status == RUNG_OK) {
         rungi_context_retain(context);

@@ -61,8 +61,8 @@ typedef struct rungi_device_ops {
      * any changed. The result meets the kernel's constraints. */
     bool (*fit_defaults)(const rung_device *device, const rung_kernel *kernel, rung_type sum, int64_t *parameters);
 
-    /* Fills plan->info but for kernel, parameters and refused. RUNG_UNSUPPORTED and
-     * RUNG_COMPILE pass an open choice on to the next kernel. */
+    /* Fills plan->info but for kernel, parameters and refused. RUNG_STATUS_UNSUPPORTED and
+     * RUNG_STATUS_COMPILE_FAILED pass an open choice on to the next kernel. */
     rung_status (*plan_create)(rung_plan *plan);
     /* Sizes that are 0 leave nothing to compute but events to wait for and signal;
      * k is 0 where A and B are not to be read. */

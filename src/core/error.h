@@ -4,7 +4,7 @@
  * Every failing path ends in rungi_fail: it keeps the sentence for this thread's
  * rung_error_text() and hands the status on, so that a failure reads
  *
- *     return rungi_fail(RUNG_INVALID, "m is %lld; sizes are not negative", m);
+ *     return rungi_fail(RUNG_STATUS_INVALID, "m is %lld; sizes are not negative", m);
  */
 #ifndef RUNGI_ERROR_H
 #define RUNGI_ERROR_H

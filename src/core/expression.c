@@ -41,7 +41,7 @@ static int64_t read_any(reader *reader);
 static int64_t fail(reader *reader, const char *what)
 {
     if (reader->status == RUNG_OK)
-        reader->status = rungi_fail(RUNG_INVALID, "%s in \"%.*s\"", what,
+        reader->status = rungi_fail(RUNG_STATUS_INVALID, "%s in \"%.*s\"", what,
                                     (int)reader->whole_length, reader->whole);
     reader->text_count = 0;
     return 0;
@@ -143,7 +143,7 @@ static int64_t read_name(reader *reader, const char *start)
     if (!name.known && reader->unknown_is_zero)
         return 0;
     if (!name.known) {
-        reader->status = rungi_fail(RUNG_INVALID, "\"%.*s\" is neither a parameter nor a macro",
+        reader->status = rungi_fail(RUNG_STATUS_INVALID, "\"%.*s\" is neither a parameter nor a macro",
                                     (int)length, start);
         return fail(reader, "");
     }

@@ -22,7 +22,7 @@ typedef struct rungi_name {
 
 typedef rungi_name (*rungi_name_lookup)(const void *names, const char *name, size_t length);
 
-/* RUNG_INVALID, with the place, where the text is no expression, a name is defined
+/* RUNG_STATUS_INVALID, with the place, where the text is no expression, a name is defined
  * by itself, or the value overflows or divides by zero. An unknown name is an error
  * or, as in an #if, zero. */
 rung_status rungi_expression_value(const char *text, size_t length, rungi_name_lookup lookup,

@@ -109,16 +109,16 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
     rung_device *device;
     context = rungi_context_of(context);
     if (!context)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     if (!problem)
-        return rungi_fail(RUNG_INVALID, "the problem is NULL");
+        return rungi_fail(RUNG_STATUS_INVALID, "the problem is NULL");
     rung_status status;
     if (run_as_before(context, problem, &status))
         return status;
     RUNGI_DISABLE_CANCELLATION;
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         if (rungi_problem_view(problem, i)->buffer)
-            return rungi_fail(RUNG_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "
+            return rungi_fail(RUNG_STATUS_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "
                               "buffers make a plan and run it on a queue");
     status = rung_problem_check(problem);
     if (status != RUNG_OK)

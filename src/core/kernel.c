@@ -47,7 +47,7 @@ static rung_status make_kernel(rung_context *context, const rungi_backend *backe
     *out = NULL;
     rung_kernel *kernel = rungi_new(context, sizeof *kernel);
     if (!kernel)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     kernel->context = context;
     kernel->backend = backend;
     kernel->info.backend = backend->name;
@@ -75,7 +75,7 @@ static void set_abilities(rung_kernel *kernel, unsigned products, unsigned abili
     if (kernel->backend->abilities)
         kernel->info.abilities |= kernel->backend->abilities(kernel);
     if (kernel->backend->needs_engine && kernel->backend->needs_engine(kernel))
-        kernel->info.engine = kernel->backend->has_engine ? RUNG_ENGINE : RUNG_ENGINE_EMULATED;
+        kernel->info.engine = kernel->backend->has_engine ? RUNG_ENGINE_HARDWARE : RUNG_ENGINE_EMULATED;
 }
 
 rung_status rung_kernel_from_source(rung_context *context, const char *backend_name,
@@ -85,17 +85,17 @@ rung_status rung_kernel_from_source(rung_context *context, const char *backend_n
     if (kernel)
         *kernel = NULL;
     if (!backend_name || !file || !text || !kernel)
-        return rungi_fail(RUNG_INVALID, "rung_kernel_from_source needs a backend, a name, a text and "
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_from_source needs a backend, a name, a text and "
                           "a place for the kernel");
     context = rungi_context_of(context);
     if (!context)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     int index = rungi_backend_index(backend_name);
     if (index < 0)
-        return RUNG_NO_DEVICE;
+        return RUNG_STATUS_NO_DEVICE;
     const rungi_backend *backend = rungi_backends[index];
     if (backend->source_products == 0)
-        return rungi_fail(RUNG_UNSUPPORTED, "the %s device compiles no files; use an OpenCL one for %s",
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "the %s device compiles no files; use an OpenCL one for %s",
                           backend_name, file);
     rung_status status = make_kernel(context, backend, file, text, kernel);
     if (status != RUNG_OK)
@@ -169,15 +169,15 @@ rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t i
     if (kernel)
         *kernel = NULL;
     if (!backend || !kernel)
-        return rungi_fail(RUNG_INVALID, "rung_kernel_at needs a backend and a place for the kernel");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_at needs a backend and a place for the kernel");
     context = rungi_context_of(context);
     if (!context)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     int i = rungi_backend_index(backend);
     if (i < 0)
-        return RUNG_NO_DEVICE;
+        return RUNG_STATUS_NO_DEVICE;
     if (index < 0 || index >= rungi_backends[i]->ladder_count)
-        return rungi_fail(RUNG_NOT_FOUND, "the %s ladder has %lld kernels", backend,
+        return rungi_fail(RUNG_STATUS_NOT_FOUND, "the %s ladder has %lld kernels", backend,
                           (long long)rungi_backends[i]->ladder_count);
     return step_kernel(context, i, index, kernel);
 }
@@ -201,11 +201,11 @@ rung_status rung_kernel_find(rung_context *context, const char *backend, const c
     if (kernel)
         *kernel = NULL;
     if (!name || !kernel)
-        return rungi_fail(RUNG_INVALID, "rung_kernel_find needs a name and a place for the kernel");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_find needs a name and a place for the kernel");
     for (int64_t i = 0;; i++) {
         rung_status status = rung_kernel_at(context, backend, i, kernel);
-        if (status == RUNG_NOT_FOUND)
-            return rungi_fail(RUNG_NOT_FOUND, "the %s ladder has no kernel \"%s\"; it has %s", backend,
+        if (status == RUNG_STATUS_NOT_FOUND)
+            return rungi_fail(RUNG_STATUS_NOT_FOUND, "the %s ladder has no kernel \"%s\"; it has %s", backend,
                               name, known);
         if (status != RUNG_OK || is_called((*kernel)->info.name, name))
             return status;
@@ -265,7 +265,7 @@ static rung_status set_value(const rung_kernel *kernel, const char *text, const 
     char *number_end = NULL;
     long long value = equals ? strtoll(equals + 1, &number_end, 10) : 0;
     if (!equals || number_end == equals + 1 || number_end != end || value < 0 || value > INT32_MAX)
-        return rungi_fail(RUNG_INVALID, "\"%.*s\" is no parameter; they are like TILE=16,UNROLL=4",
+        return rungi_fail(RUNG_STATUS_INVALID, "\"%.*s\" is no parameter; they are like TILE=16,UNROLL=4",
                           (int)(end - text), text);
     for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
         const char *name = kernel->parameters[i].name;
@@ -276,7 +276,7 @@ static rung_status set_value(const rung_kernel *kernel, const char *text, const 
     }
     char known[RUNG_PARAMETERS_TEXT];
     rungi_kernel_values_text(kernel, values, known, sizeof known);
-    return rungi_fail(RUNG_NOT_FOUND, "%s has no parameter \"%.*s\"; it has %s", kernel->info.name,
+    return rungi_fail(RUNG_STATUS_NOT_FOUND, "%s has no parameter \"%.*s\"; it has %s", kernel->info.name,
                       (int)(equals - text), text, *known ? known : "none");
 }
 
@@ -356,7 +356,7 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int
     set_defaults(kernel, values);
     values->in_bytes = in_bytes;
     if (text && strlen(text) >= RUNG_PARAMETERS_TEXT)
-        return rungi_fail(RUNG_INVALID, "the list of parameters has %zu bytes; the maximum is %d", strlen(text),
+        return rungi_fail(RUNG_STATUS_INVALID, "the list of parameters has %zu bytes; the maximum is %d", strlen(text),
                           RUNG_PARAMETERS_TEXT - 1);
     rung_status status = set_values(kernel, text, true, values);
     if (status != RUNG_OK)
@@ -371,8 +371,8 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int
         if (status != RUNG_OK)
             return status;
         if (refused)
-            return rungi_fail(is_refused_usually(kernel, values, constraint) ? RUNG_INVALID
-                                                                             : RUNG_UNSUPPORTED,
+            return rungi_fail(is_refused_usually(kernel, values, constraint) ? RUNG_STATUS_INVALID
+                                                                             : RUNG_STATUS_UNSUPPORTED,
                               "%s refuses these parameters: %s", kernel->info.name, constraint->reason);
     }
     return RUNG_OK;
@@ -405,7 +405,7 @@ rung_status rungi_kernel_check_range(const rung_kernel *kernel, const rungi_valu
         int64_t smallest, largest, value = values->value[i]; /* an int32_t's */
         listed_range(kernel, i, &smallest, &largest);
         if (2 * value < smallest || (value + 1) / 2 > largest)
-            return rungi_fail(RUNG_INVALID, "%s=%lld is far from what %s lists for it, which is %lld to %lld",
+            return rungi_fail(RUNG_STATUS_INVALID, "%s=%lld is far from what %s lists for it, which is %lld to %lld",
                               kernel->parameters[i].name, (long long)value, kernel->info.name,
                               (long long)smallest, (long long)largest);
     }
@@ -427,7 +427,7 @@ rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)
 {
     rungi_values values;
     return kernel ? rungi_kernel_values(kernel, parameters, RUNGI_USUAL_BYTES, &values)
-                  : rungi_fail(RUNG_INVALID, "the kernel is NULL");
+                  : rungi_fail(RUNG_STATUS_INVALID, "the kernel is NULL");
 }
 
 rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters, rung_type in,
@@ -435,7 +435,7 @@ rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *paramete
 {
     rungi_values values;
     if (!kernel || !expression || !value || rung_type_size(in) == 0)
-        return rungi_fail(RUNG_INVALID, "rung_kernel_evaluate needs a kernel, a type, an expression and a "
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_evaluate needs a kernel, a type, an expression and a "
                           "place for the value");
     *value = 0;
     rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(in), &values);

@@ -16,6 +16,7 @@
  *     KERNEL(expression) name(                                    the function
  */
 #include "core/kernel.h"
+#include "core/lists.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -195,10 +196,10 @@ static rung_status read_parameter(rung_kernel *kernel, scan *scan, rungi_slice n
     if (!same(take_name(&rest), name) || !is_number(trimmed(rest)))
         return RUNG_OK;
     if (name.length > RUNGI_PARAMETER_NAME)
-        return rungi_fail(RUNG_INVALID, "%s: the name %.*s is longer than %d letters",
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: the name %.*s is longer than %d letters",
                           kernel->info.file, (int)name.length, name.text, RUNGI_PARAMETER_NAME);
     if (kernel->info.parameter_count == RUNGI_PARAMETERS_MAX)
-        return rungi_fail(RUNG_INVALID, "%s has more than %d parameters", kernel->info.file,
+        return rungi_fail(RUNG_STATUS_INVALID, "%s has more than %d parameters", kernel->info.file,
                           RUNGI_PARAMETERS_MAX);
     rung_parameter *parameter = &kernel->parameters[kernel->info.parameter_count++];
     parameter->name = keep(name, room);
@@ -235,7 +236,7 @@ static rung_status read_include(rung_kernel *kernel, const line *line)
     if (name.length < 3 || name.text[0] != '"' || name.text[name.length - 1] != '"')
         return RUNG_OK;
     if (kernel->include_count == RUNGI_INCLUDES_MAX)
-        return rungi_fail(RUNG_INVALID, "%s includes more than %d headers", kernel->info.file,
+        return rungi_fail(RUNG_STATUS_INVALID, "%s includes more than %d headers", kernel->info.file,
                           RUNGI_INCLUDES_MAX);
     kernel->includes[kernel->include_count++] = (rungi_include){
         .name = rungi_slice_of(name.text + 1, name.length - 2),
@@ -314,10 +315,10 @@ static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
 {
     int architecture = take_architecture(&list);
     if (architecture < 0)
-        return rungi_fail(RUNG_INVALID, "%s: an architecture is written \"from sm_80\", behind what it takes",
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: an architecture is written \"from sm_80\", behind what it takes",
                           kernel->info.file);
     if (list.length == 0)
-        return rungi_fail(RUNG_INVALID, "%s takes nothing; list the products behind \"takes:\"",
+        return rungi_fail(RUNG_STATUS_INVALID, "%s takes nothing; list the products behind \"takes:\"",
                           kernel->info.file);
     while (list.length > 0) {
         rungi_slice word = take_word(&list);
@@ -325,7 +326,7 @@ static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
         while (product < RUNG_PRODUCT_COUNT && !is(word, rung_product_name((rung_product)product)))
             product++;
         if (product == RUNG_PRODUCT_COUNT)
-            return rungi_fail(RUNG_INVALID, "%s takes \"%.*s\", which is none of RUNG_PRODUCT_LIST",
+            return rungi_fail(RUNG_STATUS_INVALID, "%s takes \"%.*s\", which is none of RUNG_PRODUCT_LIST",
                               kernel->info.file, (int)word.length, word.text);
         kernel->info.products |= 1u << product;
         kernel->info.from_sm[product] = architecture;
@@ -336,12 +337,12 @@ static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
 /* "computes: tf32" */
 static rung_status read_computes(rung_kernel *kernel, rungi_slice word)
 {
-    for (int i = 0; i < RUNG_COMPUTE_COUNT; i++)
+    for (int i = 0; i < RUNGI_COMPUTE_COUNT; i++)
         if (is(word, rung_compute_name((rung_compute)i))) {
             kernel->info.compute = (rung_compute)i;
             return RUNG_OK;
         }
-    return rungi_fail(RUNG_INVALID, "%s computes \"%.*s\", which is none of RUNG_COMPUTE_LIST",
+    return rungi_fail(RUNG_STATUS_INVALID, "%s computes \"%.*s\", which is not a compute mode (strict, bf16x3, tf32, bf16x1)",
                       kernel->info.file, (int)word.length, word.text);
 }
 
@@ -449,7 +450,7 @@ static rung_status make_room(rung_kernel *kernel, const char *file, const char *
     kernel->choices = rungi_new(context, (length + 1) * sizeof *kernel->choices);
     if (!kernel->text || !kernel->strings || !kernel->parameters || !kernel->constraints || !kernel->presets ||
         !kernel->macros || !kernel->choices)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     memcpy(kernel->text, text, length + 1);
     return RUNG_OK;
 }

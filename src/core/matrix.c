@@ -6,21 +6,52 @@
 
 #include "core/assert.h"
 #include "core/checked.h"
+#include "core/lists.h"
 
 int64_t rung_type_size(rung_type type)
 {
     return rungi_type_size(type);
 }
 
-const char *rung_type_name(rung_type type)
+int64_t rung_type_block_elements(rung_type type)
 {
     switch (type) {
-#define X(name, bytes, word) case RUNG_##name: return word;
-        RUNG_TYPE_LIST(X)
-#undef X
-    case RUNG_TYPE_COUNT: break;
+    case RUNG_I4:
+    case RUNG_U4:
+    case RUNG_F4E2M1: return 2;
+    case RUNG_Q8_0:
+    case RUNG_Q4_0: return 32;
+    default: return rungi_type_size(type) > 0 ? 1 : 0;
     }
-    return "?";
+}
+
+int64_t rung_type_block_bytes(rung_type type)
+{
+    switch (type) {
+    case RUNG_I4:
+    case RUNG_U4:
+    case RUNG_F4E2M1: return 1;
+    case RUNG_Q8_0: return 2 + 32;
+    case RUNG_Q4_0: return 2 + 16;
+    default: return rungi_type_size(type);
+    }
+}
+
+/* Returns the name at an index, or "?" outside the list. */
+static const char *name_at(const char *const *names, int count, int index)
+{
+    return index >= 0 && index < count ? names[index] : "?";
+}
+
+const char *rung_type_name(rung_type type)
+{
+    static const char *const names[RUNGI_TYPE_COUNT] = {
+        [RUNG_TYPE_NONE] = "none", [RUNG_F32] = "f32", [RUNG_F64] = "f64", [RUNG_F16] = "f16", [RUNG_BF16] = "bf16",
+        [RUNG_I8] = "i8", [RUNG_I32] = "i32", [RUNG_U8] = "u8", [RUNG_I4] = "i4", [RUNG_U4] = "u4",
+        [RUNG_F8E4M3] = "f8e4m3", [RUNG_F8E5M2] = "f8e5m2", [RUNG_F4E2M1] = "f4e2m1", [RUNG_E8M0] = "e8m0",
+        [RUNG_Q8_0] = "q8_0", [RUNG_Q4_0] = "q4_0",
+    };
+    return name_at(names, RUNGI_TYPE_COUNT, (int)type);
 }
 
 rung_product rung_product_of(rung_type in, rung_type out)
@@ -46,13 +77,7 @@ rung_type rung_product_sum(rung_product product)
 #undef X
     case RUNG_PRODUCT_COUNT: break;
     }
-    return RUNG_TYPE_COUNT;
-}
-
-/* The word of the list's entry, "?" outside it. */
-static const char *word_of(const char *const *words, int count, int index)
-{
-    return index >= 0 && index < count ? words[index] : "?";
+    return RUNG_TYPE_NONE;
 }
 
 const char *rung_product_name(rung_product product)
@@ -62,37 +87,32 @@ const char *rung_product_name(rung_product product)
         RUNG_PRODUCT_LIST(X)
 #undef X
     };
-    return word_of(words, RUNG_PRODUCT_COUNT, (int)product);
+    return name_at(words, RUNG_PRODUCT_COUNT, (int)product);
 }
 
 const char *rung_compute_name(rung_compute compute)
 {
-    static const char *const words[] = {
-#define X(name, word) word,
-        RUNG_COMPUTE_LIST(X)
-#undef X
+    static const char *const names[RUNGI_COMPUTE_COUNT] = {
+        [RUNG_COMPUTE_STRICT] = "strict", [RUNG_COMPUTE_BF16X3] = "bf16x3", [RUNG_COMPUTE_TF32] = "tf32",
+        [RUNG_COMPUTE_BF16X1] = "bf16x1",
     };
-    return word_of(words, RUNG_COMPUTE_COUNT, (int)compute);
+    return name_at(names, RUNGI_COMPUTE_COUNT, (int)compute);
 }
 
 const char *rung_engine_name(rung_engine engine)
 {
-    static const char *const words[] = {
-#define X(name, word) word,
-        RUNG_ENGINE_LIST(X)
-#undef X
+    static const char *const names[RUNGI_ENGINE_COUNT] = {
+        [RUNG_ENGINE_NONE] = "none", [RUNG_ENGINE_HARDWARE] = "hardware", [RUNG_ENGINE_EMULATED] = "software",
     };
-    return word_of(words, RUNG_ENGINE_COUNT, (int)engine);
+    return name_at(names, RUNGI_ENGINE_COUNT, (int)engine);
 }
 
 const char *rung_activation_name(rung_activation activation)
 {
-    static const char *const words[] = {
-#define X(name, word) word,
-        RUNG_ACTIVATION_LIST(X)
-#undef X
+    static const char *const names[RUNGI_ACTIVATION_COUNT] = {
+        [RUNG_ACTIVATION_NONE] = "none", [RUNG_ACTIVATION_RELU] = "relu", [RUNG_ACTIVATION_GELU] = "gelu",
     };
-    return word_of(words, RUNG_ACTIVATION_COUNT, (int)activation);
+    return name_at(names, RUNGI_ACTIVATION_COUNT, (int)activation);
 }
 
 rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
@@ -103,7 +123,7 @@ rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const voi
                          .data = (void *)(uintptr_t)data};
 }
 
-rung_matrix rung_matrix_in(rung_type type, int64_t rows, int64_t cols, rung_buffer *buffer,
+rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols, rung_buffer *buffer,
                            int64_t offset)
 {
     rung_matrix matrix = rung_matrix_of(type, rows, cols, NULL);
@@ -136,7 +156,7 @@ rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int6
     return block;
 }
 
-rung_matrix rung_matrix_repeat(rung_matrix matrix, int64_t rows, int64_t cols)
+rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int64_t cols)
 {
     rung_matrix repeated = matrix;
     bool fits = rows >= 0 && cols >= 0 && (matrix.rows == rows || matrix.rows == 1) &&

@@ -7,16 +7,34 @@
 
 #include "rung/rung.h"
 
-/* rung_type_size, for those who ask a dozen times a call. */
+/* Inlined rung_type_size(). A check asks for it a dozen times per call. */
 static inline int64_t rungi_type_size(rung_type type)
 {
     switch (type) {
-#define X(name, bytes, word) case RUNG_##name: return bytes;
-        RUNG_TYPE_LIST(X)
-#undef X
-    case RUNG_TYPE_COUNT: break;
+    case RUNG_F64: return 8;
+    case RUNG_F32:
+    case RUNG_I32: return 4;
+    case RUNG_F16:
+    case RUNG_BF16: return 2;
+    case RUNG_I8:
+    case RUNG_U8:
+    case RUNG_F8E4M3:
+    case RUNG_F8E5M2:
+    case RUNG_E8M0: return 1;
+    case RUNG_TYPE_NONE:
+    case RUNG_I4:
+    case RUNG_U4:
+    case RUNG_F4E2M1:
+    case RUNG_Q8_0:
+    case RUNG_Q4_0: break;
     }
     return 0;
+}
+
+/* Returns whether kernels of this version multiply the type. */
+static inline bool rungi_type_is_implemented(rung_type type)
+{
+    return type >= RUNG_F32 && type <= RUNG_I32;
 }
 
 /* Elements from the first of the view to one past its last, gaps included; 0 for

@@ -66,7 +66,7 @@ static rung_status measure(const rung_matrix *view, int64_t batch, rung_matrix *
                            int64_t *bytes)
 {
     if (!rungi_cut_dense(view, batch, dense, items, bytes) || *bytes > operand_max)
-        return rungi_fail(RUNG_TOO_LARGE, "a matrix of %lld x %lld, %lld times, does not fit the address "
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "a matrix of %lld x %lld, %lld times, does not fit the address "
                           "space", (long long)view->rows, (long long)view->cols, (long long)*items);
     return RUNG_OK;
 }
@@ -186,7 +186,7 @@ static rung_status make_stages(ring *ring, const panel *first, const panel *last
         ring->lanes[i].stage = memory + i * bytes;
         divide_stage(first, last, pinned, &ring->lanes[i]);
     }
-    return memory ? RUNG_OK : RUNG_NO_MEMORY;
+    return memory ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
 /* ---- Making and unmaking ------------------------------------------------------------------- */
@@ -290,7 +290,7 @@ static void free_ring(ring *ring, rung_status status)
     for (int i = 0; status != RUNG_OK && i < ring->lane_count; i++)
         if (ring->lanes[i].queue)
             rung_queue_finish(ring->lanes[i].queue);
-    if (status == RUNG_DEVICE_LOST)
+    if (status == RUNG_STATUS_DEVICE_LOST)
         rungi_context_forget_device(ring->context, ring->device);
     rung_plan_destroy(ring->plans[0]);
     rung_plan_destroy(ring->plans[1]);

@@ -86,8 +86,8 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
     RUNGI_ASSERT(!problem.c.batch_offsets); /* a form has no real ones */
     rungi_error_save(&before);
     rungi_problem_drop_inputs(&problem);
-    rung_status status = RUNG_UNSUPPORTED;
-    for (int64_t i = 0; i < backend->ladder_count && (status == RUNG_UNSUPPORTED || status == RUNG_COMPILE); i++) {
+    rung_status status = RUNG_STATUS_UNSUPPORTED;
+    for (int64_t i = 0; i < backend->ladder_count && (status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED); i++) {
         rung_plan_options options = {.threads = plan->threads_asked};
         rung_kernel *kernel;
         if (backend->ladder[i].is_vendor)
@@ -100,10 +100,10 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
         if (status == RUNG_OK && (*unread)->needs_aligned != 0) { /* a run may have any alignment */
             rung_plan_destroy(*unread);
             *unread = NULL;
-            status = RUNG_UNSUPPORTED;
+            status = RUNG_STATUS_UNSUPPORTED;
         }
     }
-    if (status != RUNG_UNSUPPORTED && status != RUNG_COMPILE && status != RUNG_OK)
+    if (status != RUNG_STATUS_UNSUPPORTED && status != RUNG_STATUS_COMPILE_FAILED && status != RUNG_OK)
         return status;
     rungi_error_restore(&before); /* that none takes it matters to runs with alpha = 0 alone */
     return RUNG_OK;
@@ -114,15 +114,15 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     rung_status status;
     if (options && options->kernel) {
         if (options->kernel->backend != plan->device->backend)
-            return rungi_fail(RUNG_INVALID, "%s is a kernel of %s, not of %s",
+            return rungi_fail(RUNG_STATUS_INVALID, "%s is a kernel of %s, not of %s",
                               options->kernel->info.name, options->kernel->backend->name,
                               plan->device->info.name);
         if (options->kernel->context != plan->device->context)
-            return rungi_fail(RUNG_INVALID, "%s was found in another context than the device's",
+            return rungi_fail(RUNG_STATUS_INVALID, "%s was found in another context than the device's",
                               options->kernel->info.name);
         status = rungi_choose_given(plan, options->kernel, options->parameters);
     } else if (options && options->parameters && *options->parameters) {
-        return rungi_fail(RUNG_INVALID, "parameters are a kernel's; say which kernel \"%s\" are for",
+        return rungi_fail(RUNG_STATUS_INVALID, "parameters are a kernel's; say which kernel \"%s\" are for",
                           options->parameters);
     } else {
         status = rungi_choose(plan);
@@ -150,13 +150,13 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 static rung_status check_options(const rung_plan_options *options, const rung_problem *problem)
 {
     if (options->carveout < 0 || options->carveout > 100)
-        return rungi_fail(RUNG_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
+        return rungi_fail(RUNG_STATUS_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
                           "the driver's choice", (long long)options->carveout);
     if (options->splits < 0 || options->workspace < 0)
-        return rungi_fail(RUNG_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
+        return rungi_fail(RUNG_STATUS_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
                           "may be negative", (long long)options->splits, (long long)options->workspace);
     if (options->packs_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
-        return rungi_fail(RUNG_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
+        return rungi_fail(RUNG_STATUS_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
     return rungi_threads_check(options->threads);
 }
 
@@ -167,7 +167,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     if (out)
         *out = NULL;
     if (!device || !problem || !out)
-        return rungi_fail(RUNG_INVALID, "rung_plan_create needs a device, a problem and a place for "
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_create needs a device, a problem and a place for "
                           "the plan");
     rung_status status = rungi_problem_check_form(problem);
     if (status != RUNG_OK)
@@ -178,7 +178,7 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
         return status;
     rung_plan *plan = rungi_new(device->context, sizeof *plan);
     if (!plan)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     plan->device = device;
     rungi_plan_begin(plan, problem);
     plan->splits_asked = options ? options->splits : 0;
@@ -227,9 +227,9 @@ static rung_status check_view(const rung_device *device, const char *name, const
     if (rungi_matrix_is_empty(view))
         return RUNG_OK;
     if (view->buffer && view->buffer->device != device)
-        return rungi_fail(RUNG_INVALID, "%s lies in a buffer of another device than the plan's", name);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s lies in a buffer of another device than the plan's", name);
     if (view->data && !device->takes_data)
-        return rungi_fail(RUNG_INVALID, "%s lies in this process's memory, which %s cannot reach; copy "
+        return rungi_fail(RUNG_STATUS_INVALID, "%s lies in this process's memory, which %s cannot reach; copy "
                           "it to a buffer, or call rung_gemm", name, device->info.name);
     return RUNG_OK;
 }
@@ -238,7 +238,7 @@ static rung_status check_packed_buffer(const rung_plan *plan, const rung_buffer 
 {
     if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed && packed->place % 64 == 0)
         return RUNG_OK;
-    return rungi_fail(RUNG_INVALID, "the plan needs a buffer of %lld bytes on its device for a packed B, at a multiple "
+    return rungi_fail(RUNG_STATUS_INVALID, "the plan needs a buffer of %lld bytes on its device for a packed B, at a multiple "
                       "of 64 bytes", (long long)plan->info.packed);
 }
 
@@ -253,7 +253,7 @@ static rung_status check_packed(const rung_plan *plan, const rung_problem *probl
         return status;
     rest.b.rows = rest.b.cols = 0;
     if (rungi_problem_meets(&rest, options->packed, plan->info.packed))
-        return rungi_fail(RUNG_OVERLAP, "the packed B is memory of A, C or the epilogue; give it its own");
+        return rungi_fail(RUNG_STATUS_ALIASED, "the packed B is memory of A, C or the epilogue; give it its own");
     return rungi_problem_check_memory(&rest);
 }
 
@@ -262,9 +262,9 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
                              const rung_run_options *options)
 {
     if (queue->device != plan->device)
-        return rungi_fail(RUNG_INVALID, "the queue is of another device than the plan");
+        return rungi_fail(RUNG_STATUS_INVALID, "the queue is of another device than the plan");
     if (!rungi_problem_same_form(&plan->problem, settled))
-        return rungi_fail(RUNG_INVALID, "the problem has other types, sizes, strides, items or another "
+        return rungi_fail(RUNG_STATUS_INVALID, "the problem has other types, sizes, strides, items or another "
                           "epilogue than the one the plan was made for");
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
@@ -275,16 +275,16 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     if (status != RUNG_OK)
         return status;
     if (plan->needs_aligned & ~alignment_of(problem))
-        return rungi_fail(RUNG_INVALID, "A, B or C is less aligned than in the problem that the plan was created for, whose views begin at "
+        return rungi_fail(RUNG_STATUS_INVALID, "A, B or C is less aligned than in the problem that the plan was created for, whose views begin at "
                           "multiples of %s; create the plan with a problem like this one",
                           plan->needs_aligned & RUNGI_AT_16_BYTES ? "16 bytes" : "four elements");
     if (plan->info.workspace > 0 &&
         (!options->workspace || options->workspace->device != plan->device ||
          options->workspace->bytes < plan->info.workspace || options->workspace->place % 16 != 0))
-        return rungi_fail(RUNG_INVALID, "the plan needs a workspace of %lld bytes on its device, at a "
+        return rungi_fail(RUNG_STATUS_INVALID, "the plan needs a workspace of %lld bytes on its device, at a "
                           "multiple of 16 bytes", (long long)plan->info.workspace);
     if (plan->info.workspace > 0 && rungi_problem_meets(settled, options->workspace, plan->info.workspace))
-        return rungi_fail(RUNG_OVERLAP, "the workspace is memory of A, B, C or the epilogue; give it its own");
+        return rungi_fail(RUNG_STATUS_ALIASED, "the workspace is memory of A, B, C or the epilogue; give it its own");
     return RUNG_OK;
 }
 
@@ -342,12 +342,11 @@ static bool sees_through(const rung_plan *plan, const rung_queue *queue, const r
                          const rung_buffer *packed)
 {
     const rung_problem *form = &plan->problem;
-    const rung_epilogue *epilogue = &problem->epilogue;
     byte_range a, b, c;
     return plan->is_plain && plan->packs_b == (packed != NULL) && plan->device->context->verbose == 0 &&
            queue->device == plan->device && rungi_problem_items(problem) == 1 && problem->compute == form->compute &&
-           epilogue->activation == RUNG_NONE && rungi_matrix_is_empty(&epilogue->bias) &&
-           rungi_matrix_is_empty(&epilogue->residual) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
+           problem->activation == RUNG_ACTIVATION_NONE && rungi_matrix_is_empty(&problem->bias) &&
+           rungi_matrix_is_empty(&problem->residual) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
            is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &a) &&
            (packed ? is_packed_at_hand(plan, &problem->b, packed, &b)
                    : is_at_hand(&problem->b, &form->b, plan->spans[RUNGI_B], &b)) &&
@@ -387,7 +386,7 @@ static rung_status run_unread(rung_plan *plan, rung_queue *queue, const rung_pro
 {
     rung_problem rest = *settled;
     if (!plan->unread)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s does not promise to leave A and B unread where alpha is 0, and %s has "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not promise to leave A and B unread where alpha is 0, and %s has "
                           "no kernel of the library that takes such a problem", plan->info.kernel,
                           plan->device->info.name);
     rungi_problem_drop_inputs(&rest);
@@ -440,7 +439,7 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
                           const rung_run_options *options)
 {
     if (!plan || !queue || !problem)
-        return rungi_fail(RUNG_INVALID, "rung_plan_run needs a plan, a queue and a problem");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_run needs a plan, a queue and a problem");
     if (!options && sees_through(plan, queue, problem, NULL))
         return rungi_plan_run_seen(plan, queue, problem);
     if (options && packed_alone(options) && sees_through(plan, queue, problem, options->packed))
@@ -455,27 +454,27 @@ static rung_status check_pack_form(const rung_plan *plan, const rung_matrix *b)
 {
     const rung_matrix *form = &plan->problem.b;
     if (b->batch_offsets)
-        return rungi_fail(RUNG_INVALID, "rung_pack: B uses batch offsets; a packed B must be the same for every item "
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b: B uses batch offsets; a packed B must be the same for every item "
                           "(batch_stride 0)");
     if (b->type != form->type)
-        return rungi_fail(RUNG_INVALID, "rung_pack: the type of B is %s; the plan was created for %s",
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b: the type of B is %s; the plan was created for %s",
                           rung_type_name(b->type), rung_type_name(form->type));
     if (b->rows != form->rows || b->cols != form->cols)
-        return rungi_fail(RUNG_INVALID, "rung_pack: B is %lld x %lld; the plan was created for %lld x %lld",
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b: B is %lld x %lld; the plan was created for %lld x %lld",
                           (long long)b->rows, (long long)b->cols, (long long)form->rows, (long long)form->cols);
     return RUNG_OK;
 }
 
-rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                       const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!plan || !queue || !b || !packed)
-        return rungi_fail(RUNG_INVALID, "rung_pack needs a plan, a queue, a matrix and a buffer");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b needs a plan, a queue, a matrix and a buffer");
     if (!plan->packs_b)
-        return rungi_fail(RUNG_INVALID, "the plan reads B as it stands; make one with packs_b");
+        return rungi_fail(RUNG_STATUS_INVALID, "the plan reads B as it stands; make one with packs_b");
     if (queue->device != plan->device)
-        return rungi_fail(RUNG_INVALID, "the queue is of another device than the plan");
+        return rungi_fail(RUNG_STATUS_INVALID, "the queue is of another device than the plan");
     rung_problem alone = rung_problem_of(rung_matrix_of(b->type, 0, b->rows, NULL), *b,
                                          rung_matrix_of(plan->problem.c.type, 0, b->cols, NULL));
     rung_status status = check_pack_form(plan, b);
@@ -488,6 +487,6 @@ rung_status rung_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, 
     if (status == RUNG_OK)
         status = rung_problem_check(&alone);
     if (status == RUNG_OK && rungi_problem_meets(&alone, packed, plan->info.packed))
-        status = rungi_fail(RUNG_OVERLAP, "the buffer for the packed B is memory of B; give it its own");
+        status = rungi_fail(RUNG_STATUS_ALIASED, "the buffer for the packed B is memory of B; give it its own");
     return status == RUNG_OK ? plan->device->ops->plan_pack(plan, queue, b, packed, options) : status;
 }

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/lists.h"
 #include "core/matrix.h"
 
 rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c)
@@ -20,8 +21,8 @@ rung_matrix *rungi_problem_place(rung_problem *problem, rungi_operand operand)
     case RUNGI_A: return &problem->a;
     case RUNGI_B: return &problem->b;
     case RUNGI_C: return &problem->c;
-    case RUNGI_BIAS: return &problem->epilogue.bias;
-    case RUNGI_RESIDUAL: return &problem->epilogue.residual;
+    case RUNGI_BIAS: return &problem->bias;
+    case RUNGI_RESIDUAL: return &problem->residual;
     case RUNGI_OPERANDS: break;
     }
     RUNGI_ASSERT(!"an operand of a problem");
@@ -290,21 +291,21 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
         strided.batch_stride = 0;
     }
     if (rungi_type_size(matrix->type) == 0)
-        return rungi_fail(RUNG_INVALID, "%s has no valid element type (%d); use RUNG_F32 or another "
-                          "of RUNG_TYPE_LIST", name, (int)matrix->type);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s has no valid element type (%d); use RUNG_F32 or another "
+                          "rung_type", name, (int)matrix->type);
     if (matrix->rows < 0 || matrix->cols < 0)
-        return rungi_fail(RUNG_INVALID, "%s is %lld x %lld; sizes are not negative (a block outside "
+        return rungi_fail(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes are not negative (a block outside "
                           "its matrix has size -1)", name, (long long)matrix->rows,
                           (long long)matrix->cols);
     if (matrix->row_stride < 0 || matrix->col_stride < 0 || matrix->offset < 0)
-        return rungi_fail(RUNG_INVALID, "%s has strides %lld, %lld and offset %lld; none may be "
+        return rungi_fail(RUNG_STATUS_INVALID, "%s has strides %lld, %lld and offset %lld; none may be "
                           "negative", name, (long long)matrix->row_stride,
                           (long long)matrix->col_stride, (long long)matrix->offset);
     if (matrix->batch_stride < 0)
-        return rungi_fail(RUNG_INVALID, "%s has the batch stride %lld; it may not be negative", name,
+        return rungi_fail(RUNG_STATUS_INVALID, "%s has the batch stride %lld; it may not be negative", name,
                           (long long)matrix->batch_stride);
     if (!rungi_matrix_batch_span(&strided, batch, &span))
-        return rungi_fail(RUNG_TOO_LARGE, "%s, %lld x %lld with strides %lld, %lld and %lld for %lld "
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s, %lld x %lld with strides %lld, %lld and %lld for %lld "
                           "items, does not fit the address space", name, (long long)matrix->rows,
                           (long long)matrix->cols, (long long)matrix->row_stride,
                           (long long)matrix->col_stride, (long long)matrix->batch_stride,
@@ -320,7 +321,7 @@ static bool is_integer_type(rung_type type)
 static rung_status check_scalar(const char *name, double value, rung_type type)
 {
     if (is_integer_type(type) && !rungi_is_int32(value))
-        return rungi_fail(RUNG_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit "
+        return rungi_fail(RUNG_STATUS_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit "
                           "number", name, value);
     return RUNG_OK;
 }
@@ -340,31 +341,30 @@ static rung_status check_added(const char *name, const rung_matrix *added, const
     if (status != RUNG_OK)
         return status;
     if (added->type != c->type || added->rows != c->rows || added->cols != c->cols)
-        return rungi_fail(RUNG_INVALID, "%s is %lld x %lld of %s; it must be %lld x %lld of %s like C "
-                          "(see rung_matrix_repeat)", name, (long long)added->rows,
+        return rungi_fail(RUNG_STATUS_INVALID, "%s is %lld x %lld of %s; it must be %lld x %lld of %s like C "
+                          "(see rung_matrix_broadcast)", name, (long long)added->rows,
                           (long long)added->cols, rung_type_name(added->type), (long long)c->rows,
                           (long long)c->cols, rung_type_name(c->type));
     if (added->batch_offsets)
-        return rungi_fail(RUNG_INVALID, "%s has batch offsets; it takes a batch stride alone", name);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s has batch offsets; it takes a batch stride alone", name);
     return RUNG_OK;
 }
 
 static rung_status check_epilogue(const rung_problem *problem)
 {
-    const rung_epilogue *epilogue = &problem->epilogue;
-    if ((int)epilogue->activation < 0 || epilogue->activation >= RUNG_ACTIVATION_COUNT)
-        return rungi_fail(RUNG_INVALID, "%d is no activation; use one of RUNG_ACTIVATION_LIST",
-                          (int)epilogue->activation);
-    if (epilogue->activation == RUNG_GELU && is_integer_type(problem->c.type))
-        return rungi_fail(RUNG_INVALID, "gelu has no meaning for whole numbers; use relu");
-    rung_status status = check_added("the bias", &epilogue->bias, problem);
-    return status == RUNG_OK ? check_added("the residual", &epilogue->residual, problem) : status;
+    if ((int)problem->activation < 0 || (int)problem->activation >= RUNGI_ACTIVATION_COUNT)
+        return rungi_fail(RUNG_STATUS_INVALID, "%d is no activation; see rung_activation",
+                          (int)problem->activation);
+    if (problem->activation == RUNG_ACTIVATION_GELU && is_integer_type(problem->c.type))
+        return rungi_fail(RUNG_STATUS_INVALID, "gelu has no meaning for whole numbers; use relu");
+    rung_status status = check_added("the bias", &problem->bias, problem);
+    return status == RUNG_OK ? check_added("the residual", &problem->residual, problem) : status;
 }
 
 static rung_status check_views(const rung_problem *problem)
 {
     if (problem->batch < 0)
-        return rungi_fail(RUNG_INVALID, "the batch has %lld items; it may not be negative",
+        return rungi_fail(RUNG_STATUS_INVALID, "the batch has %lld items; it may not be negative",
                           (long long)problem->batch);
     rung_status status = check_view("A", &problem->a, rungi_problem_items(problem));
     if (status == RUNG_OK)
@@ -384,21 +384,21 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
         status = check_scalar("beta", problem->beta, c->type);
     if (status != RUNG_OK)
         return status;
-    if ((int)problem->compute < 0 || problem->compute >= RUNG_COMPUTE_COUNT)
-        return rungi_fail(RUNG_INVALID, "%d is no compute mode; use one of RUNG_COMPUTE_LIST",
+    if ((int)problem->compute < 0 || (int)problem->compute >= RUNGI_COMPUTE_COUNT)
+        return rungi_fail(RUNG_STATUS_INVALID, "%d is no compute mode; see rung_compute",
                           (int)problem->compute);
     if (a->cols != b->rows || a->rows != c->rows || b->cols != c->cols)
-        return rungi_fail(RUNG_INVALID, "A is %lld x %lld, B %lld x %lld, C %lld x %lld; A must be "
+        return rungi_fail(RUNG_STATUS_INVALID, "A is %lld x %lld, B %lld x %lld, C %lld x %lld; A must be "
                           "m x k, B k x n and C m x n", (long long)a->rows, (long long)a->cols,
                           (long long)b->rows, (long long)b->cols, (long long)c->rows,
                           (long long)c->cols);
     if (rungi_matrix_overlaps_itself(c))
-        return rungi_fail(RUNG_OVERLAP, "C, %lld x %lld with strides %lld, %lld, has two elements in "
+        return rungi_fail(RUNG_STATUS_ALIASED, "C, %lld x %lld with strides %lld, %lld, has two elements in "
                           "one place; give it strides that keep them apart", (long long)c->rows,
                           (long long)c->cols, (long long)c->row_stride, (long long)c->col_stride);
     if (rungi_problem_items(problem) > 1 && !c->batch_offsets && !rungi_matrix_is_empty(c) &&
         !is_nested(c, rungi_problem_items(problem)))
-        return rungi_fail(RUNG_OVERLAP, "the items of C, %lld x %lld with strides %lld, %lld, are %lld "
+        return rungi_fail(RUNG_STATUS_ALIASED, "the items of C, %lld x %lld with strides %lld, %lld, are %lld "
                           "elements apart and so may meet; give C a batch stride that keeps them apart",
                           (long long)c->rows, (long long)c->cols, (long long)c->row_stride,
                           (long long)c->col_stride, (long long)c->batch_stride);
@@ -408,7 +408,7 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
 rung_type rungi_problem_sum_type(const rung_problem *problem)
 {
     rung_type sum = rung_product_sum(rung_product_of(problem->a.type, problem->c.type));
-    return sum == RUNG_TYPE_COUNT ? problem->c.type : sum;
+    return sum == RUNG_TYPE_NONE ? problem->c.type : sum;
 }
 
 static double settled_scalar(const rung_problem *problem, double scalar)
@@ -427,11 +427,11 @@ static void settle_view(rung_matrix *view)
         view->batch_stride = 0;
 }
 
-/* All that are none look alike. */
-static void settle_added(rung_matrix *added, rung_type type)
+/* All absent views look alike. */
+static void settle_added(rung_matrix *added)
 {
     if (rungi_matrix_is_empty(added))
-        *added = (rung_matrix){.type = type};
+        *added = (rung_matrix){.type = RUNG_TYPE_NONE};
 }
 
 void rungi_problem_settle(rung_problem *problem)
@@ -442,8 +442,8 @@ void rungi_problem_settle(rung_problem *problem)
     settle_view(&problem->a);
     settle_view(&problem->b);
     settle_view(&problem->c);
-    settle_added(&problem->epilogue.bias, problem->c.type);
-    settle_added(&problem->epilogue.residual, problem->c.type);
+    settle_added(&problem->bias);
+    settle_added(&problem->residual);
 }
 
 void rungi_problem_drop_inputs(rung_problem *problem)
@@ -455,9 +455,8 @@ void rungi_problem_drop_inputs(rung_problem *problem)
 
 bool rungi_problem_has_epilogue(const rung_problem *problem)
 {
-    const rung_epilogue *epilogue = &problem->epilogue;
-    return epilogue->activation != RUNG_NONE || is_there(&epilogue->bias) ||
-           is_there(&epilogue->residual);
+    return problem->activation != RUNG_ACTIVATION_NONE || is_there(&problem->bias) ||
+           is_there(&problem->residual);
 }
 
 /* A stride between items counts where there are several. */
@@ -474,7 +473,7 @@ bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y)
         if (!same_form(rungi_problem_view(x, i), rungi_problem_view(y, i), x->batch))
             return false;
     return x->batch == y->batch && x->compute == y->compute &&
-           x->epilogue.activation == y->epilogue.activation;
+           x->activation == y->activation;
 }
 
 /* ---- Memory --------------------------------------------------------------------- */
@@ -486,10 +485,10 @@ static rung_status check_offsets(const char *name, const rung_matrix *matrix, in
     const int64_t *offsets = matrix->batch_offsets;
     for (int64_t i = 0; offsets && i < batch; i++) {
         if (offsets[i] < 0)
-            return rungi_fail(RUNG_INVALID, "item %lld of %s has the offset %lld; none may be negative",
+            return rungi_fail(RUNG_STATUS_INVALID, "item %lld of %s has the offset %lld; none may be negative",
                               (long long)i, name, (long long)offsets[i]);
         if (ascend && i > 0 && offsets[i] < offsets[i - 1])
-            return rungi_fail(RUNG_INVALID, "the offsets of %s do not ascend at item %lld; sort the "
+            return rungi_fail(RUNG_STATUS_INVALID, "the offsets of %s do not ascend at item %lld; sort the "
                               "batch by them", name, (long long)i);
     }
     return RUNG_OK;
@@ -504,16 +503,16 @@ static rung_status check_place(const char *name, const rung_matrix *matrix, int6
     if (status != RUNG_OK)
         return status;
     if (!matrix->data == !matrix->buffer)
-        return rungi_fail(RUNG_INVALID, "%s has %s; a view has data or a buffer", name,
+        return rungi_fail(RUNG_STATUS_INVALID, "%s has %s; a view has data or a buffer", name,
                           matrix->data ? "data and a buffer" : "neither data nor a buffer");
     if (place_of(matrix) % (uintptr_t)size != 0)
-        return rungi_fail(RUNG_INVALID, "the memory of %s is not aligned to its element, %lld bytes",
+        return rungi_fail(RUNG_STATUS_INVALID, "the memory of %s is not aligned to its element, %lld bytes",
                           name, (long long)size);
     if (!rungi_matrix_batch_span(matrix, batch, &span))
-        return rungi_fail(RUNG_TOO_LARGE, "%s and the offsets of its items do not fit the address space",
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s and the offsets of its items do not fit the address space",
                           name);
     if (matrix->buffer && (matrix->offset + span) * size > matrix->buffer->bytes)
-        return rungi_fail(RUNG_INVALID, "%s ends %lld bytes into a buffer of %lld", name,
+        return rungi_fail(RUNG_STATUS_INVALID, "%s ends %lld bytes into a buffer of %lld", name,
                           (long long)((matrix->offset + span) * size),
                           (long long)matrix->buffer->bytes);
     return RUNG_OK;
@@ -529,10 +528,10 @@ rung_status rungi_problem_check_memory(const rung_problem *problem)
     if (status != RUNG_OK)
         return status;
     if (c->batch_offsets && !rungi_matrix_is_empty(c) && scattered_items_meet(c, rungi_problem_items(problem)))
-        return rungi_fail(RUNG_OVERLAP, "two items of C overlap; give each memory of its own");
+        return rungi_fail(RUNG_STATUS_ALIASED, "two items of C overlap; give each memory of its own");
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         if (i != RUNGI_C && rungi_batches_overlap(c, rungi_problem_view(problem, i), rungi_problem_items(problem)))
-            return rungi_fail(RUNG_OVERLAP, "C overlaps %s; multiply into another matrix and copy it",
+            return rungi_fail(RUNG_STATUS_ALIASED, "C overlaps %s; multiply into another matrix and copy it",
                               rungi_operand_name(i));
     return RUNG_OK;
 }
@@ -556,7 +555,7 @@ bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer,
 rung_status rung_problem_check(const rung_problem *problem)
 {
     if (!problem)
-        return rungi_fail(RUNG_INVALID, "the problem is NULL");
+        return rungi_fail(RUNG_STATUS_INVALID, "the problem is NULL");
     rung_status status = rungi_problem_check_form(problem);
     return status == RUNG_OK ? rungi_problem_check_memory(problem) : status;
 }

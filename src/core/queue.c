@@ -25,7 +25,7 @@ rung_status rung_queue_create(rung_device *device, rung_queue **queue)
     if (queue)
         *queue = NULL;
     if (!device || !queue)
-        return rungi_fail(RUNG_INVALID, "rung_queue_create needs a device and a place for the queue");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_queue_create needs a device and a place for the queue");
     return make_queue(device, NULL, queue);
 }
 
@@ -35,7 +35,7 @@ rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queu
     if (queue)
         *queue = NULL;
     if (!device || !native || !queue)
-        return rungi_fail(RUNG_INVALID, "rung_queue_wrap needs a device, a queue to wrap (for CUDA's "
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_queue_wrap needs a device, a queue to wrap (for CUDA's "
                           "stream 0: CU_STREAM_LEGACY) and a place for the result");
     return make_queue(device, native, queue);
 }
@@ -44,7 +44,7 @@ rung_status rung_queue_finish(rung_queue *queue)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!queue)
-        return rungi_fail(RUNG_INVALID, "the queue is NULL");
+        return rungi_fail(RUNG_STATUS_INVALID, "the queue is NULL");
     rung_status status = queue->device->ops->queue_finish(queue);
     rungi_trace_tell(queue);
     return status;
@@ -93,7 +93,7 @@ rung_status rung_event_create(rung_device *device, rung_event **event)
     if (event)
         *event = NULL;
     if (!device || !event)
-        return rungi_fail(RUNG_INVALID, "rung_event_create needs a device and a place for the event");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_event_create needs a device and a place for the event");
     return make_event(device, NULL, event);
 }
 
@@ -103,7 +103,7 @@ rung_status rung_event_wrap(rung_device *device, void *native, rung_event **even
     if (event)
         *event = NULL;
     if (!device || !native || !event)
-        return rungi_fail(RUNG_INVALID, "rung_event_wrap needs a device, an event to wrap and a place "
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_event_wrap needs a device, an event to wrap and a place "
                           "for the result");
     return make_event(device, native, event);
 }
@@ -112,14 +112,14 @@ rung_status rung_event_wait(rung_event *event)
 {
     RUNGI_DISABLE_CANCELLATION;
     return event ? event->device->ops->event_wait(event)
-                 : rungi_fail(RUNG_INVALID, "the event is NULL");
+                 : rungi_fail(RUNG_STATUS_INVALID, "the event is NULL");
 }
 
 rung_status rung_event_time(rung_event *event, int64_t *nanoseconds)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!event || !nanoseconds)
-        return rungi_fail(RUNG_INVALID, "rung_event_time needs an event and a place for the time");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_event_time needs an event and a place for the time");
     *nanoseconds = 0;
     rung_status status = event->device->ops->event_wait(event);
     return status == RUNG_OK ? event->device->ops->event_time(event, nanoseconds) : status;
@@ -149,10 +149,10 @@ static rung_status make_buffer(rung_device *device, rung_queue *queue, void *nat
 {
     int64_t end;
     if (offset < 0 || bytes < 0 || !rungi_add(offset, bytes, &end))
-        return rungi_fail(RUNG_INVALID, "a buffer of %lld bytes at offset %lld cannot be",
+        return rungi_fail(RUNG_STATUS_INVALID, "a buffer of %lld bytes at offset %lld cannot be",
                           (long long)bytes, (long long)offset);
     if ((uint64_t)end > PTRDIFF_MAX)
-        return rungi_fail(RUNG_TOO_LARGE, "a buffer of %lld bytes does not fit the address space",
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "a buffer of %lld bytes does not fit the address space",
                           (long long)bytes);
     rung_status status = queue && device->ops->buffer_create_on
                              ? device->ops->buffer_create_on(queue, bytes, buffer)
@@ -172,7 +172,7 @@ rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer *
     if (buffer)
         *buffer = NULL;
     if (!device || !buffer)
-        return rungi_fail(RUNG_INVALID, "rung_buffer_create needs a device and a place for the buffer");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_buffer_create needs a device and a place for the buffer");
     return make_buffer(device, NULL, NULL, 0, bytes, buffer);
 }
 
@@ -189,7 +189,7 @@ rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, 
     if (buffer)
         *buffer = NULL;
     if (!device || !native || !buffer)
-        return rungi_fail(RUNG_INVALID, "rung_buffer_wrap needs a device, memory to wrap and a place "
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_buffer_wrap needs a device, memory to wrap and a place "
                           "for the buffer");
     return make_buffer(device, NULL, native, offset, bytes, buffer);
 }
@@ -220,13 +220,13 @@ rung_status rungi_run_check(const rung_queue *queue, const rung_run_options **op
     const rung_run_options *given = *options;
     if (given->wait_count < 0 || given->wait_count > RUNGI_WAITS_MAX ||
         (given->wait_count > 0 && !given->wait))
-        return rungi_fail(RUNG_INVALID, "a piece of work waits for 0 to %d events", RUNGI_WAITS_MAX);
+        return rungi_fail(RUNG_STATUS_INVALID, "a piece of work waits for 0 to %d events", RUNGI_WAITS_MAX);
     for (int64_t i = 0; i < given->wait_count; i++)
         if (!given->wait[i] || given->wait[i]->device != queue->device)
-            return rungi_fail(RUNG_INVALID, "an event to wait for is NULL or of another device; "
+            return rungi_fail(RUNG_STATUS_INVALID, "an event to wait for is NULL or of another device; "
                               "rung_event_wait for that one first");
     if (given->signal && given->signal->device != queue->device)
-        return rungi_fail(RUNG_INVALID, "the event to signal is of another device");
+        return rungi_fail(RUNG_STATUS_INVALID, "the event to signal is of another device");
     return RUNG_OK;
 }
 
@@ -234,11 +234,11 @@ static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer
                               int64_t bytes, const void *memory, const rung_run_options **options)
 {
     if (!queue || !buffer || (!memory && bytes > 0))
-        return rungi_fail(RUNG_INVALID, "a copy needs a queue, a buffer and memory");
+        return rungi_fail(RUNG_STATUS_INVALID, "a copy needs a queue, a buffer and memory");
     if (queue->device != buffer->device)
-        return rungi_fail(RUNG_INVALID, "the buffer is of another device than the queue");
+        return rungi_fail(RUNG_STATUS_INVALID, "the buffer is of another device than the queue");
     if (offset < 0 || bytes < 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
-        return rungi_fail(RUNG_INVALID, "a copy of %lld bytes at %lld leaves a buffer of %lld bytes",
+        return rungi_fail(RUNG_STATUS_INVALID, "a copy of %lld bytes at %lld leaves a buffer of %lld bytes",
                           (long long)bytes, (long long)offset, (long long)buffer->bytes);
     return rungi_run_check(queue, options);
 }

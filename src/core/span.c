@@ -73,7 +73,7 @@ rung_status rungi_spans_note(rungi_spans *spans, const char *name, int64_t queue
         return RUNG_OK;
     rungi_span_note *note = add_note(spans, name, queue, bytes);
     if (!note)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = rung_event_create(spans->device, &note->event);
     *event = note->event;
     return status;
@@ -86,7 +86,7 @@ rung_status rungi_spans_note_host(rungi_spans *spans, const char *name, int64_t 
         return RUNG_OK;
     rungi_span_note *note = add_note(spans, name, queue, bytes);
     if (!note)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     note->span.start = start;
     note->span.end = rungi_spans_now(spans);
     return RUNG_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c - tuning records as text: see store.h. No file is touched here, so that a fuzzer can
  * feed it anything. */
+#include "core/lists.h"
 #include "core/store.h"
 
 #include <stdio.h>
@@ -179,7 +180,7 @@ static bool is_product(rungi_slice word)
 
 static bool is_compute(rungi_slice word)
 {
-    for (int i = 0; i < RUNG_COMPUTE_COUNT; i++)
+    for (int i = 0; i < RUNGI_COMPUTE_COUNT; i++)
         if (is_word(word, rung_compute_name((rung_compute)i)))
             return true;
     return false;
@@ -369,7 +370,7 @@ rung_status rungi_records_parse(rung_context *context, const char *name, char *t
     *out = NULL;
     if (!records) {
         rungi_release(context, text);
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     }
     records->text = text;
     records->bytes = bytes;
@@ -377,7 +378,7 @@ rung_status rungi_records_parse(rung_context *context, const char *name, char *t
     records->records = records->name ? rungi_new(context, (size_t)(room + 1) * sizeof *records->records) : NULL;
     if (!records->records) {
         rungi_records_free(context, records);
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     }
     add_lines(context, records);
     RUNGI_ASSERT(records->count <= room + 1);

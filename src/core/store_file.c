@@ -109,7 +109,7 @@ static rung_status read_open(rung_context *context, int file, char **text, int64
     int64_t room = (int64_t)status.st_size + 1; /* whether it has grown meanwhile */
     char *memory = rungi_allocate(context, room, 1);
     if (!memory)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     *bytes = read_all(file, memory, room);
     if (*bytes >= 0 && *bytes < room) {
         *text = memory;
@@ -241,7 +241,7 @@ static rung_status open_lock(const char *path, int *lock)
         return RUNG_OK;
     if (*lock >= 0)
         close(*lock);
-    return rungi_fail(RUNG_INVALID, "%s cannot be locked, so nothing is written beside it: %s", name, wrong);
+    return rungi_fail(RUNG_STATUS_INVALID, "%s cannot be locked, so nothing is written beside it: %s", name, wrong);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------------- */
@@ -369,7 +369,7 @@ static rung_status make_edit(rung_context *context, edit *edit, const rungi_reco
     edit->old = old;
     edit->lines = rungi_new(context, (size_t)(old->count + count + 1) * sizeof *edit->lines);
     if (!edit->lines)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     for (int64_t i = 0; i < old->count; i++)
         edit->lines[i] = &old->records[i];
     edit->count = old->count;
@@ -441,17 +441,17 @@ static rung_status write_edit(rung_context *context, const edit *edit, const cha
 {
     size_t bytes = put_all(edit, NULL, last, line);
     if (bytes > RUNGI_STORE_BYTES || edit->count > RUNGI_STORE_RECORDS)
-        return rungi_fail(RUNG_TOO_LARGE, "%s would have %lld records in %zu bytes; a store has %d in %d at "
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s would have %lld records in %zu bytes; a store has %d in %d at "
                           "most: remove those of devices that are gone", path, (long long)edit->count, bytes,
                           RUNGI_STORE_RECORDS, RUNGI_STORE_BYTES);
     char *text = rungi_allocate(context, (int64_t)bytes, 1);
     if (!text)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     put_all(edit, text, last, line);
     bool written = replace_file(path, text, bytes);
     int number = errno;
     rungi_release(context, text);
-    return written ? RUNG_OK : rungi_fail(RUNG_INVALID, "%s cannot be written: %s", path, strerror(number));
+    return written ? RUNG_OK : rungi_fail(RUNG_STATUS_INVALID, "%s cannot be written: %s", path, strerror(number));
 }
 
 /* What a store begins with. */
@@ -468,11 +468,11 @@ static rung_status read_old(rung_context *context, const char *path, rungi_recor
     if (status != RUNG_OK)
         return status;
     if (wrong)
-        return rungi_fail(RUNG_INVALID, "%s cannot be read: %s", path, wrong);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s cannot be read: %s", path, wrong);
     if (text && bytes > 0 && (bytes < (int64_t)sizeof RUNGI_STORE_HEAD ||
                               memcmp(text, beginning, sizeof RUNGI_STORE_HEAD) != 0)) {
         rungi_release(context, text);
-        return rungi_fail(RUNG_INVALID, "%s does not begin with \"%s\", and is left as it is; name another "
+        return rungi_fail(RUNG_STATUS_INVALID, "%s does not begin with \"%s\", and is left as it is; name another "
                           "file or move it away", path, RUNGI_STORE_HEAD);
     }
     *is_new = bytes == 0;
@@ -481,7 +481,7 @@ static rung_status read_old(rung_context *context, const char *path, rungi_recor
         bytes = (int64_t)strlen(beginning);
         text = rungi_allocate(context, bytes, 1);
         if (!text)
-            return RUNG_NO_MEMORY;
+            return RUNG_STATUS_NO_MEMORY;
         memcpy(text, beginning, (size_t)bytes);
     }
     return rungi_records_parse(context, path, text, bytes, old);
@@ -512,7 +512,7 @@ rung_status rungi_records_put(rung_context *context, const char *path, const run
     int lock;
     *changed = *line = 0;
     if (strlen(path) >= sizeof real)
-        return rungi_fail(RUNG_INVALID, "the path of a store has %d bytes at most", RUNGI_STORE_PATH - 1);
+        return rungi_fail(RUNG_STATUS_INVALID, "the path of a store has %d bytes at most", RUNGI_STORE_PATH - 1);
     if (mode == RUNGI_PUT_REMOVE && rungi_store_is_missing(path))
         return RUNG_OK;
     if (realpath(path, real))

@@ -37,7 +37,7 @@ static int64_t shares_of(const rung_plan *plan, const rung_kernel *kernel, const
                          int64_t blocks)
 {
     int64_t bk, shares = plan->splits_asked;
-    if (!(kernel->info.abilities & RUNG_SPLIT) || !read_number(kernel, values, "BK", &bk))
+    if (!(kernel->info.abilities & RUNG_ABILITY_SPLIT_K) || !read_number(kernel, values, "BK", &bk))
         return 1;
     if (shares == 0)
         shares = rungi_tiles_shares(plan->device, &plan->problem, blocks, bk, plan->workspace_offered);

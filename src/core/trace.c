@@ -58,20 +58,19 @@ static const char *bias_word(const rung_matrix *bias)
 
 static void append_epilogue(char *text, size_t capacity, const rung_problem *problem)
 {
-    const rung_epilogue *epilogue = &problem->epilogue;
     if (!rungi_problem_has_epilogue(problem))
         return;
     const char *comma = "";
     append(text, capacity, " --epilogue ");
-    if (!rungi_matrix_is_empty(&epilogue->bias)) {
-        append(text, capacity, "%s", bias_word(&epilogue->bias));
+    if (!rungi_matrix_is_empty(&problem->bias)) {
+        append(text, capacity, "%s", bias_word(&problem->bias));
         comma = ",";
     }
-    if (epilogue->activation != RUNG_NONE) {
-        append(text, capacity, "%s%s", comma, rung_activation_name(epilogue->activation));
+    if (problem->activation != RUNG_ACTIVATION_NONE) {
+        append(text, capacity, "%s%s", comma, rung_activation_name(problem->activation));
         comma = ",";
     }
-    if (!rungi_matrix_is_empty(&epilogue->residual))
+    if (!rungi_matrix_is_empty(&problem->residual))
         append(text, capacity, "%sresidual", comma);
 }
 
@@ -88,7 +87,7 @@ static void append_rest(char *text, size_t capacity, const rung_plan *plan, cons
         append(text, capacity, " --batch %lld", (long long)rungi_problem_items(problem));
     if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
         append(text, capacity, " --scattered");
-    if (problem->compute != RUNG_STRICT)
+    if (problem->compute != RUNG_COMPUTE_STRICT)
         append(text, capacity, " --compute %s", rung_compute_name(problem->compute));
     if (plan->info.splits > 1)
         append(text, capacity, " --splits %lld", (long long)plan->info.splits);
@@ -107,7 +106,7 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
              rung_product_name(rung_product_of(problem->a.type, problem->c.type)));
     if (rungi_problem_items(problem) != 1)
         append(line->head, sizeof line->head, "batch %lld ", (long long)rungi_problem_items(problem));
-    if (problem->compute != RUNG_STRICT)
+    if (problem->compute != RUNG_COMPUTE_STRICT)
         append(line->head, sizeof line->head, "%s asked for, %s taken ",
                rung_compute_name(problem->compute), rung_compute_name(plan->info.compute));
     if (has_threads(plan))
@@ -165,7 +164,7 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
     rung_context *context = plan->device->context;
     rungi_trace_line *line = rungi_new(context, sizeof *line);
     if (!line)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = rung_event_create(plan->device, &line->event);
     if (status == RUNG_OK) {
         rung_run_options traced = *options;

@@ -54,7 +54,7 @@ static rung_status read_files(rung_context *context)
         return RUNG_OK;
     paths = rungi_new(context, RUNGI_STORE_FILES * sizeof *paths);
     if (!paths)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = RUNG_OK;
     if (rungi_store_paths(paths))
         status = rungi_store_read(context, paths, RUNGI_STORE_FILES, &list);
@@ -131,7 +131,7 @@ static rung_status remember(rung_context *context, const char *path, const char 
         return status;
     char *text = rungi_allocate(context, (int64_t)bytes, 1);
     if (!text)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     memcpy(text, head, strlen(head));
     memcpy(text + strlen(head), line, length);
     status = rungi_records_parse(context, path, text, (int64_t)bytes, &records);
@@ -158,7 +158,7 @@ static rung_status key_of(const rung_device *device, const rung_problem *problem
         return status;
     if (rung_product_of(problem->a.type, problem->c.type) == RUNG_PRODUCT_COUNT ||
         problem->a.type != problem->b.type)
-        return rungi_fail(RUNG_UNSUPPORTED, "no kernel multiplies %s by %s into %s, so there is nothing to tune",
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s by %s into %s, so there is nothing to tune",
                           rung_type_name(problem->a.type), rung_type_name(problem->b.type),
                           rung_type_name(problem->c.type));
     rung_problem settled = *problem;
@@ -174,14 +174,14 @@ rung_status rung_tuning_key(const rung_device *device, const rung_problem *probl
     rungi_tuning_key key;
     char whole[RUNGI_STORE_KEY];
     if (!device || !problem || !text || capacity == 0)
-        return rungi_fail(RUNG_INVALID, "rung_tuning_key needs a device, a problem and a place for the text");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_key needs a device, a problem and a place for the text");
     *text = '\0';
     rung_status status = key_of(device, problem, &key);
     if (status != RUNG_OK)
         return status;
     rungi_tuning_key_text(&key, whole);
     if (strlen(whole) >= capacity)
-        return rungi_fail(RUNG_TOO_LARGE, "the key has %zu bytes, the place for it %zu", strlen(whole) + 1,
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the key has %zu bytes, the place for it %zu", strlen(whole) + 1,
                           capacity);
     strcpy(text, whole);
     return RUNG_OK;
@@ -195,7 +195,7 @@ static rung_status check_found(const rung_device *device, const rung_problem *pr
     rung_kernel *named;
     rungi_values values;
     if (!(found->gflops >= 0 && found->gflops < 1e9))
-        return rungi_fail(RUNG_INVALID, "%g GFLOPS cannot have been measured", found->gflops);
+        return rungi_fail(RUNG_STATUS_INVALID, "%g GFLOPS cannot have been measured", found->gflops);
     rung_status status = rung_kernel_find(device->context, device->backend->name, found->kernel, &named);
     if (status == RUNG_OK)
         status = rungi_choose_check(named, problem);
@@ -220,12 +220,12 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
     rungi_record record;
     int64_t changed, number;
     if (!device || !problem || !found || !found->kernel)
-        return rungi_fail(RUNG_INVALID, "rung_tuning_save needs a device, a problem and what was found");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_save needs a device, a problem and what was found");
     rung_status status = key_of(device, problem, &key);
     if (status == RUNG_OK)
         status = check_found(device, problem, found, &kernel, parameters);
     if (status == RUNG_OK && !path && !rungi_store_user_path(users, sizeof users, true))
-        status = rungi_fail(RUNG_INVALID, "there is no place for the user's store: set HOME, or name a file");
+        status = rungi_fail(RUNG_STATUS_INVALID, "there is no place for the user's store: set HOME, or name a file");
     if (status != RUNG_OK)
         return status;
     path = path ? path : users;
@@ -233,7 +233,7 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
                                        (int64_t)floor(found->gflops * 1000 + 0.5), line);
     const char *wrong = length > 0 ? rungi_record_parse(line, length - 1, &record) : "it is too long";
     if (wrong)
-        return rungi_fail(RUNG_INVALID, "this cannot be kept as a record: %s", wrong);
+        return rungi_fail(RUNG_STATUS_INVALID, "this cannot be kept as a record: %s", wrong);
     status = rungi_records_put(device->context, path, &record, 1, RUNGI_PUT_ALWAYS, &changed, &number);
     return status == RUNG_OK ? remember(device->context, path, line, length, number) : status;
 }
@@ -266,10 +266,10 @@ rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem,
     if (removed)
         *removed = 0;
     if (!device || !problem)
-        return rungi_fail(RUNG_INVALID, "rung_tuning_remove needs a device and a problem");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_remove needs a device and a problem");
     rung_status status = key_of(device, problem, &key);
     if (status == RUNG_OK && !path && !rungi_store_user_path(users, sizeof users, false))
-        status = rungi_fail(RUNG_INVALID, "the user's store has no path: set HOME, or name a file");
+        status = rungi_fail(RUNG_STATUS_INVALID, "the user's store has no path: set HOME, or name a file");
     if (status != RUNG_OK)
         return status;
     path = path ? path : users;
@@ -293,17 +293,17 @@ rung_status rung_tuning_merge(rung_context *context, const char *from, const cha
     if (changed)
         *changed = 0;
     if (!from || !into)
-        return rungi_fail(RUNG_INVALID, "rung_tuning_merge needs two files");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_merge needs two files");
     context = rungi_context_of(context);
     if (!context)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_records_read(context, from, &records);
     if (status != RUNG_OK)
         return status;
     if (!records)
-        return rungi_fail(RUNG_NOT_FOUND, "%s is not there, or is no file that can be read", from);
+        return rungi_fail(RUNG_STATUS_NOT_FOUND, "%s is not there, or is no file that can be read", from);
     if (records->count == 0 && records->skipped > 0)
-        status = rungi_fail(RUNG_INVALID, "%s holds no record that this library reads", from);
+        status = rungi_fail(RUNG_STATUS_INVALID, "%s holds no record that this library reads", from);
     if (status == RUNG_OK && rungi_store_user_path(users, sizeof users, false) && strcmp(users, into) == 0)
         rungi_store_user_path(users, sizeof users, true);
     if (status == RUNG_OK)
@@ -321,12 +321,12 @@ rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity)
     char path[RUNGI_STORE_PATH];
     (void)context;
     if (!text || capacity == 0)
-        return rungi_fail(RUNG_INVALID, "rung_tuning_path needs a place for the text");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_path needs a place for the text");
     *text = '\0';
     if (!rungi_store_user_path(path, sizeof path, false))
-        return rungi_fail(RUNG_NOT_FOUND, "there is no place for the user's store: set HOME to an absolute path");
+        return rungi_fail(RUNG_STATUS_NOT_FOUND, "there is no place for the user's store: set HOME to an absolute path");
     if (strlen(path) >= capacity)
-        return rungi_fail(RUNG_TOO_LARGE, "the path has %zu bytes, the place for it %zu", strlen(path) + 1,
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the path has %zu bytes, the place for it %zu", strlen(path) + 1,
                           capacity);
     strcpy(text, path);
     return RUNG_OK;

@@ -154,7 +154,7 @@ static rung_status fill(rung_context *context, rungi_shelf *shelf, int64_t count
         if (arena)
             atomic_store(&arena->state, IS_FREE);
         else if (count_filled(shelf) < count)
-            return RUNG_NO_MEMORY;
+            return RUNG_STATUS_NO_MEMORY;
     }
     return RUNG_OK;
 }
@@ -208,10 +208,10 @@ static rung_status put_up(rungi_arenas *arenas, rungi_shelf *before, int64_t cou
         bytes = before->bytes;
     rungi_shelf *made = new_shelf(arenas->context, places, rounded_up(bytes));
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     if (fill(arenas->context, made, count) != RUNG_OK) {
         free_shelf(arenas->context, made);
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     }
     refill(arenas->context, made, filled);
     made->older = before;

@@ -67,7 +67,7 @@ typedef struct rungi_cpu_job {
 typedef struct rungi_cpu_kernel {
     void (*run)(const rungi_cpu_job *job);
     /* Optional: settles the form, which comes with no scratch and grains of one, or refuses
-     * the problem: RUNG_UNSUPPORTED and a sentence that begins with the kernel's name. The job
+     * the problem: RUNG_STATUS_UNSUPPORTED and a sentence that begins with the kernel's name. The job
      * is the whole problem's, m, n or k perhaps 0, without memory and scratch; alpha and beta
      * may be others at a run. */
     rung_status (*settle)(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form);

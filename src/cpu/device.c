@@ -59,7 +59,7 @@ static void describe(rung_device_info *info, int64_t processors)
 {
     snprintf(info->name, sizeof info->name, "cpu");
     snprintf(info->platform, sizeof info->platform, "this process");
-    snprintf(info->driver, sizeof info->driver, "rung %s", rung_version());
+    snprintf(info->driver, sizeof info->driver, "rung %s", rung_version_text());
     read_model(info->title, sizeof info->title);
     info->compute_units = processors;
     info->memory_bytes = known(sysconf(_SC_PHYS_PAGES)) * known(sysconf(_SC_PAGESIZE));
@@ -84,7 +84,7 @@ void rungi_cpu_signal(const rung_run_options *options, int64_t started)
 
 static rung_status nothing_to_wrap(void *native, const char *what)
 {
-    return native ? rungi_fail(RUNG_UNSUPPORTED, "the CPU has no %s of the caller's to wrap", what)
+    return native ? rungi_fail(RUNG_STATUS_UNSUPPORTED, "the CPU has no %s of the caller's to wrap", what)
                   : RUNG_OK;
 }
 
@@ -94,7 +94,7 @@ static rung_status queue_create(rung_device *device, void *native, rung_queue **
     if (status != RUNG_OK)
         return status;
     *queue = rungi_new(device->context, sizeof **queue);
-    return *queue ? RUNG_OK : RUNG_NO_MEMORY;
+    return *queue ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
 static rung_status queue_finish(rung_queue *queue)
@@ -121,7 +121,7 @@ static rung_status event_create(rung_device *device, void *native, rung_event **
         return status;
     cpu_event *made = rungi_new(device->context, sizeof *made);
     *event = made ? &made->base : NULL;
-    return made ? RUNG_OK : RUNG_NO_MEMORY;
+    return made ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
 static rung_status event_wait(rung_event *event)
@@ -166,12 +166,12 @@ static rung_status buffer_create(rung_device *device, void *native, int64_t offs
 {
     cpu_buffer *made = rungi_new(device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     made->owned = !native;
     made->memory = native ? native : rungi_allocate(device->context, bytes, 64);
     if (!made->memory) {
         rungi_release(device->context, made);
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     }
     if (made->owned) /* so that what is left of a packed B is not taken for this buffer's */
         memset(made->memory, 0, (size_t)rungi_smaller(bytes, sizeof(rungi_packed_header)));
@@ -326,10 +326,10 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
                                rung_device **device)
 {
     if (index > 0)
-        return rungi_fail(RUNG_NO_DEVICE, "there is one CPU device; it is called \"cpu\"");
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "there is one CPU device; it is called \"cpu\"");
     rungi_cpu_device *made = rungi_new(context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rungi_device_init(&made->base, context, &rungi_cpu_backend, &ops);
     rungi_cpu_features_find(&made->features);
     made->pool = state;
@@ -364,7 +364,7 @@ static const rungi_peer_kind peer_kinds[] = {
      .file = #number "_" #step ".c",                            \
      .source = rungi_source_cpu_##number##_##step,              \
      .products = (1u << RUNG_PRODUCT_COUNT) - 1,                \
-     .abilities = RUNG_SCATTERED | RUNG_EPILOGUE,               \
+     .abilities = RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE,               \
      .function = &rungi_cpu_##number##_##step},
 #define SIMT(number, step)
 static const rungi_ladder_step ladder[] = {
@@ -380,7 +380,7 @@ _Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "a context ha
 static unsigned abilities(const rung_kernel *kernel)
 {
     const rungi_cpu_kernel *table = table_of(kernel);
-    return table && table->pack ? RUNG_PACKED : 0;
+    return table && table->pack ? RUNG_ABILITY_PACKED_B : 0;
 }
 
 static bool needs_engine(const rung_kernel *kernel)

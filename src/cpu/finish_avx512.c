@@ -160,9 +160,9 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_numbers(rung_type out, const ru
         value = sum_of(value, scaled(widened(load_numbers(out, &c, piece)), job->beta));
     if (job->bias.first)
         value = sum_of(value, widened(load_numbers(out, &job->bias, piece)));
-    if (job->activation == RUNG_RELU)
+    if (job->activation == RUNG_ACTIVATION_RELU)
         value = (doubles){relu(value.low), relu(value.high)};
-    else if (job->activation == RUNG_GELU)
+    else if (job->activation == RUNG_ACTIVATION_GELU)
         value = (doubles){gelu(value.low), gelu(value.high)};
     if (job->residual.first)
         value = sum_of(value, widened(load_numbers(out, &job->residual, piece)));
@@ -181,7 +181,7 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_whole(const rungi_cpu_job *job,
         value = _mm512_add_epi32(value, _mm512_mullo_epi32(beta, load_bits(4, &c, piece)));
     if (job->bias.first)
         value = _mm512_add_epi32(value, load_bits(4, &job->bias, piece));
-    if (job->activation == RUNG_RELU)
+    if (job->activation == RUNG_ACTIVATION_RELU)
         value = _mm512_max_epi32(value, _mm512_setzero_si512());
     if (job->residual.first)
         value = _mm512_add_epi32(value, load_bits(4, &job->residual, piece));

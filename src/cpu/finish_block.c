@@ -13,7 +13,7 @@ enum { SOME = 64 };
 
 bool rungi_cpu_has_epilogue(const rungi_cpu_job *job)
 {
-    return job->bias.first || job->residual.first || job->activation != RUNG_NONE;
+    return job->bias.first || job->residual.first || job->activation != RUNG_ACTIVATION_NONE;
 }
 
 /* ---- Numbers with a fraction -------------------------------------------------------------------- */
@@ -80,10 +80,10 @@ static void add(const rungi_cpu_job *job, const rungi_cpu_input *view, int64_t i
 
 static void activate(rung_activation activation, int count, double *values)
 {
-    if (activation == RUNG_RELU)
+    if (activation == RUNG_ACTIVATION_RELU)
         for (int i = 0; i < count; i++)
             values[i] = values[i] < 0 ? 0 : values[i]; /* a NaN stays */
-    if (activation == RUNG_GELU)
+    if (activation == RUNG_ACTIVATION_GELU)
         for (int i = 0; i < count; i++)
             values[i] = 0.5 * values[i] * (1 + erf(values[i] * 0.70710678118654752440));
 }
@@ -124,7 +124,7 @@ static void finish_whole(const rungi_cpu_job *job, int64_t i, int64_t j, const u
         value += (uint32_t)(int64_t)job->beta * *out;
     if (job->bias.first)
         value += whole_at(&job->bias, i, j);
-    if (job->activation == RUNG_RELU && value > INT32_MAX)
+    if (job->activation == RUNG_ACTIVATION_RELU && value > INT32_MAX)
         value = 0;
     if (job->residual.first)
         value += whole_at(&job->residual, i, j);

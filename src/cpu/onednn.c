@@ -70,8 +70,8 @@ static rung_status check(int status, const char *function)
     if (status == 0)
         return RUNG_OK;
     if (status == 1)
-        return rungi_fail(RUNG_NO_MEMORY, "00_vendor: %s of oneDNN is out of memory", function);
-    return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: %s of oneDNN gives error %d", function, status);
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "00_vendor: %s of oneDNN is out of memory", function);
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s of oneDNN gives error %d", function, status);
 }
 
 static rung_status make_memory(rungi_onednn *made, int index, int64_t rows, int64_t cols, bool by_rows, int64_t ld,
@@ -119,7 +119,7 @@ rung_status rungi_onednn_create(const rungi_peer *peer, const rungi_peer_work *w
     void *forms[3] = {NULL};
     memset(made, 0, sizeof *made);
     if (!find_all(peer->library, made))
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: %s lacks functions of oneDNN 3", peer->path);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s lacks functions of oneDNN 3", peer->path);
     rung_status status = make_all(made, work, forms);
     for (int i = 0; i < 3; i++)
         if (forms[i])

@@ -20,7 +20,7 @@ static void pack_row(const rungi_pack *pack, int64_t i)
     case RUNG_BF16: EACH(uint16_t, float, rungi_bf16_to_f32) break;
     case RUNG_I8: EACH(int8_t, uint32_t, (int32_t)) break;
     case RUNG_I32: EACH(uint32_t, uint32_t, ) break;
-    case RUNG_TYPE_COUNT: break;
+    default: break;
     }
 #undef EACH
 }

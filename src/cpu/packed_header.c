@@ -73,7 +73,7 @@ static rung_status describe(const rungi_packed_header *packed, const rungi_packe
     add_number(&found, "the panel width", packed->width, expected->width);
     add_number(&found, "the K block", packed->depth, expected->depth);
     add_number(&found, "the number of bytes", packed->bytes, expected->bytes);
-    return rungi_fail(RUNG_INVALID, "the packed B does not match the plan: %s; pack B again: call rung_pack with this "
+    return rungi_fail(RUNG_STATUS_INVALID, "the packed B does not match the plan: %s; pack B again: call rung_plan_pack_b with this "
                       "plan", found.text);
 }
 
@@ -84,14 +84,14 @@ rung_status rungi_packed_header_check(const rungi_packed_header *expected, const
         return RUNG_OK;
     memcpy(&found, packed, sizeof found);
     if (memcmp(found.magic, magic, sizeof magic) != 0)
-        return rungi_fail(RUNG_INVALID, "the buffer given as packed B does not hold a packed matrix; fill it: call "
-                          "rung_pack with this plan");
+        return rungi_fail(RUNG_STATUS_INVALID, "the buffer given as packed B does not hold a packed matrix; fill it: call "
+                          "rung_plan_pack_b with this plan");
     if (found.checksum != checksum_of(&found))
-        return rungi_fail(RUNG_INVALID, "the header of the packed B is damaged: its checksum is wrong; pack B again: "
-                          "call rung_pack with this plan");
+        return rungi_fail(RUNG_STATUS_INVALID, "the header of the packed B is damaged: its checksum is wrong; pack B again: "
+                          "call rung_plan_pack_b with this plan");
     if (found.version != expected->version)
-        return rungi_fail(RUNG_INVALID, "B was packed in format version %lu, and this library reads version %lu; pack B "
-                          "again: call rung_pack with this plan", (unsigned long)found.version,
+        return rungi_fail(RUNG_STATUS_INVALID, "B was packed in format version %lu, and this library reads version %lu; pack B "
+                          "again: call rung_plan_pack_b with this plan", (unsigned long)found.version,
                           (unsigned long)expected->version);
     found.kernel[sizeof found.kernel - 1] = '\0';
     return describe(&found, expected);

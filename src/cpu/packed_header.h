@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* packed_header.h - the first bytes of a packed B, which describe the layout of the rest.
  *
- * rung_pack writes the header, and every run compares it with the header of its plan. A buffer that holds
+ * rung_plan_pack_b writes the header, and every run compares it with the header of its plan. A buffer that holds
  * anything else is rejected before an element of it is read. The header does not depend on m, the batch, the
  * threads, A, C or the epilogue: plans that differ in those alone share a packed B. */
 #ifndef RUNGI_CPU_PACKED_HEADER_H
@@ -33,7 +33,7 @@ _Static_assert(sizeof(rungi_packed_header) == 128, "a header has no padding and 
 /* Fills the header of the plan's packed B. */
 void rungi_packed_header_fill(const rung_plan *plan, const rungi_packed_layout *layout, rungi_packed_header *header);
 
-/* Compares the start of a packed B with the header that its plan expects. Returns RUNG_OK, or RUNG_INVALID and a
+/* Compares the start of a packed B with the header that its plan expects. Returns RUNG_OK, or RUNG_STATUS_INVALID and a
  * sentence that names each difference. */
 rung_status rungi_packed_header_check(const rungi_packed_header *expected, const void *packed);
 

@@ -4,11 +4,12 @@
 #ifndef RUNGI_CPU_PARTS_H
 #define RUNGI_CPU_PARTS_H
 
+#include "core/lists.h"
 #include "cpu/cpu.h"
 
 /* NULL where there is none: a processor without it takes that of a lesser one. There is always
  * a portable one. */
-typedef const rungi_cpu_kernel *rungi_cpu_parts[RUNGI_ISA_COUNT][RUNG_TYPE_COUNT];
+typedef const rungi_cpu_kernel *rungi_cpu_parts[RUNGI_ISA_COUNT][RUNGI_TYPE_COUNT];
 
 const rungi_cpu_kernel *rungi_cpu_part(const rungi_cpu_parts *parts, const rungi_cpu_job *job);
 

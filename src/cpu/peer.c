@@ -256,11 +256,11 @@ static rung_status open_path(const char *path, const rungi_cpu_features *feature
 {
     peer->library = rungi_library_open_file(path, true);
     if (!peer->library)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR names a library that cannot be opened: %s",
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR names a library that cannot be opened: %s",
                           dlerror());
     peer->kind = kind_of(peer->library);
     if (!describe(peer, features))
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: %s, which RUNG_CPU_VENDOR names, has no cblas_sgemm", path);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s, which RUNG_CPU_VENDOR names, has no cblas_sgemm", path);
     return RUNG_OK;
 }
 
@@ -283,7 +283,7 @@ static rung_status find_kind(rungi_peer_kind kind, const rungi_cpu_features *fea
     memset(peer, 0, sizeof *peer);
     if (search(kind, features, peer))
         return RUNG_OK;
-    return rungi_fail(RUNG_UNSUPPORTED, "00_vendor:%s: %s of %s was not found; install it (%s), or say where it is: "
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor:%s: %s of %s was not found; install it (%s), or say where it is: "
                       "RUNG_CPU_VENDOR=/where/it/is.so", peers[kind].word, files[kind][0], peers[kind].title,
                       peers[kind].install);
 }
@@ -295,7 +295,7 @@ static rung_status find_first(const rungi_cpu_features *features, rungi_peer *pe
         if (search((rungi_peer_kind)kind, features, peer))
             return RUNG_OK;
     }
-    return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: no library to compare with was found; install MKL (%s) or "
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: no library to compare with was found; install MKL (%s) or "
                       "another of mkl, openblas, blis and onednn, or say where one is: RUNG_CPU_VENDOR=/where/it/is.so",
                       peers[RUNGI_PEER_MKL].install);
 }
@@ -313,7 +313,7 @@ rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *feat
     for (int i = 0; i < RUNGI_PEER_COUNT; i++)
         if (strcmp(text, peers[i].word) == 0)
             return find_kind((rungi_peer_kind)i, features, peer);
-    return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; it may be mkl, openblas, blis, "
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; it may be mkl, openblas, blis, "
                       "onednn, or the path of a library", text);
 }
 

@@ -65,10 +65,10 @@ extern const rungi_variable rungi_peer_variable;
 
 /* Looks for it, afresh each time. RUNG_CPU_VENDOR may be a word of the list, for
  * RUNGI_PEER_ANY, or a path, which then also is the library of its own kind.
- * RUNG_UNSUPPORTED and a sentence if there is none. */
+ * RUNG_STATUS_UNSUPPORTED and a sentence if there is none. */
 rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer);
 
-/* What rung_part_list tells of them. */
+/* What rung_dependency_list tells of them. */
 void rungi_peer_list_parts(rungi_part_list *list);
 
 /* Tells it a number of threads and gives what was set before, which may be told it again. */

@@ -59,9 +59,9 @@ static rungi_cpu_job job_of(const rung_problem *problem, rungi_sizes sizes, int6
         .a = input_of(&problem->a, item),
         .b = input_of(&problem->b, item),
         .c = {rungi_cpu_item(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
-        .bias = input_of(&problem->epilogue.bias, item),
-        .residual = input_of(&problem->epilogue.residual, item),
-        .activation = problem->epilogue.activation,
+        .bias = input_of(&problem->bias, item),
+        .residual = input_of(&problem->residual, item),
+        .activation = problem->activation,
     };
 }
 
@@ -155,7 +155,7 @@ static rung_status fill_packed(cpu_plan *made, rung_plan *plan)
     if (!plan->packs_b)
         return RUNG_OK;
     if (!rungi_add(made->form.packed.bytes, (int64_t)sizeof made->header, &plan->info.packed))
-        return rungi_fail(RUNG_TOO_LARGE, "the packed B needs more bytes than can be addressed; multiply by it in parts");
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the packed B needs more bytes than can be addressed; multiply by it in parts");
     rungi_packed_header_fill(plan, &made->form.packed, &made->header);
     return RUNG_OK;
 }
@@ -181,7 +181,7 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     if (status != RUNG_OK)
         return status;
     if (made->form.is_slow && plan->is_open)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s is slower than another kernel for so few rows, columns or steps, and is "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is slower than another kernel for so few rows, columns or steps, and is "
                           "taken only when it is named", plan->kernel->info.name);
     int64_t threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
     made->threads = kernel->is_threaded ? threads_worth(&job, problem->batch, threads) : 1;
@@ -202,7 +202,7 @@ rung_status rungi_cpu_plan_create(rung_plan *plan)
         return rungi_cpu_vendor_create(plan);
     cpu_plan *made = rungi_new(plan->device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = fill(made, plan);
     if (status == RUNG_OK)
         plan->state = made;

@@ -261,7 +261,7 @@ rung_status rungi_pool_create(rung_context *context, rungi_pool **pool)
     rungi_pool *made = rungi_allocate(context, sizeof *made, alignof(rungi_pool));
     *pool = made;
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     memset(made, 0, sizeof *made);
     made->context = context;
     made->processors = rungi_processors_count();

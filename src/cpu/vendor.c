@@ -56,16 +56,16 @@ static rung_status check_form(const rung_plan *plan, vendor_plan *made)
     bool c_by_rows;
     *form = (rungi_peer_work){.in = problem.a.type, .m = problem.c.rows, .n = problem.c.cols, .k = problem.a.cols};
     if (problem.batch != 1)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s: a batch is not handed to %s", name, title);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: a batch is not handed to %s", name, title);
     if (form->k == 0 || !as_blas(&problem.a, &form->a_by_rows, &form->lda) ||
         !as_blas(&problem.b, &form->b_by_rows, &form->ldb) || !as_blas(&problem.c, &c_by_rows, &form->ldc) ||
         !c_by_rows)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s: %s takes matrices with one stride of one and k above zero", name,
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s takes matrices with one stride of one and k above zero", name,
                           title);
     bool is_wide = made->peer.is_wide || made->peer.kind == RUNGI_PEER_ONEDNN;
     if (!is_wide && (form->m > INT32_MAX || form->n > INT32_MAX || form->k > INT32_MAX || form->lda > INT32_MAX ||
                      form->ldb > INT32_MAX || form->ldc > INT32_MAX))
-        return rungi_fail(RUNG_UNSUPPORTED, "%s: %s takes sizes below 2^31", name, title);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s takes sizes below 2^31", name, title);
     return RUNG_OK;
 }
 
@@ -82,9 +82,9 @@ static rung_status check_type(const rung_plan *plan, const vendor_plan *made)
                : in == RUNG_BF16 ? is_onednn || peer->bf16
                                  : is_onednn || peer->i8;
     if (!has)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s: %s does not multiply %s", name, peer->title, rung_type_name(in));
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s does not multiply %s", name, peer->title, rung_type_name(in));
     if (in == RUNG_I8 && !features->has_vnni)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s: %s may cut off sums of i8 on a processor without VNNI", name,
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s may cut off sums of i8 on a processor without VNNI", name,
                           peer->title);
     return RUNG_OK;
 }
@@ -99,11 +99,11 @@ static rung_status make_scratch(rung_context *context, vendor_plan *made)
         return RUNG_OK;
     if (!rungi_multiply(form->m, form->ldc, &sums) || !rungi_multiply(sums, sizeof *made->sums, &sums) ||
         (made->peer.i8 && !rungi_cblas_i8_scratch(form, &scratch)))
-        return rungi_fail(RUNG_TOO_LARGE, "00_vendor: %lld x %lld x %lld is too large", (long long)form->m,
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "00_vendor: %lld x %lld x %lld is too large", (long long)form->m,
                           (long long)form->n, (long long)form->k);
     made->sums = rungi_allocate(context, sums, 64);
     made->scratch = rungi_allocate(context, scratch, 64);
-    return made->sums && made->scratch ? RUNG_OK : RUNG_NO_MEMORY;
+    return made->sums && made->scratch ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
 static rung_status fill(rung_plan *plan, vendor_plan *made)
@@ -125,7 +125,7 @@ static rung_status fill(rung_plan *plan, vendor_plan *made)
     made->threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
     snprintf(made->library, sizeof made->library, "%s%s%s, %s", made->peer.title, *made->peer.version ? " " : "",
              made->peer.version, made->peer.path);
-    plan->info.compute = RUNG_STRICT;
+    plan->info.compute = RUNG_COMPUTE_STRICT;
     plan->info.threads = made->threads;
     plan->info.library = made->library;
     plan->info.doubt = made->peer.doubt;
@@ -145,7 +145,7 @@ rung_status rungi_cpu_vendor_create(rung_plan *plan)
     rung_context *context = plan->device->context;
     vendor_plan *made = rungi_new(context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = fill(plan, made);
     if (status == RUNG_OK)
         plan->state = made;

@@ -5,7 +5,7 @@
 
 #include "cpu/cpu.h"
 
-/* What the device's table has of plans, for these kernels. RUNG_UNSUPPORTED where the library
+/* What the device's table has of plans, for these kernels. RUNG_STATUS_UNSUPPORTED where the library
  * is not here or does not take the problem. */
 rung_status rungi_cpu_vendor_create(rung_plan *plan);
 rung_status rungi_cpu_vendor_run(rung_plan *plan, const rung_problem *problem, rungi_sizes sizes,

@@ -65,14 +65,14 @@ static rung_status fail(rungi_cuda_device *device, int error, const char *functi
 {
     enum { LAUNCH_FAILED = 719 }; /* the driver's word for it */
     if (error == 3) /* CUBLAS_STATUS_ALLOC_FAILED */
-        return rungi_fail(RUNG_NO_MEMORY, "00_vendor: %s: out of memory; use smaller matrices, or free other "
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "00_vendor: %s: out of memory; use smaller matrices, or free other "
                           "buffers of the device", function);
     if (error == 13) { /* CUBLAS_STATUS_EXECUTION_FAILED */
         atomic_store(&device->lost, LAUNCH_FAILED);
-        return rungi_fail(RUNG_DEVICE_LOST, "00_vendor: %s: the work failed on the device; close the device "
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST, "00_vendor: %s: the work failed on the device; close the device "
                           "and open it again", function);
     }
-    return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: %s gives error %d%s", function, error,
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s gives error %d%s", function, error,
                       error == NOT_SUPPORTED ? ": it does not take this problem" : "");
 }
 
@@ -110,7 +110,7 @@ static int type_of(rung_type type)
     case RUNG_I8: return R_8I;
     case RUNG_I32: return R_32I;
     case RUNG_F32:
-    case RUNG_TYPE_COUNT: break;
+    default: break;
     }
     return R_32F;
 }
@@ -128,11 +128,11 @@ static int compute_of(const rung_problem *problem, int version, int architecture
     if (problem->a.type != RUNG_F32)
         return COMPUTE_32F;
     switch (problem->compute) {
-    case RUNG_BF16X3: return emulates ? COMPUTE_32F_EMULATED_16BFX9 : COMPUTE_32F;
-    case RUNG_TF32: return has_matrix ? COMPUTE_32F_FAST_TF32 : COMPUTE_32F;
-    case RUNG_BF16X1: return has_matrix ? COMPUTE_32F_FAST_16BF : COMPUTE_32F;
-    case RUNG_STRICT:
-    case RUNG_COMPUTE_COUNT: break;
+    case RUNG_COMPUTE_BF16X3: return emulates ? COMPUTE_32F_EMULATED_16BFX9 : COMPUTE_32F;
+    case RUNG_COMPUTE_TF32: return has_matrix ? COMPUTE_32F_FAST_TF32 : COMPUTE_32F;
+    case RUNG_COMPUTE_BF16X1: return has_matrix ? COMPUTE_32F_FAST_16BF : COMPUTE_32F;
+    case RUNG_COMPUTE_STRICT:
+    default: break;
     }
     return COMPUTE_32F;
 }
@@ -141,11 +141,11 @@ static int compute_of(const rung_problem *problem, int version, int architecture
 static rung_compute compute_name(int compute)
 {
     switch (compute) {
-    case COMPUTE_32F_EMULATED_16BFX9: return RUNG_BF16X3;
-    case COMPUTE_32F_FAST_TF32: return RUNG_TF32;
-    case COMPUTE_32F_FAST_16BF: return RUNG_BF16X1;
+    case COMPUTE_32F_EMULATED_16BFX9: return RUNG_COMPUTE_BF16X3;
+    case COMPUTE_32F_FAST_TF32: return RUNG_COMPUTE_TF32;
+    case COMPUTE_32F_FAST_16BF: return RUNG_COMPUTE_BF16X1;
     }
-    return RUNG_STRICT;
+    return RUNG_COMPUTE_STRICT;
 }
 
 /* A view as cuBLAS has it: by columns, which a view by rows is when it is transposed. */
@@ -168,7 +168,7 @@ static rung_status require_words(rung_plan *plan, const rungi_blas_plan *made)
     if (plan->problem.a.type != RUNG_I8)
         return RUNG_OK;
     if (made->lda % 4 != 0 || made->ldb % 4 != 0 || !(plan->aligned & RUNGI_INPUTS_AT_FOURS))
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: cuBLAS requires leading dimensions and first elements of i8 to be "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: cuBLAS requires leading dimensions and first elements of i8 to be "
                           "multiples of four, in A, in B and in every item of a batch");
     plan->needs_aligned = RUNGI_INPUTS_AT_FOURS;
     return RUNG_OK;
@@ -187,11 +187,11 @@ rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out)
     int c_op, version = 0;
     *out = (rungi_blas_plan){.blas = blas_of(device)};
     if (!out->blas)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: neither libcublas.so.12 nor libcublas.so.13 was found; "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: neither libcublas.so.12 nor libcublas.so.13 was found; "
                           "install cuBLAS (pip install nvidia-cublas-cu12)");
     if (turned.a.cols == 0 || !fits_int(&turned) || !as_blas(&turned.b, &out->a_op, &out->lda) ||
         !as_blas(&turned.a, &out->b_op, &out->ldb) || !as_blas(&turned.c, &c_op, &out->ldc) || c_op != OP_N)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: cuBLAS takes matrices with one stride of one, k above "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: cuBLAS takes matrices with one stride of one, k above "
                           "zero, and sizes below 2^31");
     rung_status status = require_words(plan, out);
     if (status != RUNG_OK)

@@ -53,7 +53,7 @@ struct rungi_cuda_device;
  * none. */
 void rungi_blas_load(rungi_blas *blas, int driver_version);
 
-/* RUNG_UNSUPPORTED where cuBLAS is not here or does not take the problem. The context is
+/* RUNG_STATUS_UNSUPPORTED where cuBLAS is not here or does not take the problem. The context is
  * entered. */
 rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out);
 rung_status rungi_blas_plan_run(rung_plan *plan, const rungi_blas_plan *own, rung_queue *queue,

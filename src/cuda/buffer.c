@@ -29,7 +29,7 @@ static rung_status known_bytes(rungi_cuda_device *own, rungi_cu_pointer pointer,
         if ((error == NOT_FOUND || error == 1) && *known > 0)
             return RUNG_OK;
         if (error == NOT_FOUND || error == 1)
-            return rungi_fail(RUNG_INVALID, "the wrapped CUdeviceptr is no memory of this CUcontext");
+            return rungi_fail(RUNG_STATUS_INVALID, "the wrapped CUdeviceptr is no memory of this CUcontext");
         if (error != 0)
             return rungi_cuda_check(own, error, "cuMemGetAddressRange");
         if (size <= at - base)
@@ -45,7 +45,7 @@ static rung_status wrap(rungi_cuda_device *own, rungi_cu_pointer native, int64_t
     int64_t known;
     rung_status status = known_bytes(own, native, offset + bytes, &known);
     if (status == RUNG_OK && offset + bytes > known)
-        return rungi_fail(RUNG_INVALID, "the wrapped CUdeviceptr has %lld bytes behind it; the buffer would end "
+        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped CUdeviceptr has %lld bytes behind it; the buffer would end "
                           "at %lld", (long long)known, (long long)(offset + bytes));
     buffer->pointer = native + (rungi_cu_pointer)offset;
     return status;
@@ -75,7 +75,7 @@ static rung_status make_buffer(rung_device *device, rung_queue *queue, void *nat
     rungi_cuda_device *own = rungi_cuda_device_of(device);
     rungi_cuda_buffer *made = rungi_new(device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_cuda_enter(own);
     if (status == RUNG_OK) {
         if (native)

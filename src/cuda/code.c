@@ -58,7 +58,7 @@ rung_status rungi_cuda_image_source(const rung_kernel *kernel, const char *name,
         memcpy(*source + whole, line, (size_t)added + 1);
     }
     rungi_release(kernel->context, text);
-    return *source ? RUNG_OK : RUNG_NO_MEMORY;
+    return *source ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
 /* ---- Loading ------------------------------------------------------------------------------------- */
@@ -94,11 +94,11 @@ static rung_status load_packed(rungi_cuda_device *device, const rungi_cuda_image
     rung_context *context = device->base.context;
     unsigned char *code = rungi_allocate(context, (int64_t)image->bytes, 64);
     if (!code)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status =
         rungi_unpack(rungi_cuda_image_data + image->offset, image->packed_bytes, code, image->bytes)
             ? load(device, image->name, code, module)
-            : rungi_fail(RUNG_COMPILE, "the library's own code of %s is damaged", image->name);
+            : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "the library's own code of %s is damaged", image->name);
     rungi_release(context, code);
     return status;
 }
@@ -107,7 +107,7 @@ static rung_status load_image(rungi_cuda_device *device, const rungi_cuda_wish *
                               rungi_cu_module *module)
 {
     bool is_ours = wish->kernel->info.number >= 0 || wish->kernel->is_reduction;
-    rung_status status = RUNG_NOT_FOUND;
+    rung_status status = RUNG_STATUS_NOT_FOUND;
     for (int is_ptx = 0; is_ours && is_ptx < 2 && status != RUNG_OK; is_ptx++) {
         const rungi_cuda_image *image = find_image(name, device->architecture, is_ptx);
         if (image)
@@ -164,11 +164,11 @@ static rung_status load_compiled(rungi_cuda_device *device, const rungi_cuda_wis
     char *source;
     void *code;
     if (!nvrtc)
-        return RUNG_NOT_FOUND;
+        return RUNG_STATUS_NOT_FOUND;
     job.architecture = rungi_nvrtc_architecture(nvrtc, device->architecture);
     job.to_ptx = job.architecture != device->architecture;
     if (job.architecture == 0)
-        return rungi_fail(RUNG_UNSUPPORTED, "NVRTC %d.%d compiles no more for sm_%d; install NVRTC 12 "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "NVRTC %d.%d compiles no more for sm_%d; install NVRTC 12 "
                           "(pip install nvidia-cuda-nvrtc-cu12)", nvrtc->major, nvrtc->minor,
                           device->architecture);
     rung_status status = rungi_cuda_image_source(wish->kernel, name, &source);
@@ -198,7 +198,7 @@ static rungi_cuda_wish general_wish(const rungi_cuda_wish *wish)
 static bool is_general(const rungi_cuda_wish *wish)
 {
     const rungi_simt_path *path = &wish->path;
-    bool plain = !path->bias && !path->residual && path->activation == RUNG_NONE;
+    bool plain = !path->bias && !path->residual && path->activation == RUNG_ACTIVATION_NONE;
     return plain || path->split || wish->kernel->is_reduction;
 }
 
@@ -207,21 +207,21 @@ static rung_status make_module(rungi_cuda_device *device, const rungi_cuda_wish 
 {
     char general_name[NAME_LENGTH];
     rungi_cuda_wish general = general_wish(wish);
-    rung_status compiled = RUNG_NOT_FOUND, status = load_image(device, wish, name, module);
-    if (status != RUNG_OK && status != RUNG_DEVICE_LOST)
+    rung_status compiled = RUNG_STATUS_NOT_FOUND, status = load_image(device, wish, name, module);
+    if (status != RUNG_OK && status != RUNG_STATUS_DEVICE_LOST)
         status = compiled = load_compiled(device, wish, name, module);
-    if (status == RUNG_OK || status == RUNG_DEVICE_LOST || status == RUNG_NO_MEMORY)
+    if (status == RUNG_OK || status == RUNG_STATUS_DEVICE_LOST || status == RUNG_STATUS_NO_MEMORY)
         return status;
     rungi_error why;
     rungi_error_save(&why);
     write_name(&general, general_name);
-    status = is_general(wish) ? load_image(device, &general, general_name, module) : RUNG_NOT_FOUND;
-    if (status == RUNG_OK && compiled != RUNG_NOT_FOUND)
+    status = is_general(wish) ? load_image(device, &general, general_name, module) : RUNG_STATUS_NOT_FOUND;
+    if (status == RUNG_OK && compiled != RUNG_STATUS_NOT_FOUND)
         rungi_log(device->base.context, 1, "rung: %s takes a slower, general kernel, since: %s",
                   device->base.info.name, why.text);
-    if (status == RUNG_OK || compiled == RUNG_NOT_FOUND)
-        return status != RUNG_NOT_FOUND ? status
-                   : rungi_fail(RUNG_UNSUPPORTED, "the library carries no code of %s for sm_%d, and "
+    if (status == RUNG_OK || compiled == RUNG_STATUS_NOT_FOUND)
+        return status != RUNG_STATUS_NOT_FOUND ? status
+                   : rungi_fail(RUNG_STATUS_UNSUPPORTED, "the library carries no code of %s for sm_%d, and "
                                 "libnvrtc was not found; install it (pip install nvidia-cuda-nvrtc-cu12)",
                                 name, device->architecture);
     rungi_error_restore(&why);
@@ -266,7 +266,7 @@ static rung_status add_module(rungi_cuda_device *device, const rungi_cuda_wish *
     rung_context *context = device->base.context;
     rungi_cuda_module *made = rungi_new(context, sizeof *made + strlen(key) + 1);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     made->key = strcpy((char *)(made + 1), key);
     rung_status status = make_module(device, wish, name, &made->module);
     if (status != RUNG_OK) {

@@ -18,7 +18,7 @@ static rung_status read_architecture(const char *name, int *architecture)
     *architecture = number > 0 && number < 1000 ? (int)number : 0;
     snprintf(again, sizeof again, "sm_%d", *architecture);
     if (*architecture < 10 || strcmp(again, name) != 0)
-        return rungi_fail(RUNG_INVALID, "\"%s\" is no architecture; they are written sm_75, sm_86, sm_120",
+        return rungi_fail(RUNG_STATUS_INVALID, "\"%s\" is no architecture; they are written sm_75, sm_86, sm_120",
                           name);
     return RUNG_OK;
 }
@@ -26,13 +26,13 @@ static rung_status read_architecture(const char *name, int *architecture)
 static rung_status find_compiler(int architecture, rungi_nvrtc *nvrtc)
 {
     if (!rungi_nvrtc_load(nvrtc, RUNGI_NVRTC_ANY_DRIVER, architecture))
-        return rungi_fail(RUNG_NO_DEVICE, "libnvrtc, NVIDIA's compiler, was not found; install it (pip install "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libnvrtc, NVIDIA's compiler, was not found; install it (pip install "
                           "nvidia-cuda-nvrtc-cu12); neither a GPU nor a driver is needed");
     if (rungi_nvrtc_architecture(nvrtc, architecture) == architecture)
         return RUNG_OK;
     const char *advice = architecture < 75 ? "NVRTC 12 does from sm_50 on (pip install nvidia-cuda-nvrtc-cu12)"
                                            : "see NVIDIA's list of compute capabilities, or install a later one";
-    return rungi_fail(RUNG_NO_DEVICE, "NVRTC %d.%d does not compile for sm_%d; %s", nvrtc->major, nvrtc->minor,
+    return rungi_fail(RUNG_STATUS_NO_DEVICE, "NVRTC %d.%d does not compile for sm_%d; %s", nvrtc->major, nvrtc->minor,
                       architecture, advice);
 }
 

@@ -14,7 +14,7 @@
 rung_status rungi_cuda_check_process(const rungi_cuda_state *state)
 {
     if (state->pid != getpid())
-        return rungi_fail(RUNG_DEVICE_LOST, "CUDA was started before this process was forked, and NVIDIA's "
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST, "CUDA was started before this process was forked, and NVIDIA's "
                           "driver does not work in the child; fork before the first use of CUDA, or exec");
     return RUNG_OK;
 }
@@ -214,7 +214,7 @@ static rung_status make_device(rung_context *context, rungi_cuda_state *state, r
     rungi_cuda_device *made = rungi_new(context, sizeof *made);
     if (!made || pthread_mutex_init(&made->lock, NULL) != 0) {
         rungi_release(context, made);
-        return rungi_fail(RUNG_NO_MEMORY, "out of memory for a CUDA device");
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "out of memory for a CUDA device");
     }
     rungi_device_init(&made->base, context, &rungi_cuda_backend, &ops);
     made->state = state;
@@ -239,7 +239,7 @@ static rung_status find_device(rungi_cuda_state *state, int64_t index, rungi_cu_
     if (index < 0)
         index = 0;
     if (index >= count)
-        return rungi_fail(RUNG_NO_DEVICE, "there is no cuda:%lld; `rung devices` lists the %d there are",
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no cuda:%lld; `rung devices` lists the %d there are",
                           (long long)index, count);
     error = state->cu.DeviceGet(id, (int)index);
     return error == 0 ? RUNG_OK : rungi_cu_fail(&state->cu, error, "cuDeviceGet");
@@ -307,11 +307,11 @@ static rung_status load(rung_context *context, void **out)
 {
     rungi_cuda_state *state = rungi_new(context, sizeof *state);
     if (!state)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     state->pid = getpid();
     rung_status status = rungi_cu_load(&state->cu);
     if (status == RUNG_OK && pthread_mutex_init(&state->lock, NULL) != 0)
-        status = rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for CUDA");
+        status = rungi_fail(RUNG_STATUS_NO_MEMORY, "no mutex could be made for CUDA");
     if (status != RUNG_OK) {
         rungi_release(context, state);
         return status;

@@ -12,7 +12,7 @@
 static rung_status find_function(rungi_cu *cu, const char *name, int since, void *slot, size_t size)
 {
     if (!rungi_library_find(cu->library, name, slot, size) && since == 0)
-        return rungi_fail(RUNG_NO_DEVICE, "libcuda.so.1 has no %s: it is no NVIDIA driver, or one older "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libcuda.so.1 has no %s: it is no NVIDIA driver, or one older "
                           "than " RUNGI_CU_OLDEST_DRIVER "; install a newer one", name);
     return RUNG_OK;
 }
@@ -37,7 +37,7 @@ static rung_status start(rungi_cu *cu)
     if (error != 0)
         return rungi_cu_fail(cu, error, "cuDriverGetVersion");
     if (cu->version < RUNGI_CU_OLDEST)
-        return rungi_fail(RUNG_NO_DEVICE, "the NVIDIA driver is of CUDA %d.%d; install one of CUDA %d.%d or "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "the NVIDIA driver is of CUDA %d.%d; install one of CUDA %d.%d or "
                           "later (driver " RUNGI_CU_OLDEST_DRIVER ")", cu->version / 1000,
                           cu->version % 1000 / 10, RUNGI_CU_OLDEST / 1000, RUNGI_CU_OLDEST % 1000 / 10);
     return RUNG_OK;
@@ -49,7 +49,7 @@ rung_status rungi_cu_load(rungi_cu *cu)
      * code. Opening it again gives the same one. */
     cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!cu->library)
-        return rungi_fail(RUNG_NO_DEVICE, "libcuda.so.1 was not found; for an NVIDIA GPU install its driver "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libcuda.so.1 was not found; for an NVIDIA GPU install its driver "
                           "(" RUNGI_CU_OLDEST_DRIVER " or later)");
     rung_status status = find_functions(cu);
     return status == RUNG_OK ? start(cu) : status;
@@ -80,18 +80,18 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
     X(46, NO_DEVICE, "another process holds the GPU alone")                                        \
     X(100, NO_DEVICE, "the driver sees no GPU; try nvidia-smi, and look at CUDA_VISIBLE_DEVICES")  \
     X(101, NO_DEVICE, "there is no such GPU")                                                      \
-    X(200, COMPILE, "the code is damaged")                                                         \
+    X(200, COMPILE_FAILED, "the code is damaged")                                                         \
     X(201, INVALID, "the CUcontext is not one, or was destroyed")                                  \
-    X(209, COMPILE, "the code is for another architecture")                                        \
+    X(209, COMPILE_FAILED, "the code is for another architecture")                                        \
     X(214, DEVICE_LOST, REOPEN)                                                                    \
-    X(218, COMPILE, "the driver's compiler does not take the PTX")                                 \
+    X(218, COMPILE_FAILED, "the driver's compiler does not take the PTX")                                 \
     X(220, DEVICE_LOST, REOPEN)                                                                    \
-    X(221, COMPILE, "the driver's PTX compiler (libnvidia-ptxjitcompiler) is missing")             \
-    X(222, COMPILE, "the PTX is newer than the driver; " NEWER)                                    \
-    X(223, COMPILE, "compiling PTX is turned off; unset CUDA_DISABLE_PTX_JIT")                     \
+    X(221, COMPILE_FAILED, "the driver's PTX compiler (libnvidia-ptxjitcompiler) is missing")             \
+    X(222, COMPILE_FAILED, "the PTX is newer than the driver; " NEWER)                                    \
+    X(223, COMPILE_FAILED, "compiling PTX is turned off; unset CUDA_DISABLE_PTX_JIT")                     \
     X(226, DEVICE_LOST, REOPEN)                                                                    \
     X(400, INVALID, "not a stream, event or memory of this CUcontext")                             \
-    X(500, COMPILE, "the code has no kernel of that name")                                         \
+    X(500, COMPILE_FAILED, "the code has no kernel of that name")                                         \
     X(600, INVALID, "the work is not done yet")                                                    \
     X(700, DEVICE_LOST, REOPEN)                                                                    \
     X(701, UNSUPPORTED, "the kernel needs more registers or shared memory than a block can have")  \
@@ -121,7 +121,7 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
 static rung_status status_of(rungi_cu_result error)
 {
     switch (error) {
-#define X(code, status, advice) case code: return RUNG_##status;
+#define X(code, status, advice) case code: return RUNG_STATUS_##status;
         RUNGI_CU_ERROR_LIST(X)
 #undef X
     }
@@ -130,7 +130,7 @@ static rung_status status_of(rungi_cu_result error)
 
 bool rungi_cu_is_sticky(rungi_cu_result error)
 {
-    return status_of(error) == RUNG_DEVICE_LOST;
+    return status_of(error) == RUNG_STATUS_DEVICE_LOST;
 }
 
 rung_status rungi_cu_fail(rungi_cu *cu, rungi_cu_result error, const char *function)
@@ -143,7 +143,7 @@ rung_status rungi_cu_fail(rungi_cu *cu, rungi_cu_result error, const char *funct
 #undef X
     }
     if (status == RUNG_OK)
-        status = RUNG_UNSUPPORTED;
+        status = RUNG_STATUS_UNSUPPORTED;
     if (cu->GetErrorName(error, &name) != 0 || !name)
         name = "an error that the driver has no name for";
     if (cu->GetErrorString(error, &words) != 0 || !words)

@@ -96,7 +96,7 @@ static rung_status fail_with_log(rung_context *context, const rungi_nvrtc *nvrtc
     if (whole)
         snprintf(log, sizeof log, "%s", whole);
     rungi_release(context, whole);
-    return rungi_fail(RUNG_COMPILE, "%s did not compile for sm_%d with %s (NVRTC error %d):\n%s", job->file,
+    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s did not compile for sm_%d with %s (NVRTC error %d):\n%s", job->file,
                       job->architecture, job->defines, error, *log ? log : "the compiler gave no reason");
 }
 
@@ -124,7 +124,7 @@ static rung_status read_report(rung_context *context, const rungi_nvrtc *nvrtc,
             registers, sum_before(log, " bytes smem"),
             sum_before(log, " bytes spill stores") + sum_before(log, " bytes spill loads")};
     rungi_release(context, log);
-    return registers > 0 ? RUNG_OK : rungi_fail(RUNG_COMPILE, "NVRTC %d.%d did not report what %s takes",
+    return registers > 0 ? RUNG_OK : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC %d.%d did not report what %s takes",
                                                 nvrtc->major, nvrtc->minor, job->file);
 }
 
@@ -133,16 +133,16 @@ static rung_status take_code(rung_context *context, const rungi_nvrtc *nvrtc,
 {
     int error = is_ptx ? nvrtc->ptx_size(program, bytes) : nvrtc->cubin_size(program, bytes);
     if (error != 0 || *bytes == 0)
-        return rungi_fail(RUNG_COMPILE, "NVRTC made no code (error %d)", error);
+        return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC made no code (error %d)", error);
     *code = rungi_allocate(context, (int64_t)*bytes, 16);
     if (!*code)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     error = is_ptx ? nvrtc->ptx(program, *code) : nvrtc->cubin(program, *code);
     if (error == 0)
         return RUNG_OK;
     rungi_release(context, *code);
     *code = NULL;
-    return rungi_fail(RUNG_COMPILE, "NVRTC did not give its code (error %d)", error);
+    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC did not give its code (error %d)", error);
 }
 
 rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
@@ -162,7 +162,7 @@ rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
     }
     int error = nvrtc->create(&program, job->source, job->file, 0, NULL, NULL);
     if (error != 0)
-        return rungi_fail(RUNG_COMPILE, "NVRTC could not begin with %s (error %d)", job->file, error);
+        return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC could not begin with %s (error %d)", job->file, error);
     error = nvrtc->compile(program, count, options);
     rung_status status = error != 0 ? fail_with_log(context, nvrtc, program, job, error) : RUNG_OK;
     if (status == RUNG_OK && job->report)

@@ -38,11 +38,11 @@ static rung_status check_function(rungi_cuda_device *device, const rung_kernel *
     if (status != RUNG_OK)
         return status;
     if (threads > threads_max)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
                           "registers for %d", kernel->info.name, (long long)threads,
                           device->base.info.name, threads_max);
     if (shared > device->base.info.shared_block)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s uses %d bytes of shared memory a block; %s has %lld",
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %d bytes of shared memory a block; %s has %lld",
                           kernel->info.name, shared, device->base.info.name,
                           (long long)device->base.info.shared_block);
     return RUNG_OK;
@@ -87,7 +87,7 @@ static rung_status check_architecture(const rung_plan *plan, int architecture)
     int from = plan->kernel->info.from_sm[product];
     if (architecture >= from)
         return RUNG_OK;
-    return rungi_fail(RUNG_UNSUPPORTED, "%s multiplies %s on sm_%d and later, whose matrix engine can; %s is "
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s multiplies %s on sm_%d and later, whose matrix engine can; %s is "
                       "sm_%d", plan->kernel->info.name, rung_product_name(product), from,
                       plan->device->info.name, architecture);
 }
@@ -115,7 +115,7 @@ static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_pl
     own->shared_bytes = (unsigned int)dynamic_bytes;
     rungi_cuda_wish wish = {plan->kernel, &plan->values, own->work.path, own->shared_bytes, plan->carveout};
     status = make_function(device, &wish, own->work.shape.threads, &own->kernel);
-    if (status == RUNG_UNSUPPORTED && rungi_problem_has_epilogue(&plan->problem) && !own->work.path.split &&
+    if (status == RUNG_STATUS_UNSUPPORTED && rungi_problem_has_epilogue(&plan->problem) && !own->work.path.split &&
         own->work.arguments == RUNGI_SIMT_FINISH_ARGUMENTS)
         status = finish_apart(device, plan, own, &wish);
     if (status == RUNG_OK && own->work.path.split)
@@ -128,7 +128,7 @@ rung_status rungi_cuda_plan_create(rung_plan *plan)
     rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
     cuda_plan *own = rungi_new(device->base.context, sizeof *own);
     if (!own)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     own->is_vendor = plan->kernel->step && plan->kernel->step->is_vendor;
     rung_status status = rungi_cuda_enter(device);
     if (status == RUNG_OK) {

@@ -19,7 +19,7 @@ static rung_status check_stream(rungi_cuda_device *own, rungi_cu_stream stream)
         return RUNG_OK;
     rung_status status = rungi_cuda_check(own, own->cu->StreamGetCtx(stream, &context), "cuStreamGetCtx");
     if (status == RUNG_OK && context != own->context)
-        return rungi_fail(RUNG_INVALID, "the wrapped CUstream is of another CUcontext than the device");
+        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped CUstream is of another CUcontext than the device");
     return status;
 }
 
@@ -41,7 +41,7 @@ rung_status rungi_cuda_queue_create(rung_device *device, void *native, rung_queu
     rungi_cuda_device *own = rungi_cuda_device_of(device);
     rungi_cuda_queue *made = rungi_new(device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_cuda_enter(own);
     if (status == RUNG_OK) {
         status = set_stream(own, native, made);
@@ -142,7 +142,7 @@ static rung_status make_stamp(rungi_cuda_device *own, void *native, rungi_cuda_s
 {
     rungi_cuda_stamp *made = rungi_new(own->base.context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     atomic_init(&made->references, 1);
     made->last = native;
     made->last_is_ours = !native;
@@ -162,7 +162,7 @@ rung_status rungi_cuda_event_create(rung_device *device, void *native, rung_even
     rungi_cuda_device *own = rungi_cuda_device_of(device);
     rungi_cuda_event *made = rungi_new(device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_cuda_enter(own);
     if (status == RUNG_OK) {
         status = make_stamp(own, native, &made->stamp);
@@ -225,7 +225,7 @@ static rung_status between(rungi_cuda_device *own, rungi_cu_event start, rungi_c
     rungi_cu_result error = own->cu->EventElapsedTime(&milliseconds, start, end);
     rungi_cuda_leave(own);
     if (error == INVALID_HANDLE)
-        return rungi_fail(RUNG_UNSUPPORTED, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE: the event tells no "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE: the event tells no "
                           "time; a wrapped one must be made without CU_EVENT_DISABLE_TIMING");
     status = rungi_cuda_check(own, error, "cuEventElapsedTime");
     *nanoseconds = milliseconds > 0 ? (int64_t)((double)milliseconds * 1e6) : 0;

@@ -17,7 +17,7 @@ static rung_status find_function(rungi_cl *cl, const char *name, void *slot, siz
      * copied and not converted. */
     void *address = dlsym(cl->library, name);
     if (!address)
-        return rungi_fail(RUNG_NO_DEVICE, "libOpenCL has no %s: it is older than OpenCL 1.2; install a "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL has no %s: it is older than OpenCL 1.2; install a "
                           "newer loader (ocl-icd-libopencl1)", name);
     memcpy(slot, &address, size);
     return RUNG_OK;
@@ -28,7 +28,7 @@ rung_status rungi_cl_load(rungi_cl *cl)
     for (size_t i = 0; !cl->library && i < sizeof library_names / sizeof *library_names; i++)
         cl->library = dlopen(library_names[i], RTLD_NOW | RTLD_LOCAL);
     if (!cl->library)
-        return rungi_fail(RUNG_NO_DEVICE, "libOpenCL.so.1 was not found; install an OpenCL loader "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL.so.1 was not found; install an OpenCL loader "
                           "(ocl-icd-libopencl1) and a driver (pocl-opencl-icd runs on any processor)");
     rung_status status = RUNG_OK;
 #define X(name)                                                                     \
@@ -86,11 +86,11 @@ DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
     X(CL_INVALID_BUFFER_SIZE,              NO_MEMORY,   ": larger than one buffer of the device can be" OUT_OF_MEMORY) \
     X(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, DEVICE_LOST, ": an event waited for had failed") \
     X(CL_PROFILING_INFO_NOT_AVAILABLE,     UNSUPPORTED, ": the queue was made without profiling") \
-    X(CL_BUILD_PROGRAM_FAILURE,            COMPILE,     "")                        \
-    X(CL_COMPILER_NOT_AVAILABLE,           COMPILE,     ": the driver has no compiler") \
-    X(CL_INVALID_BUILD_OPTIONS,            COMPILE,     ": the compiler does not take the options") \
-    X(CL_INVALID_PROGRAM_EXECUTABLE,       COMPILE,     ": the program is not built for this device") \
-    X(CL_INVALID_KERNEL_NAME,              COMPILE,     ": the program has no kernel of that name") \
+    X(CL_BUILD_PROGRAM_FAILURE,            COMPILE_FAILED,     "")                        \
+    X(CL_COMPILER_NOT_AVAILABLE,           COMPILE_FAILED,     ": the driver has no compiler") \
+    X(CL_INVALID_BUILD_OPTIONS,            COMPILE_FAILED,     ": the compiler does not take the options") \
+    X(CL_INVALID_PROGRAM_EXECUTABLE,       COMPILE_FAILED,     ": the program is not built for this device") \
+    X(CL_INVALID_KERNEL_NAME,              COMPILE_FAILED,     ": the program has no kernel of that name") \
     X(CL_INVALID_CONTEXT,                  INVALID,     ": an object of another cl_context") \
     X(CL_INVALID_MEM_OBJECT,               INVALID,     ": not a buffer of this cl_context") \
     X(CL_INVALID_COMMAND_QUEUE,            INVALID,     ": not a queue")           \
@@ -108,7 +108,7 @@ rung_status rungi_cl_fail_waiting(cl_int error, const char *function)
 {
     /* Not a want of memory: it is how drivers tell that a kernel went wild. */
     if (error == CL_OUT_OF_RESOURCES)
-        return rungi_fail(RUNG_DEVICE_LOST, "%s: CL_OUT_OF_RESOURCES: the work failed on the device"
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST, "%s: CL_OUT_OF_RESOURCES: the work failed on the device"
                           DEVICE_FAILED, function);
     return rungi_cl_fail(error, function);
 }
@@ -118,11 +118,11 @@ rung_status rungi_cl_fail(cl_int error, const char *function)
     switch (error) {
 #define X(code, status, advice)                                                 \
     case code:                                                                  \
-        return rungi_fail(RUNG_##status, "%s: " #code advice, function);
+        return rungi_fail(RUNG_STATUS_##status, "%s: " #code advice, function);
         RUNGI_CL_ERROR_LIST(X)
 #undef X
     }
     if (error <= CL_INVALID_VALUE && error >= CL_INVALID_DEVICE_PARTITION_COUNT)
-        return rungi_fail(RUNG_INVALID, "%s: OpenCL error %d", function, (int)error);
-    return rungi_fail(RUNG_DEVICE_LOST, "%s: OpenCL error %d" DEVICE_FAILED, function, (int)error);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: OpenCL error %d", function, (int)error);
+    return rungi_fail(RUNG_STATUS_DEVICE_LOST, "%s: OpenCL error %d" DEVICE_FAILED, function, (int)error);
 }

@@ -100,7 +100,7 @@ static rung_status find_devices(rungi_cl *cl, cl_device_id *ids, int64_t *count)
     *count = 0;
     if (cl->GetPlatformIDs(PLATFORMS_MAX, platforms, &platform_count) != CL_SUCCESS ||
         platform_count == 0)
-        return rungi_fail(RUNG_NO_DEVICE, "libOpenCL is here, but no driver for it; install the one of "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL is here, but no driver for it; install the one of "
                           "your device, or pocl-opencl-icd, which runs on any processor");
     for (int others = 0; others < 2; others++)
         for (cl_uint i = 0; i < platform_count && i < PLATFORMS_MAX; i++)
@@ -166,7 +166,7 @@ static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context n
     if (!made || pthread_mutex_init(&made->lock, NULL) != 0) {
         rungi_release(context, made);
         rungi_cl_release_context(cl, native);
-        return rungi_fail(RUNG_NO_MEMORY, "out of memory for an OpenCL device");
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "out of memory for an OpenCL device");
     }
     rungi_device_init(&made->base, context, &rungi_opencl_backend, &ops);
     made->cl = cl;
@@ -193,7 +193,7 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     if (index < 0)
         index = 0;
     if (index >= count)
-        return rungi_fail(RUNG_NO_DEVICE, "there is no opencl:%lld; `rung devices` lists the %lld there "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no opencl:%lld; `rung devices` lists the %lld there "
                           "are", (long long)index, (long long)count);
     cl_context native = cl->CreateContext(NULL, 1, &ids[index], NULL, NULL, &error);
     if (error != CL_SUCCESS)
@@ -221,14 +221,14 @@ static rung_status wrap_device(rung_context *context, void *state, void *native_
     size_t bytes = 0;
     bool belongs = false;
     if (!native_device)
-        return rungi_fail(RUNG_INVALID, "rung_device_wrap needs the cl_device_id, too");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap needs the cl_device_id, too");
     cl_int error = cl->GetContextInfo(native_context, CL_CONTEXT_DEVICES, sizeof ids, ids, &bytes);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetContextInfo");
     for (size_t i = 0; i < bytes / sizeof *ids; i++)
         belongs = belongs || ids[i] == native_device;
     if (!belongs)
-        return rungi_fail(RUNG_INVALID, "the cl_device_id is not one of the cl_context's");
+        return rungi_fail(RUNG_STATUS_INVALID, "the cl_device_id is not one of the cl_context's");
     error = cl->RetainContext(native_context);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clRetainContext");
@@ -241,7 +241,7 @@ static rung_status load(rung_context *context, void **state)
 {
     rungi_cl *cl = rungi_new(context, sizeof *cl);
     if (!cl)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_cl_load(cl);
     if (status != RUNG_OK) {
         rungi_release(context, cl);

@@ -36,15 +36,15 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetKernelInfo");
     if ((int64_t)shared > device->base.info.shared_block)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
                           kernel->info.name, (long long)shared, device->base.info.name,
                           (long long)device->base.info.shared_block);
     if ((uint64_t)threads > threads_max)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
                           "registers for %zu", kernel->info.name, (long long)threads,
                           device->base.info.name, threads_max);
     if ((int)arguments != rungi_simt_arguments(kernel))
-        return rungi_fail(RUNG_INVALID, "%s takes %u arguments; a kernel takes the %d that dialect.h "
+        return rungi_fail(RUNG_STATUS_INVALID, "%s takes %u arguments; a kernel takes the %d that dialect.h "
                           "lists, with finish.h its five more and with engine.h another", kernel->info.file,
                           (unsigned)arguments, RUNGI_SIMT_ARGUMENTS);
     return RUNG_OK;
@@ -105,7 +105,7 @@ static rung_status create_vendor_plan(rung_plan *plan)
         return status;
     opencl_plan *own = rungi_new(plan->device->context, sizeof *own);
     if (!own)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     own->is_vendor = true;
     own->vendor = vendor;
     plan->state = own;
@@ -115,7 +115,7 @@ static rung_status create_vendor_plan(rung_plan *plan)
 static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, opencl_plan *own)
 {
     if (plan->problem.a.type == RUNG_F64 && !device->has_f64)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s: %s has no 64-bit floating point", plan->kernel->info.name,
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s has no 64-bit floating point", plan->kernel->info.name,
                           device->base.info.name);
     rung_status status = rungi_simt_work_of(plan, device->blocks_max, &own->work);
     if (status == RUNG_OK)
@@ -124,7 +124,7 @@ static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, openc
     if (status == RUNG_OK && own->work.path.split)
         status = make_reduce(device, plan, own);
     if (status == RUNG_OK && pthread_mutex_init(&own->lock, NULL) != 0)
-        status = rungi_fail(RUNG_NO_MEMORY, "no mutex could be made for a plan");
+        status = rungi_fail(RUNG_STATUS_NO_MEMORY, "no mutex could be made for a plan");
     return status;
 }
 
@@ -135,7 +135,7 @@ rung_status rungi_opencl_plan_create(rung_plan *plan)
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
     opencl_plan *own = rungi_new(device->base.context, sizeof *own);
     if (!own)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = fill_plan(device, plan, own);
     if (status != RUNG_OK) {
         free_plan(device, own);

@@ -93,7 +93,7 @@ static rung_status fail_with_log(rungi_opencl_device *device, const rungi_opencl
         restore_places(made->source, whole, log, sizeof log);
         rungi_release(context, whole);
     }
-    return rungi_fail(RUNG_COMPILE, "%s did not compile with %s (OpenCL error %d):\n%s", file, made->options,
+    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s did not compile with %s (OpenCL error %d):\n%s", file, made->options,
                       (int)error, *log ? log : "the compiler gave no reason");
 }
 
@@ -131,12 +131,12 @@ static rung_status make_program(rungi_opencl_device *device, const char *file, u
     rungi_opencl_program *made = rungi_new(context, sizeof *made);
     if (!made) {
         rungi_release(context, source);
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     }
     made->key = key;
     made->source = source;
     made->options = rungi_new(context, strlen(options) + 1);
-    rung_status status = made->options ? RUNG_OK : RUNG_NO_MEMORY;
+    rung_status status = made->options ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
     if (status == RUNG_OK) {
         strcpy(made->options, options);
         status = build(device, file, made);

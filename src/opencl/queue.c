@@ -26,10 +26,10 @@ static rung_status check_queue(rungi_opencl_device *own, cl_command_queue queue)
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetCommandQueueInfo");
     if (context != own->context || id != own->id)
-        return rungi_fail(RUNG_INVALID, "the wrapped queue is of another cl_context or cl_device_id than "
+        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped queue is of another cl_context or cl_device_id than "
                           "the device");
     if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-        return rungi_fail(RUNG_UNSUPPORTED, "the wrapped queue is an out-of-order one; make it without "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "the wrapped queue is an out-of-order one; make it without "
                           "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
     return RUNG_OK;
 }
@@ -43,7 +43,7 @@ rung_status rungi_opencl_queue_create(rung_device *device, void *native, rung_qu
         return status;
     rungi_opencl_queue *made = rungi_new(device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     made->queue = native;
     if (native)
         error = own->cl->RetainCommandQueue(native);
@@ -96,11 +96,11 @@ rung_status rungi_opencl_event_create(rung_device *device, void *native, rung_ev
         if (error != CL_SUCCESS)
             return rungi_cl_fail(error, "clGetEventInfo");
         if (context != rungi_opencl_device_of(device)->context)
-            return rungi_fail(RUNG_INVALID, "the wrapped event is of another cl_context than the device");
+            return rungi_fail(RUNG_STATUS_INVALID, "the wrapped event is of another cl_context than the device");
     }
     rungi_opencl_event *made = rungi_new(device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     made->first = retained(cl, native);
     made->last = retained(cl, native);
     *event = &made->base;
@@ -176,7 +176,7 @@ rung_status rungi_opencl_event_copy(const rung_event *from, rung_event *to)
     rungi_cl *cl = cl_of(to->device);
     cl_event last = retained(cl, source->last);
     if (source->last && !last)
-        return rungi_fail(RUNG_NO_MEMORY, "clRetainEvent failed: the event was not signalled");
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "clRetainEvent failed: the event was not signalled");
     set_event(cl, (rungi_opencl_event *)to, retained(cl, source->first), last);
     return RUNG_OK;
 }
@@ -248,9 +248,9 @@ static rung_status check_wrapped(rungi_opencl_device *own, cl_mem memory, int64_
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetMemObjectInfo");
     if (context != own->context)
-        return rungi_fail(RUNG_INVALID, "the wrapped cl_mem is of another cl_context than the device");
+        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped cl_mem is of another cl_context than the device");
     if ((uint64_t)end > size)
-        return rungi_fail(RUNG_INVALID, "the wrapped cl_mem has %zu bytes; the buffer would end at %lld",
+        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped cl_mem has %zu bytes; the buffer would end at %lld",
                           size, (long long)end);
     return RUNG_OK;
 }
@@ -265,7 +265,7 @@ rung_status rungi_opencl_buffer_create(rung_device *device, void *native, int64_
         return status;
     rungi_opencl_buffer *made = rungi_new(device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     made->memory = native;
     if (native)
         error = own->cl->RetainMemObject(native);
@@ -333,7 +333,7 @@ rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void 
 {
     pinned *made = rungi_new(device->context, sizeof *made);
     if (!made)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     rung_status status = make_pinned(rungi_opencl_device_of(device), bytes, made, memory);
     if (status != RUNG_OK) {
         release_pinned(device, made);

@@ -48,16 +48,16 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
     bool found = turned.c.type == RUNG_F64 ? rungi_opencl_vendor_find("CLBlastDgemm", &vendor->dgemm)
                                            : rungi_opencl_vendor_find("CLBlastSgemm", &vendor->sgemm);
     if (!found)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: libclblast.so.1 was not found; install CLBlast "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: libclblast.so.1 was not found; install CLBlast "
                           "(libclblast1)");
     if (turned.batch != 1)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: a batch is not handed to CLBlast");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: a batch is not handed to CLBlast");
     plan->info.library = "CLBlast"; /* which does not tell its version */
     vendor->layout = ROW_MAJOR;
     if (turned.a.cols == 0 || !as_blas(&turned.a, &vendor->a_transpose, &vendor->a_ld) ||
         !as_blas(&turned.b, &vendor->b_transpose, &vendor->b_ld) ||
         !as_blas(&turned.c, &c_transpose, &vendor->c_ld) || c_transpose != NOT_TRANSPOSED)
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast takes matrices with one stride of one and "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: CLBlast takes matrices with one stride of one and "
                           "k above zero");
     rung_status status = rungi_opencl_vendor_tune(rungi_opencl_device_of(plan->device), &tuned_by);
     if (status == RUNG_OK && tuned_by && vendor->sgemm)
@@ -105,7 +105,7 @@ rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *
     int status = multiply(vendor, &turned, &native, &event);
     if (status != 0) {
         rungi_cl_release_event(cl, marker);
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: CLBlast's error %d", status);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: CLBlast's error %d", status);
     }
     rungi_cl_count(cl, RUNGI_CL_EVENT);
     rungi_opencl_signal(cl, options, marker, event);

@@ -33,7 +33,7 @@ rung_status rungi_opencl_vendor_tune(rungi_opencl_device *device, const char **f
 /* The library's name, "" if it is not here. */
 void rungi_opencl_vendor_where(char *text, size_t capacity);
 
-/* RUNG_UNSUPPORTED where CLBlast is not here or does not take the problem. */
+/* RUNG_STATUS_UNSUPPORTED where CLBlast is not here or does not take the problem. */
 rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *vendor);
 rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *vendor,
                                     rung_queue *queue, const rung_problem *problem,

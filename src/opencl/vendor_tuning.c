@@ -26,7 +26,7 @@ typedef int override_function(cl_device_id device, const char *kernel, int preci
 
 static rung_status refuse(const char *path, int line, const char *why)
 {
-    return rungi_fail(RUNG_INVALID, "00_vendor: %s:%d %s; see tools/tune-clblast, or unset "
+    return rungi_fail(RUNG_STATUS_INVALID, "00_vendor: %s:%d %s; see tools/tune-clblast, or unset "
                       "RUNG_CLBLAST_TUNING", path, line, why);
 }
 
@@ -71,7 +71,7 @@ static rung_status take_line(override_function *apply, cl_device_id id, const ch
 
 static rung_status cannot_be_read(const char *path)
 {
-    return rungi_fail(RUNG_INVALID, "00_vendor: RUNG_CLBLAST_TUNING names %s, which cannot be read", path);
+    return rungi_fail(RUNG_STATUS_INVALID, "00_vendor: RUNG_CLBLAST_TUNING names %s, which cannot be read", path);
 }
 
 static rung_status take_lines(override_function *apply, cl_device_id id, const char *path, FILE *file)
@@ -111,7 +111,7 @@ rung_status rungi_opencl_vendor_tune(rungi_opencl_device *device, const char **f
     if (!path || !*path)
         return RUNG_OK;
     if (!rungi_opencl_vendor_find("CLBlastOverrideParameters", &apply))
-        return rungi_fail(RUNG_UNSUPPORTED, "00_vendor: this CLBlast takes no tuned parameters; it does from "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: this CLBlast takes no tuned parameters; it does from "
                           "version 1.0 on");
     pthread_mutex_lock(&device->lock);
     if (!device->is_vendor_tuned)

@@ -47,7 +47,7 @@ void rungi_worker_fail(rungi_worker *worker, rung_status status)
     if (worker->job->first_failed < 0)
         worker->job->first_failed = worker->who;
     pthread_mutex_unlock(&worker->job->mutex);
-    if (status == RUNG_IO || status == RUNG_STOPPED) /* no other device would do better */
+    if (status == RUNG_STATUS_IO || status == RUNG_STATUS_CANCELLED) /* no other device would do better */
         rungi_job_fail(worker->job, status);
     rungi_share_leave(&worker->job->share, worker->who);
 }
@@ -72,7 +72,7 @@ rung_status rungi_worker_hold(rungi_worker *worker, int64_t block)
     pthread_mutex_unlock(&worker->mutex);
     if (i < RUNGI_HELD)
         return RUNG_OK;
-    return rung_fail(RUNG_DEVICE_LOST, "internal error: a device holds more than %d blocks; please report this",
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "internal error: a device holds more than %d blocks; please report this",
                      RUNGI_HELD);
 }
 
@@ -98,8 +98,8 @@ static void give_back_all(rungi_worker *worker)
 static rung_matrix panel_view(const rung_stored *stored, int64_t rows, int64_t cols, rung_buffer *buffer)
 {
     rung_type type = stored->view.type;
-    return rungi_stored_by_columns(stored) ? rung_matrix_transpose(rung_matrix_in(type, cols, rows, buffer, 0))
-                                           : rung_matrix_in(type, rows, cols, buffer, 0);
+    return rungi_stored_by_columns(stored) ? rung_matrix_transpose(rung_matrix_in_buffer(type, cols, rows, buffer, 0))
+                                           : rung_matrix_in_buffer(type, rows, cols, buffer, 0);
 }
 
 /* A strip of the block, times a panel of B. */
@@ -111,7 +111,7 @@ static rung_problem part_of(const rungi_worker *worker, const rungi_strip *strip
     int64_t depth = rungi_panel_depth(&job->whole, &job->cut, strip->panel);
     int64_t row = strip->index * rungi_strip_rows(block.rows), rows = rungi_strip_size(block.rows, strip->index);
     rung_type sums = rung_product_sum(rung_product_of(whole->a.view.type, whole->c.view.type));
-    rung_matrix c = rung_matrix_in(sums, block.rows, block.cols, worker->block, 0);
+    rung_matrix c = rung_matrix_in_buffer(sums, block.rows, block.cols, worker->block, 0);
     rung_problem part = rung_problem_of(panel_view(&whole->a, rows, depth, strip->a),
                                         panel_view(&whole->b, depth, block.cols, worker->across[strip->b].memory),
                                         rung_matrix_block(c, row, 0, rows, block.cols));
@@ -151,7 +151,7 @@ static rung_status find_plan(rungi_worker *worker, const rung_problem *part, run
 /* Once for all strips: from then on the next panel may come to where this one stands. */
 static rung_status pack(rungi_worker *worker, rung_plan *plan, const rung_problem *part, rungi_across *across)
 {
-    rung_status status = rung_pack(plan, worker->queue, &part->b, worker->packed, NULL);
+    rung_status status = rung_plan_pack_b(plan, worker->queue, &part->b, worker->packed, NULL);
     if (status == RUNG_OK)
         status = rung_queue_finish(worker->queue);
     pthread_mutex_lock(&worker->mutex);
@@ -272,7 +272,7 @@ static rung_status make_packed(rungi_worker *worker)
     int64_t rows = rungi_strip_size(job->cut.rows, 0), depth = job->cut.depth, cols = job->cut.cols;
     rung_type sums = rung_product_sum(rung_product_of(whole->a.view.type, whole->c.view.type));
     rung_problem first = rung_problem_of(panel_view(&whole->a, rows, depth, NULL), panel_view(&whole->b, depth, cols, NULL),
-                                         rung_matrix_in(sums, rows, cols, NULL, 0));
+                                         rung_matrix_in_buffer(sums, rows, cols, NULL, 0));
     rung_plan *plan;
     first.compute = whole->compute;
     if (!worker->is_here || depth == 0 ||
@@ -318,7 +318,7 @@ static rung_status make_slices(rungi_worker *worker)
     worker->exchange_converted = whole->sum == whole->out ? NULL : malloc(bytes);
     if ((!worker->is_here && (!worker->feed_slice || !worker->exchange_slice)) ||
         (whole->sum != whole->out && !worker->exchange_converted))
-        return rung_fail(RUNG_NO_MEMORY, "no memory for what is on its way to and from a device");
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for what is on its way to and from a device");
     return RUNG_OK;
 }
 
@@ -368,7 +368,7 @@ static void compute_with_others(rungi_worker *worker)
     pthread_t feeder, exchanger;
     bool is_fed = pthread_create(&feeder, NULL, rungi_feed, worker) == 0;
     bool is_exchanged = is_fed && pthread_create(&exchanger, NULL, rungi_exchange, worker) == 0;
-    rung_status status = is_exchanged ? compute_all(worker) : rung_fail(RUNG_NO_MEMORY, "no thread could be started");
+    rung_status status = is_exchanged ? compute_all(worker) : rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
     if (status != RUNG_OK)
         rungi_worker_fail(worker, status);
     set_flag(worker, &worker->is_over);
@@ -404,7 +404,7 @@ rung_status rungi_worker_start(rungi_worker *worker, rungi_job *job, int who, ru
     worker->has_thread = pthread_create(&worker->thread, NULL, work, worker) == 0;
     if (worker->has_thread)
         return RUNG_OK;
-    rung_status status = rung_fail(RUNG_NO_MEMORY, "no thread could be started");
+    rung_status status = rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
     rungi_worker_fail(worker, status);
     return status;
 }

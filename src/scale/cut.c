@@ -72,7 +72,7 @@ static double bound_of(const rungi_whole *whole, int64_t memory)
 rung_status rungi_cut_count(const rungi_whole *whole, rung_large_cut *cut)
 {
     if (cut->rows < 1 || cut->cols < 1 || cut->depth < 0 || (cut->depth == 0) != (whole->k == 0) || cut->memory < 1)
-        return rung_fail(RUNG_INVALID, "blocks of %lld x %lld with panels of %lld are no cut of this problem",
+        return rung_error_set(RUNG_STATUS_INVALID, "blocks of %lld x %lld with panels of %lld are no cut of this problem",
                          (long long)cut->rows, (long long)cut->cols, (long long)cut->depth);
     cut->row_blocks = rungi_divide_up(whole->m, cut->rows);
     cut->col_blocks = rungi_divide_up(whole->n, cut->cols);
@@ -80,7 +80,7 @@ rung_status rungi_cut_count(const rungi_whole *whole, rung_large_cut *cut)
     cut->bound = bound_of(whole, cut->memory);
     int64_t blocks;
     if (!rungi_multiply(cut->row_blocks, cut->col_blocks, &blocks) || !count_bytes(whole, cut))
-        return rung_fail(RUNG_TOO_LARGE, "%lld x %lld x %lld moves more bytes than can be counted; give it more memory",
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%lld x %lld x %lld moves more bytes than can be counted; give it more memory",
                          (long long)whole->m, (long long)whole->n, (long long)whole->k);
     return RUNG_OK;
 }
@@ -207,7 +207,7 @@ rung_status rungi_cut_make(const rungi_whole *whole, const rungi_room *room, run
     *cut = (rung_large_cut){.rows = 1, .cols = 1, .memory = room->memory};
     if (!rungi_multiply(whole->m > 0 ? whole->m : 1, whole->n > 0 ? whole->n : 1, &elements) ||
         !rungi_multiply(elements, UNIT * whole->sum, &bytes))
-        return rung_fail(RUNG_TOO_LARGE, "a C of %lld x %lld has more bytes than can be counted", (long long)whole->m,
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "a C of %lld x %lld has more bytes than can be counted", (long long)whole->m,
                          (long long)whole->n);
     if (whole->m == 0 || whole->n == 0) {
         cut->depth = whole->k > 0;
@@ -216,7 +216,7 @@ rung_status rungi_cut_make(const rungi_whole *whole, const rungi_room *room, run
     try_all(whole, room, UNIT, cut, &cost);
     try_all(whole, room, 1, cut, &cost); /* where rounding up costs a block more */
     if (isinf(cost))
-        return rung_fail(RUNG_INVALID, "%lld bytes are too few for a block of C and four panels; give it some KiB at "
+        return rung_error_set(RUNG_STATUS_INVALID, "%lld bytes are too few for a block of C and four panels; give it some KiB at "
                          "least", (long long)room->memory);
     return rungi_cut_count(whole, cut);
 }

@@ -254,7 +254,7 @@ rung_status rung_grid_choose(const rung_cluster *cluster, rung_grid *grid)
     for (int64_t ranks = least - 1; ranks >= rungi_larger(fewest, 1) && search.count == 0; ranks--)
         try_ranks(&search, ranks);
     if (search.count == 0)
-        return rung_fail(RUNG_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes a rank, and there are %lld; take "
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes a rank, and there are %lld; take "
                          "more ranks", (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
                          (long long)cluster->ranks, (long long)search.least_memory, (long long)cluster->memory);
     *grid = is_known(cluster) ? first_done(&search) : search.best[0].grid;

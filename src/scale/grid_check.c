@@ -24,23 +24,23 @@ static bool is_speed(double speed)
 rung_status rungi_cluster_check(const rung_cluster *cluster)
 {
     if (cluster->ranks < 1 || cluster->ranks > INT32_MAX)
-        return rung_fail(RUNG_INVALID, "%lld ranks; there is one at least, and MPI counts them in an int",
+        return rung_error_set(RUNG_STATUS_INVALID, "%lld ranks; there is one at least, and MPI counts them in an int",
                          (long long)cluster->ranks);
     if (cluster->m < 0 || cluster->n < 0 || cluster->k < 0)
-        return rung_fail(RUNG_INVALID, "m, n and k are %lld, %lld and %lld; sizes are not negative", (long long)cluster->m,
+        return rung_error_set(RUNG_STATUS_INVALID, "m, n and k are %lld, %lld and %lld; sizes are not negative", (long long)cluster->m,
                          (long long)cluster->n, (long long)cluster->k);
     if (!fits(cluster->m, cluster->k) || !fits(cluster->k, cluster->n) || !fits(cluster->m, cluster->n))
-        return rung_fail(RUNG_TOO_LARGE, "matrices of %lld x %lld x %lld have more bytes than 64 bits count",
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "matrices of %lld x %lld x %lld have more bytes than 64 bits count",
                          (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
-    if (rung_product_sum(cluster->product) == RUNG_TYPE_COUNT)
-        return rung_fail(RUNG_INVALID, "%d is no product; rung_product_of has them", (int)cluster->product);
+    if (rung_product_sum(cluster->product) == RUNG_TYPE_NONE)
+        return rung_error_set(RUNG_STATUS_INVALID, "%d is no product; rung_product_of has them", (int)cluster->product);
     if (!(cluster->idle >= 0.0 && cluster->idle < 1.0))
-        return rung_fail(RUNG_INVALID, "the share of ranks that may be idle is %g; it is 0 to below 1", cluster->idle);
+        return rung_error_set(RUNG_STATUS_INVALID, "the share of ranks that may be idle is %g; it is 0 to below 1", cluster->idle);
     if (!is_speed(cluster->flops) || !is_speed(cluster->bandwidth))
-        return rung_fail(RUNG_INVALID, "%g FLOP/s and %g bytes a second are no speeds; they are 1 at least, and 0 stands for "
+        return rung_error_set(RUNG_STATUS_INVALID, "%g FLOP/s and %g bytes a second are no speeds; they are 1 at least, and 0 stands for "
                          "not known", cluster->flops, cluster->bandwidth);
     if (cluster->memory < 0)
-        return rung_fail(RUNG_INVALID, "a rank has %lld bytes of memory; 0 stands for enough", (long long)cluster->memory);
+        return rung_error_set(RUNG_STATUS_INVALID, "a rank has %lld bytes of memory; 0 stands for enough", (long long)cluster->memory);
     return RUNG_OK;
 }
 
@@ -57,10 +57,10 @@ rung_status rungi_grid_check(const rung_cluster *cluster, const rung_grid *grid)
     if (status != RUNG_OK)
         return status;
     if (!is_box(cluster, grid))
-        return rung_fail(RUNG_INVALID, "a grid of %lld x %lld x %lld is none for %lld ranks", (long long)grid->pm,
+        return rung_error_set(RUNG_STATUS_INVALID, "a grid of %lld x %lld x %lld is none for %lld ranks", (long long)grid->pm,
                          (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
     if (grid->sm < 1 || grid->sm > PIECES_MAX || grid->sn < 1 || grid->sn > PIECES_MAX)
-        return rung_fail(RUNG_INVALID, "a grid's parts of A and B come in %lld and %lld pieces; 1 to %d", (long long)grid->sm,
+        return rung_error_set(RUNG_STATUS_INVALID, "a grid's parts of A and B come in %lld and %lld pieces; 1 to %d", (long long)grid->sm,
                          (long long)grid->sn, PIECES_MAX);
     return RUNG_OK;
 }

@@ -23,16 +23,16 @@ static rung_status check_shapes(const rung_large_problem *problem)
 {
     const rung_matrix *a = &problem->a.view, *b = &problem->b.view, *c = &problem->c.view, *c0 = &problem->c0.view;
     if (a->type != b->type || rung_product_of(a->type, c->type) == RUNG_PRODUCT_COUNT)
-        return rung_fail(RUNG_UNSUPPORTED, "%s times %s into %s is not multiplied; see RUNG_PRODUCT_LIST",
+        return rung_error_set(RUNG_STATUS_UNSUPPORTED, "%s times %s into %s is not multiplied; see RUNG_PRODUCT_LIST",
                          rung_type_name(a->type), rung_type_name(b->type), rung_type_name(c->type));
     if (a->cols != b->rows)
-        return rung_fail(RUNG_INVALID, "A is %lld x %lld and B is %lld x %lld; A has as many columns as B has rows",
+        return rung_error_set(RUNG_STATUS_INVALID, "A is %lld x %lld and B is %lld x %lld; A has as many columns as B has rows",
                          (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
     if (!problem->path && (c->rows != a->rows || c->cols != b->cols))
-        return rung_fail(RUNG_INVALID, "C is %lld x %lld and should be %lld x %lld", (long long)c->rows,
+        return rung_error_set(RUNG_STATUS_INVALID, "C is %lld x %lld and should be %lld x %lld", (long long)c->rows,
                          (long long)c->cols, (long long)a->rows, (long long)b->cols);
     if (problem->beta != 0 && (c0->rows != a->rows || c0->cols != b->cols || c0->type != c->type))
-        return rung_fail(RUNG_INVALID, "C0 is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
+        return rung_error_set(RUNG_STATUS_INVALID, "C0 is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
                          (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows, (long long)b->cols,
                          rung_type_name(c->type));
     return RUNG_OK;
@@ -53,16 +53,16 @@ static rung_status check_overlap(const rung_large_problem *problem)
     if (status != RUNG_OK)
         return status;
     if (rungi_stored_meet(&problem->c, &problem->a) || rungi_stored_meet(&problem->c, &problem->b))
-        return rung_fail(RUNG_OVERLAP, "C meets A or B in memory or in a file, and they are read while it is written");
+        return rung_error_set(RUNG_STATUS_ALIASED, "C meets A or B in memory or in a file, and they are read while it is written");
     if (problem->beta != 0 && rungi_stored_meet(&problem->c, &problem->c0) && !is_same(c, c0))
-        return rung_fail(RUNG_OVERLAP, "C0 is C itself, and that in memory, or it does not meet C");
+        return rung_error_set(RUNG_STATUS_ALIASED, "C0 is C itself, and that in memory, or it does not meet C");
     return RUNG_OK;
 }
 
 static rung_status check_problem(const rung_large_problem *problem)
 {
     if (!problem)
-        return rung_fail(RUNG_INVALID, "there is no problem");
+        return rung_error_set(RUNG_STATUS_INVALID, "there is no problem");
     rung_status status = rungi_stored_check(&problem->a, "A", false);
     if (status == RUNG_OK)
         status = rungi_stored_check(&problem->b, "B", false);
@@ -94,7 +94,7 @@ static rung_status room_of(const rung_large_device *devices, int64_t count, rung
     for (int64_t i = 0; i < count; i++) {
         int64_t memory = memory_of(&devices[i]), buffer = rung_device_describe(devices[i].device)->max_buffer_bytes;
         if (memory < 0)
-            return rung_fail(RUNG_INVALID, "a device's memory is %lld bytes; it is not negative", (long long)memory);
+            return rung_error_set(RUNG_STATUS_INVALID, "a device's memory is %lld bytes; it is not negative", (long long)memory);
         room->memory = rungi_smaller(room->memory, memory);
         room->given = devices[i].memory != 0 && memory < room->given ? memory : room->given;
         if (buffer > 0 && (room->buffer == 0 || buffer < room->buffer))
@@ -148,7 +148,7 @@ static rung_large_progress progress_of(const rungi_job *job)
 
 static void stop_job(rungi_job *job)
 {
-    rungi_job_fail(job, rung_fail(RUNG_STOPPED, "the multiply was stopped; if its result and its inputs are files, "
+    rungi_job_fail(job, rung_error_set(RUNG_STATUS_CANCELLED, "the multiply was stopped; if its result and its inputs are files, "
                                   "the same call resumes after the completed blocks"));
 }
 
@@ -187,12 +187,12 @@ static void run_workers(rungi_job *job, rungi_worker *workers, const rung_large_
 static rung_status outcome(rungi_job *job, const rungi_worker *workers)
 {
     if (job->status != RUNG_OK)
-        return rung_fail(job->status, "%s", job->error);
+        return rung_error_set(job->status, "%s", job->error);
     if (rungi_share_is_complete(&job->share))
         return RUNG_OK;
     const rungi_worker *first = &workers[job->first_failed < 0 ? 0 : job->first_failed];
-    return first->status != RUNG_OK ? rung_fail(first->status, "%s", first->error)
-                                    : rung_fail(RUNG_DEVICE_LOST, "no device was left to go on");
+    return first->status != RUNG_OK ? rung_error_set(first->status, "%s", first->error)
+                                    : rung_error_set(RUNG_STATUS_DEVICE_LOST, "no device was left to go on");
 }
 
 static void fill_report(const rungi_job *job, const rungi_worker *workers, const rung_large_device *devices, int count,
@@ -236,7 +236,7 @@ static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **s
         return status;
     job->c = rungi_output_stored(job->output);
     if (job->cut.used > memory)
-        return rung_fail(RUNG_INVALID, "%s was begun with blocks that take %lld bytes; give it that much memory to go "
+        return rung_error_set(RUNG_STATUS_INVALID, "%s was begun with blocks that take %lld bytes; give it that much memory to go "
                          "on with them, or throw them away (restart)", job->problem->path, (long long)job->cut.used);
     return RUNG_OK;
 }
@@ -301,12 +301,12 @@ rung_status rung_large_multiply(rung_context *context, const rung_large_problem 
         return status;
     if (options->device_count < 0 || options->device_count > RUNG_LARGE_DEVICES_MAX ||
         (options->device_count > 0 && !options->devices))
-        return rung_fail(RUNG_INVALID, "%lld devices are listed; there are %d at most, and none is the CPU",
+        return rung_error_set(RUNG_STATUS_INVALID, "%lld devices are listed; there are %d at most, and none is the CPU",
                          (long long)options->device_count, RUNG_LARGE_DEVICES_MAX);
     if (options->device_count == 0)
         return multiply_on_cpu(context, problem, options, report);
     for (int64_t i = 0; i < options->device_count; i++)
         if (!options->devices[i].device)
-            return rung_fail(RUNG_INVALID, "device %lld of the list is none", (long long)i);
+            return rung_error_set(RUNG_STATUS_INVALID, "device %lld of the list is none", (long long)i);
     return multiply_on(problem, options, options->devices, (int)options->device_count, report);
 }

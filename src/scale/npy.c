@@ -155,9 +155,9 @@ static const char *find_type(const char *name, rung_type as, rung_type *type)
     if (i == NAMES)
         return "has elements of a type that is not multiplied; save it as f4, f8, f2, i1 or i4";
     *type = names[i].type;
-    if (as == RUNG_TYPE_COUNT && *type == RUNG_BF16)
+    if (as == RUNG_TYPE_NONE && *type == RUNG_BF16)
         return "has elements of two bytes without a name; if they are bf16, say so";
-    if (as != RUNG_TYPE_COUNT && as != *type)
+    if (as != RUNG_TYPE_NONE && as != *type)
         return "has elements of another type than was asked for";
     return NULL;
 }

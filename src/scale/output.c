@@ -91,7 +91,7 @@ static rung_status append_input(char *head, const char *name, const rung_stored 
         length = rungi_journal_line(line, "%s memory", name);
     } else {
         if (fstat(stored->file, &about) != 0)
-            return rung_fail(RUNG_IO, "an input's file cannot be examined: %s", strerror(errno));
+            return rung_error_set(RUNG_STATUS_IO, "an input's file cannot be examined: %s", strerror(errno));
         rung_status status = rungi_file_sample(stored->file, &sample);
         if (status != RUNG_OK)
             return status;
@@ -104,7 +104,7 @@ static rung_status append_input(char *head, const char *name, const rung_stored 
                                     (long long)view->cols, (long long)view->row_stride, (long long)view->col_stride,
                                     (long long)view->offset);
     }
-    return append_line(head, line, length) ? RUNG_OK : rung_fail(RUNG_TOO_LARGE, "the problem does not fit a journal");
+    return append_line(head, line, length) ? RUNG_OK : rung_error_set(RUNG_STATUS_TOO_LARGE, "the problem does not fit a journal");
 }
 
 /* Writes the head of the journal: two problems that are not the same differ in it. */
@@ -120,7 +120,7 @@ static rung_status write_head(const rung_large_problem *problem, char head[RUNGI
                      rung_product_name(product), (long long)problem->a.view.rows, (long long)problem->b.view.cols,
                      (long long)problem->a.view.cols, problem->alpha, problem->beta,
                      rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")))
-        return rung_fail(RUNG_TOO_LARGE, "the problem does not fit a journal");
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "the problem does not fit a journal");
     for (int i = 0; status == RUNG_OK && i < input_count(problem); i++)
         status = append_input(head, words[i], input_of(problem, (input)i));
     return status;
@@ -158,12 +158,12 @@ static rung_status follow_links(char path[NAME])
         const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
         size_t kept = slash ? (size_t)(slash + 1 - path) : 0;
         if (kept + (size_t)length >= NAME)
-            return rung_fail(RUNG_INVALID, "the output %s is a symbolic link to a path of more than %d bytes", path,
+            return rung_error_set(RUNG_STATUS_INVALID, "the output %s is a symbolic link to a path of more than %d bytes", path,
                              NAME - 1);
         memcpy(path + kept, target, (size_t)length);
         path[kept + (size_t)length] = '\0';
     }
-    return rung_fail(RUNG_INVALID, "the output %s is part of a chain of more than %d symbolic links; name another file",
+    return rung_error_set(RUNG_STATUS_INVALID, "the output %s is part of a chain of more than %d symbolic links; name another file",
                      path, LINKS_MAX);
 }
 
@@ -173,7 +173,7 @@ static rung_status check_kind(const char *path)
     struct stat status;
     if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
         return RUNG_OK;
-    return rung_fail(RUNG_INVALID, S_ISDIR(status.st_mode) ? "the output %s is a directory; name a file in it"
+    return rung_error_set(RUNG_STATUS_INVALID, S_ISDIR(status.st_mode) ? "the output %s is a directory; name a file in it"
                                                            : "the output %s is not a regular file; name another file",
                      path);
 }
@@ -194,14 +194,14 @@ static rung_status open_journal(rungi_output *output)
     for (int i = 0; i < TRIES; i++) {
         output->journal = open(output->journal_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE);
         if (output->journal < 0)
-            return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+            return rung_error_set(RUNG_STATUS_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
         if (fcntl(output->journal, F_OFD_SETLK, &lock) != 0) {
             bool is_taken = errno == EAGAIN || errno == EACCES;
             close(output->journal);
             output->journal = -1; /* it is not this call's */
-            return is_taken ? rung_fail(RUNG_IO, "%s is being written by another call; wait for that, or name another "
+            return is_taken ? rung_error_set(RUNG_STATUS_IO, "%s is being written by another call; wait for that, or name another "
                                         "file", output->path)
-                            : rung_fail(RUNG_IO, "%s cannot be locked on this file system; name a file on another",
+                            : rung_error_set(RUNG_STATUS_IO, "%s cannot be locked on this file system; name a file on another",
                                         output->journal_path);
         }
         if (is_still_there(output->journal, output->journal_path))
@@ -209,7 +209,7 @@ static rung_status open_journal(rungi_output *output)
         close(output->journal);
         output->journal = -1;
     }
-    return rung_fail(RUNG_IO, "%s was replaced each time it was opened: another program replaces it, or this file system has no "
+    return rung_error_set(RUNG_STATUS_IO, "%s was replaced each time it was opened: another program replaces it, or this file system has no "
                      "stable inode numbers; name an output on another file system", output->journal_path);
 }
 
@@ -219,7 +219,7 @@ static rung_status check_limit(const rungi_output *output)
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         (uint64_t)output->bytes > (uint64_t)limit.rlim_cur)
-        return rung_fail(RUNG_IO, "%s would have %lld bytes, and this process may write files of %llu; see ulimit -f",
+        return rung_error_set(RUNG_STATUS_IO, "%s would have %lld bytes, and this process may write files of %llu; see ulimit -f",
                          output->path, (long long)output->bytes, (unsigned long long)limit.rlim_cur);
     return RUNG_OK;
 }
@@ -231,11 +231,11 @@ static rung_status make_room(rungi_output *output)
     if (output->bytes > 0 && fallocate(file, 0, 0, (off_t)output->bytes) == 0)
         return RUNG_OK;
     if (output->bytes > 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
-        return rung_fail(RUNG_IO, "there is no room for the %lld bytes of %s: %s", (long long)output->bytes,
+        return rung_error_set(RUNG_STATUS_IO, "there is no room for the %lld bytes of %s: %s", (long long)output->bytes,
                          output->path, strerror(errno));
     if (ftruncate(file, (off_t)output->bytes) == 0)
         return RUNG_OK;
-    return rung_fail(RUNG_IO, "%s cannot be made so large: %s", output->part, strerror(errno));
+    return rung_error_set(RUNG_STATUS_IO, "%s cannot be made so large: %s", output->part, strerror(errno));
 }
 
 static rung_status open_part(rungi_output *output, int flags)
@@ -243,7 +243,7 @@ static rung_status open_part(rungi_output *output, int flags)
     output->stored.file = open(output->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, MODE);
     return output->stored.file >= 0
                ? RUNG_OK
-               : rung_fail(RUNG_IO, "%s cannot be written: %s", output->part, strerror(errno));
+               : rung_error_set(RUNG_STATUS_IO, "%s cannot be written: %s", output->part, strerror(errno));
 }
 
 static rung_status write_header(rungi_output *output)
@@ -254,7 +254,7 @@ static rung_status write_header(rungi_output *output)
     rungi_npy_write(output->stored.view.type, output->stored.view.rows, output->stored.view.cols, header);
     return pwrite(output->stored.file, header, sizeof header, 0) == (ssize_t)sizeof header
                ? RUNG_OK
-               : rung_fail(RUNG_IO, "%s cannot be written: %s", output->part, strerror(errno));
+               : rung_error_set(RUNG_STATUS_IO, "%s cannot be written: %s", output->part, strerror(errno));
 }
 
 /* Returns which input is the file at `path`, following symbolic links. */
@@ -275,12 +275,12 @@ static rung_status check_names(const rungi_output *output)
     const char *temporary[] = {output->part, output->journal_path};
     input found = input_at(output, output->path);
     if (found == INPUT_A || found == INPUT_B)
-        return rung_fail(RUNG_OVERLAP, "the output %s is also the input %s; name another output file",
+        return rung_error_set(RUNG_STATUS_ALIASED, "the output %s is also the input %s; name another output file",
                          output->problem->path, input_names[found]);
     for (int i = 0; i < 2; i++) {
         found = input_at(output, temporary[i]);
         if (found != NO_INPUT)
-            return rung_fail(RUNG_OVERLAP, "the input %s is %s, a name that this multiply needs for a temporary file; "
+            return rung_error_set(RUNG_STATUS_ALIASED, "the input %s is %s, a name that this multiply needs for a temporary file; "
                              "name another output file", input_names[found], temporary[i]);
     }
     return RUNG_OK;
@@ -303,7 +303,7 @@ static rung_status check_inputs(const rungi_output *output, bool *is_changed)
         return status;
     rungi_journal_kind kind = rungi_journal_parse(now, (int64_t)strlen(now), output->head, &journal, NULL, NULL);
     describe_input(output->problem, changed_input(kind), name);
-    return rung_fail(RUNG_IO, "%s changed while it was read (size, mtime, ctime, inode or contents); what was computed is "
+    return rung_error_set(RUNG_STATUS_IO, "%s changed while it was read (size, mtime, ctime, inode or contents); what was computed is "
                      "discarded", name);
 }
 
@@ -317,7 +317,7 @@ static rung_status write_journal(rungi_output *output, const rung_large_cut *cut
     if (ftruncate(output->journal, 0) != 0 || lseek(output->journal, 0, SEEK_SET) != 0 ||
         !rungi_write_all(output->journal, output->head, strlen(output->head)) ||
         !rungi_write_all(output->journal, line, (size_t)length) || fsync(output->journal) != 0)
-        return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+        return rung_error_set(RUNG_STATUS_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
     rungi_sync_folder(output->path);
     return RUNG_OK;
 }
@@ -329,11 +329,11 @@ static rung_status remove_part(const rungi_output *output, bool is_ours)
     if (lstat(output->part, &part) != 0)
         return RUNG_OK;
     if (!is_ours)
-        return rung_fail(RUNG_INVALID, "%s exists and was not left by an interrupted multiply: %s does not list it. This "
+        return rung_error_set(RUNG_STATUS_INVALID, "%s exists and was not left by an interrupted multiply: %s does not list it. This "
                          "multiply needs that name for a temporary file; move or remove it, or name another output file",
                          output->part, output->journal_path);
     if (unlink(output->part) != 0)
-        return rung_fail(RUNG_IO, "%s cannot be removed: %s", output->part, strerror(errno));
+        return rung_error_set(RUNG_STATUS_IO, "%s cannot be removed: %s", output->part, strerror(errno));
     rungi_sync_folder(output->path);
     return RUNG_OK;
 }
@@ -387,17 +387,17 @@ static rung_status read_journal(rungi_output *output, char **text, int64_t *byte
     struct stat status;
     *text = NULL;
     if (fstat(output->journal, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > JOURNAL_MOST)
-        return rung_fail(RUNG_INVALID, "%s exists and is not a journal of rung multiply; move or remove it, or name "
+        return rung_error_set(RUNG_STATUS_INVALID, "%s exists and is not a journal of rung multiply; move or remove it, or name "
                          "another output file", output->journal_path);
     *text = malloc((size_t)status.st_size + 1);
     if (!*text)
-        return rung_fail(RUNG_NO_MEMORY, "no memory for %s", output->journal_path);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %s", output->journal_path);
     for (*bytes = 0; *bytes < (int64_t)status.st_size;) {
         ssize_t got = pread(output->journal, *text + *bytes, (size_t)(status.st_size - *bytes), (off_t)*bytes);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return rung_fail(RUNG_IO, "%s cannot be read: %s", output->journal_path, strerror(errno));
+            return rung_error_set(RUNG_STATUS_IO, "%s cannot be read: %s", output->journal_path, strerror(errno));
         *bytes += got;
     }
     return RUNG_OK;
@@ -424,18 +424,18 @@ static rung_status refuse_journal(const rungi_output *output, rungi_journal_kind
     case RUNGI_JOURNAL_GOOD:
         return RUNG_OK;
     case RUNGI_JOURNAL_OTHER_FORMAT:
-        return rung_fail(RUNG_INVALID, "%s was written by another version of rung, and this version cannot resume it; "
+        return rung_error_set(RUNG_STATUS_INVALID, "%s was written by another version of rung, and this version cannot resume it; "
                          "resume with that version, or discard what was computed (restart)", journal);
     case RUNGI_JOURNAL_OTHER_PROBLEM:
-        return rung_fail(RUNG_INVALID, "%s lists blocks of another problem; repeat the call that was interrupted, or discard "
+        return rung_error_set(RUNG_STATUS_INVALID, "%s lists blocks of another problem; repeat the call that was interrupted, or discard "
                          "what was computed (restart)", journal);
     case RUNGI_JOURNAL_OTHER_A:
     case RUNGI_JOURNAL_OTHER_B:
     case RUNGI_JOURNAL_OTHER_C0:
         describe_input(output->problem, changed_input(kind), name);
-        return rung_fail(RUNG_INVALID, change, journal, name);
+        return rung_error_set(RUNG_STATUS_INVALID, change, journal, name);
     default:
-        return rung_fail(RUNG_INVALID, "%s is damaged; discard what was computed (restart)", journal);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is damaged; discard what was computed (restart)", journal);
     }
 }
 
@@ -452,12 +452,12 @@ static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, 
         status = refuse_journal(output, rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading));
     bool goes_on = status == RUNG_OK && output->can_resume && reading.done > 0 && stat(output->part, &part) == 0;
     if (goes_on && part.st_size != output->bytes)
-        status = rung_fail(RUNG_INVALID, "%s has %lld bytes instead of %lld, though %s speaks of it; throw both away "
+        status = rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes instead of %lld, though %s speaks of it; throw both away "
                            "(restart)", output->part, (long long)part.st_size, (long long)output->bytes,
                            output->journal_path);
     if (goes_on && status == RUNG_OK && (ftruncate(output->journal, (off_t)journal.end) != 0 ||
                                          lseek(output->journal, 0, SEEK_END) != (off_t)journal.end))
-        status = rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+        status = rung_error_set(RUNG_STATUS_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
     if (goes_on && status == RUNG_OK)
         status = check_limit(output);
     if (goes_on && status == RUNG_OK)
@@ -481,14 +481,14 @@ static rung_status commit_blocks(rungi_output *output, const int64_t *blocks, in
 {
     char line[RUNGI_JOURNAL_LINE];
     if (fdatasync(output->stored.file) != 0)
-        return rung_fail(RUNG_IO, "%s cannot be brought to the disk: %s", output->part, strerror(errno));
+        return rung_error_set(RUNG_STATUS_IO, "%s cannot be brought to the disk: %s", output->part, strerror(errno));
     for (int64_t i = 0; i < count; i++) {
         int length = rungi_journal_line(line, "block %lld", (long long)blocks[i]);
         if (!rungi_write_all(output->journal, line, (size_t)length))
-            return rung_fail(RUNG_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
+            return rung_error_set(RUNG_STATUS_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
     }
     if (fdatasync(output->journal) != 0)
-        return rung_fail(RUNG_IO, "%s cannot be brought to the disk: %s", output->journal_path, strerror(errno));
+        return rung_error_set(RUNG_STATUS_IO, "%s cannot be brought to the disk: %s", output->journal_path, strerror(errno));
     return RUNG_OK;
 }
 
@@ -527,7 +527,7 @@ rung_status rungi_output_block(rungi_output *output, int64_t block)
     pthread_mutex_lock(&output->mutex);
     rung_status status = output->status;
     if (status != RUNG_OK)
-        rung_fail(status, "%s", output->error);
+        rung_error_set(status, "%s", output->error);
     if (status == RUNG_OK && output->pending_count == output->pending_room) {
         int64_t room = 2 * output->pending_room + 16;
         int64_t *more = realloc(output->pending, (size_t)room * sizeof *more);
@@ -535,7 +535,7 @@ rung_status rungi_output_block(rungi_output *output, int64_t block)
             output->pending = more;
             output->pending_room = room;
         } else {
-            status = rung_fail(RUNG_NO_MEMORY, "no memory for a list of blocks");
+            status = rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of blocks");
         }
     }
     if (status == RUNG_OK) {
@@ -553,7 +553,7 @@ static rung_status wait_for_journal(rungi_output *output)
         pthread_cond_wait(&output->changed, &output->mutex);
     rung_status status = output->status;
     if (status != RUNG_OK)
-        rung_fail(status, "%s", output->error);
+        rung_error_set(status, "%s", output->error);
     pthread_mutex_unlock(&output->mutex);
     return status;
 }
@@ -572,7 +572,7 @@ static rung_status name_files(rungi_output *output, const char *path)
         fits = length + sizeof ".journal" <= NAME;
     }
     if (status == RUNG_OK && !fits)
-        status = rung_fail(RUNG_INVALID, "the path of the output has %zu bytes; it must have 1 to %d", length,
+        status = rung_error_set(RUNG_STATUS_INVALID, "the path of the output has %zu bytes; it must have 1 to %d", length,
                            NAME - (int)sizeof ".journal");
     if (status != RUNG_OK)
         return status;
@@ -595,7 +595,7 @@ static rung_status prepare(rungi_output *output, const rung_large_problem *probl
                                    .file = -1, .start = problem->bare ? 0 : RUNGI_NPY_WRITTEN};
     if (!rungi_stored_span(&output->stored.view, &first, &end) ||
         !rungi_add(end, output->stored.start, &output->bytes))
-        return rung_fail(RUNG_TOO_LARGE, "the result has more bytes than a file can have");
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "the result has more bytes than a file can have");
     output->can_resume = is_in_file(&problem->a) && is_in_file(&problem->b) &&
                          (problem->beta == 0 || is_in_file(&problem->c0));
     return write_head(problem, output->head);
@@ -616,7 +616,7 @@ static rung_status open_files(rungi_output *output, bool restart, rung_large_cut
     if (status == RUNG_OK) {
         is_ours = rungi_journal_is_ours(text, bytes);
         if (bytes > 0 && !is_ours && !rungi_journal_is_torn(text, bytes, output->head))
-            status = rung_fail(RUNG_INVALID, "%s exists and is not a journal of rung multiply; move or remove it, or name "
+            status = rung_error_set(RUNG_STATUS_INVALID, "%s exists and is not a journal of rung multiply; move or remove it, or name "
                                "another output file", output->journal_path);
     }
     if (status == RUNG_OK && !restart)
@@ -634,7 +634,7 @@ rung_status rungi_output_open(const rung_large_problem *problem, bool restart, r
     *states = NULL;
     *out = NULL;
     if (!output)
-        return rung_fail(RUNG_NO_MEMORY, "no memory for the result's file");
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for the result's file");
     pthread_mutex_init(&output->mutex, NULL);
     pthread_cond_init(&output->changed, NULL);
     rung_status status = prepare(output, problem);
@@ -643,7 +643,7 @@ rung_status rungi_output_open(const rung_large_problem *problem, bool restart, r
     if (status == RUNG_OK) {
         output->has_thread = pthread_create(&output->thread, NULL, keep_journal, output) == 0;
         if (!output->has_thread)
-            status = rung_fail(RUNG_NO_MEMORY, "no thread could be started");
+            status = rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
     }
     if (status != RUNG_OK) {
         rungi_output_close(output);
@@ -679,12 +679,12 @@ static rung_status give_name(rungi_output *output)
 {
     if (!is_still_there(output->stored.file, output->part) || !is_still_there(output->journal, output->journal_path)) {
         output->is_begun = false;
-        return rung_fail(RUNG_IO, "%s or %s was removed or replaced while it was written; what was computed is lost", output->part,
+        return rung_error_set(RUNG_STATUS_IO, "%s or %s was removed or replaced while it was written; what was computed is lost", output->part,
                          output->journal_path);
     }
     if (fsync(output->stored.file) != 0 || rename(output->part, output->path) != 0) {
         output->is_begun = false; /* and what is complete stays */
-        return rung_fail(RUNG_IO, "%s is complete and cannot be renamed to %s: %s", output->part, output->path,
+        return rung_error_set(RUNG_STATUS_IO, "%s is complete and cannot be renamed to %s: %s", output->part, output->path,
                          strerror(errno));
     }
     rungi_sync_folder(output->path);
@@ -707,7 +707,7 @@ rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void
     if (status != RUNG_OK)
         return status;
     status = accept ? accept(user, &output->stored) : RUNG_OK;
-    if (status == RUNG_NO_MEMORY || status == RUNG_IO || status == RUNG_STOPPED)
+    if (status == RUNG_STATUS_NO_MEMORY || status == RUNG_STATUS_IO || status == RUNG_STATUS_CANCELLED)
         return status; /* it could not be judged: the next call may */
     if (status != RUNG_OK) {
         throw_away(output);

@@ -192,7 +192,7 @@ rung_status rung_grid_predict(const rung_cluster *cluster, const rung_grid *grid
     *prediction = (rung_prediction){0};
     if (!(speed->flops >= 1.0 && speed->bandwidth >= 1.0 && speed->latency >= 0.0 && speed->latency < 1e9 &&
           (speed->memory == 0.0 || speed->memory >= 1.0)))
-        return rung_fail(RUNG_INVALID, "a rank's %g FLOP/s and %g bytes a second, of its network, and %g, of its memory, must "
+        return rung_error_set(RUNG_STATUS_INVALID, "a rank's %g FLOP/s and %g bytes a second, of its network, and %g, of its memory, must "
                          "be 1 at least, and its latency of %g s none or less than 1e9; 0 stands for memory that costs "
                          "nothing", speed->flops, speed->bandwidth, speed->memory, speed->latency);
     rung_status status = rungi_grid_check(cluster, grid);

@@ -46,7 +46,7 @@ rung_status rungi_reporter_start(rungi_reporter *reporter, rungi_progress_functi
     reporter->function = NULL;
     pthread_mutex_destroy(&reporter->mutex);
     pthread_cond_destroy(&reporter->changed);
-    return rung_fail(RUNG_NO_MEMORY, "no thread could be started for the progress function");
+    return rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started for the progress function");
 }
 
 /* With the mutex: waits until snapshot number `ticket` is reported. */

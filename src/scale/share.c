@@ -17,7 +17,7 @@ rung_status rungi_share_init(rungi_share *share, int64_t count, int sharers)
     *share = (rungi_share){.count = count, .free = count, .sharer_count = sharers};
     share->states = calloc((size_t)count + 1, 1);
     if (!share->states)
-        return rung_fail(RUNG_NO_MEMORY, "no memory for a list of %lld blocks; give it more for larger ones",
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of %lld blocks; give it more for larger ones",
                          (long long)count);
     pthread_mutex_init(&share->mutex, NULL);
     pthread_cond_init(&share->changed, NULL);

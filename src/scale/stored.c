@@ -23,9 +23,9 @@ static rung_status read_at(int file, int64_t at, int64_t bytes, char *to)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return rung_fail(RUNG_IO, "a matrix cannot be read from its file: %s", strerror(errno));
+            return rung_error_set(RUNG_STATUS_IO, "a matrix cannot be read from its file: %s", strerror(errno));
         if (got == 0)
-            return rung_fail(RUNG_IO, "a matrix's file ended at byte %lld while it was read; nothing may "
+            return rung_error_set(RUNG_STATUS_IO, "a matrix's file ended at byte %lld while it was read; nothing may "
                              "shorten it meanwhile", (long long)at);
         at += got;
         to += got;
@@ -41,7 +41,7 @@ static rung_status write_at(int file, int64_t at, int64_t bytes, const char *fro
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)
-            return rung_fail(RUNG_IO, "the result cannot be written to its file: %s",
+            return rung_error_set(RUNG_STATUS_IO, "the result cannot be written to its file: %s",
                              put == 0 ? "nothing was taken" : strerror(errno));
         at += put;
         from += put;
@@ -57,7 +57,7 @@ rung_status rungi_file_sample(int file, uint64_t *hash)
     struct stat about;
     rung_status status = RUNG_OK;
     if (fstat(file, &about) != 0)
-        return rung_fail(RUNG_IO, "a matrix's file cannot be examined: %s", strerror(errno));
+        return rung_error_set(RUNG_STATUS_IO, "a matrix's file cannot be examined: %s", strerror(errno));
     int64_t size = (int64_t)about.st_size, samples = rungi_smaller(rungi_divide_up(size, BYTES), SAMPLES);
     *hash = 14695981039346656037u; /* FNV-1a */
     for (int64_t i = 0; status == RUNG_OK && i < samples; i++) {
@@ -168,7 +168,7 @@ rung_status rung_stored_read(const rung_stored *stored, int64_t row, int64_t col
     if (status != RUNG_OK)
         return status;
     if (row < 0 || col < 0 || rows < 0 || cols < 0 || row > stored->view.rows - rows || col > stored->view.cols - cols)
-        return rung_fail(RUNG_INVALID, "a block of %lld x %lld at (%lld, %lld) is not inside a matrix of %lld x %lld",
+        return rung_error_set(RUNG_STATUS_INVALID, "a block of %lld x %lld at (%lld, %lld) is not inside a matrix of %lld x %lld",
                          (long long)rows, (long long)cols, (long long)row, (long long)col,
                          (long long)stored->view.rows, (long long)stored->view.cols);
     return rungi_stored_get(stored, rung_matrix_block(stored->view, row, col, rows, cols), false, to);
@@ -221,13 +221,13 @@ static rung_status check_file(const rung_stored *stored, const char *name, int64
     struct stat status;
     int64_t last;
     if (!is_plain(&stored->view))
-        return rung_fail(RUNG_INVALID, "%s has strides %lld and %lld; in a file one of them is 1 and the other steps "
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has strides %lld and %lld; in a file one of them is 1 and the other steps "
                          "over a whole row or column", name, (long long)stored->view.row_stride,
                          (long long)stored->view.col_stride);
     if (stored->start < 0 || !rungi_add(stored->start, end, &last))
-        return rung_fail(RUNG_TOO_LARGE, "%s ends beyond what a file can have", name);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s ends beyond what a file can have", name);
     if (!is_written && (fstat(stored->file, &status) != 0 || status.st_size < last))
-        return rung_fail(RUNG_IO, "%s wants %lld bytes of its file, which are not there", name, (long long)last);
+        return rung_error_set(RUNG_STATUS_IO, "%s wants %lld bytes of its file, which are not there", name, (long long)last);
     return RUNG_OK;
 }
 
@@ -237,16 +237,16 @@ rung_status rungi_stored_check(const rung_stored *stored, const char *name, bool
     int64_t first, end;
     if (rung_type_size(view->type) == 0 || view->rows < 0 || view->cols < 0 || view->row_stride < 0 ||
         view->col_stride < 0 || view->offset < 0 || view->buffer)
-        return rung_fail(RUNG_INVALID, "%s is no matrix in memory or in a file: its type, shape, strides and offset "
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is no matrix in memory or in a file: its type, shape, strides and offset "
                          "must be such, and it has no buffer", name);
     if (!rungi_stored_span(view, &first, &end))
-        return rung_fail(RUNG_TOO_LARGE, "%s is larger than the address space", name);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s is larger than the address space", name);
     if (is_written && !is_plain(view))
-        return rung_fail(RUNG_OVERLAP, "%s may not meet itself, and has rows or columns in one piece each", name);
+        return rung_error_set(RUNG_STATUS_ALIASED, "%s may not meet itself, and has rows or columns in one piece each", name);
     if (end == 0 || view->data)
         return RUNG_OK;
     if (stored->file < 0)
-        return rung_fail(RUNG_INVALID, "%s has neither memory nor a file", name);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has neither memory nor a file", name);
     return check_file(stored, name, end, is_written);
 }
 
@@ -273,11 +273,11 @@ static rung_status open_regular(const char *path, int *file, int64_t *bytes)
     struct stat status;
     *file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (*file < 0)
-        return rung_fail(RUNG_IO, "%s cannot be opened: %s", path, strerror(errno));
+        return rung_error_set(RUNG_STATUS_IO, "%s cannot be opened: %s", path, strerror(errno));
     if (fstat(*file, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(*file);
         *file = -1;
-        return rung_fail(RUNG_IO, "%s is no regular file, and others cannot be read twice", path);
+        return rung_error_set(RUNG_STATUS_IO, "%s is no regular file, and others cannot be read twice", path);
     }
     *bytes = (int64_t)status.st_size;
     return RUNG_OK;
@@ -289,18 +289,18 @@ static rung_status read_npy(const char *path, int file, int64_t bytes, rung_type
     rungi_npy npy;
     char *header = malloc(RUNGI_NPY_MOST);
     if (!header)
-        return rung_fail(RUNG_NO_MEMORY, "no memory for the header of %s", path);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for the header of %s", path);
     rung_status status = read_at(file, 0, count, header);
     const char *wrong = status == RUNG_OK ? rungi_npy_parse(header, count, as, &npy) : NULL;
     free(header);
     if (wrong)
-        return rung_fail(RUNG_INVALID, "%s %s", path, wrong);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s %s", path, wrong);
     if (status != RUNG_OK)
         return status;
     rung_matrix view = rung_matrix_of(npy.type, npy.by_columns ? npy.cols : npy.rows,
                                       npy.by_columns ? npy.rows : npy.cols, NULL);
     if (!rungi_stored_span(&view, &first, &end) || bytes - npy.start != end)
-        return rung_fail(RUNG_INVALID, "%s has %lld bytes of elements, which is not what its header says; it was cut "
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes of elements, which is not what its header says; it was cut "
                          "short or is still being written", path, (long long)(bytes - npy.start));
     *stored = (rung_stored){.view = npy.by_columns ? rung_matrix_transpose(view) : view, .file = file,
                             .start = npy.start};
@@ -329,7 +329,7 @@ rung_status rung_raw_open(const char *path, rung_type type, int64_t rows, int64_
     int64_t bytes, first, end;
     *stored = (rung_stored){.file = -1};
     if (rung_type_size(type) == 0 || rows < 0 || cols < 0)
-        return rung_fail(RUNG_INVALID, "%s is to be %lld x %lld of a type that must be one", path, (long long)rows,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is to be %lld x %lld of a type that must be one", path, (long long)rows,
                          (long long)cols);
     rung_status status = open_regular(path, &file, &bytes);
     if (status != RUNG_OK)
@@ -337,7 +337,7 @@ rung_status rung_raw_open(const char *path, rung_type type, int64_t rows, int64_
     rung_matrix view = rung_matrix_of(type, rows, cols, NULL);
     if (!rungi_stored_span(&view, &first, &end) || end != bytes) {
         close(file);
-        return rung_fail(RUNG_INVALID, "%s has %lld bytes, which is not what %lld x %lld of %s take", path,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes, which is not what %lld x %lld of %s take", path,
                          (long long)bytes, (long long)rows, (long long)cols, rung_type_name(type));
     }
     *stored = (rung_stored){.view = view, .file = file};

@@ -12,7 +12,7 @@
 static rung_status check_threads(const rung_device *device, const rung_kernel *kernel, int64_t threads)
 {
     if (threads > device->info.max_threads_block)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s wants %lld threads a block; %s has at most %lld",
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; %s has at most %lld",
                           kernel->info.name, (long long)threads, device->info.name,
                           (long long)device->info.max_threads_block);
     return RUNG_OK;
@@ -29,7 +29,7 @@ static rung_status check_shared(const rung_plan *plan, int64_t *bytes)
         *bytes = 0;
     rungi_error_restore(&before);
     if (*bytes > info->shared_block && info->shared_block > 0)
-        return rungi_fail(RUNG_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
                           plan->kernel->info.name, (long long)*bytes, info->name,
                           (long long)info->shared_block);
     return RUNG_OK;
@@ -40,10 +40,10 @@ static rung_status split_of(const rung_plan *plan, const rung_problem *turned, r
 {
     int64_t bk = INT64_MAX;
     bool whole = work->shape.rows >= turned->c.rows && work->shape.cols >= turned->c.cols;
-    if (plan->kernel->info.abilities & RUNG_SPLIT) {
+    if (plan->kernel->info.abilities & RUNG_ABILITY_SPLIT_K) {
         rung_status status = rungi_kernel_number(plan->kernel, &plan->values, rungi_slice_of("BK", 2), &bk);
         if (status != RUNG_OK || bk < 1)
-            return rungi_fail(RUNG_INVALID, "%s must say its step along k, #define BK",
+            return rungi_fail(RUNG_STATUS_INVALID, "%s must say its step along k, #define BK",
                               plan->kernel->info.file);
     }
     return rungi_simt_split_of(plan, turned, work->shape.blocks, bk, whole, &work->split);
@@ -72,7 +72,7 @@ static rung_status add_scratch(const rung_plan *plan, rungi_simt_work *work)
         !rungi_multiply(bytes, split->splits, &bytes) || !rungi_multiply(bytes, work->shape.threads, &bytes) ||
         !rungi_multiply(bytes, RUNGI_SIMT_SCRATCH_BYTES, &bytes) ||
         !rungi_add(bytes, split->scratch, &split->workspace))
-        return rungi_fail(RUNG_TOO_LARGE, "%s, in software, would need too much memory for its exchange",
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s, in software, would need too much memory for its exchange",
                           plan->kernel->info.name);
     return RUNG_OK;
 }
@@ -104,7 +104,7 @@ rung_status rungi_simt_finish_apart(rung_plan *plan, rungi_simt_work *work)
 {
     rung_problem turned = rungi_simt_turned(&plan->problem);
     if (work->shape.rows < turned.c.rows || work->shape.cols < turned.c.cols)
-        return rungi_fail(RUNG_TOO_LARGE, "C, %lld x %lld, is too large for an epilogue that is not compiled "
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "C, %lld x %lld, is too large for an epilogue that is not compiled "
                           "into the kernel", (long long)turned.c.rows, (long long)turned.c.cols);
     rung_status status = rungi_simt_one_share(&turned, &work->split);
     work->path.split = true;
@@ -193,8 +193,8 @@ static rungi_simt_extra extra_of(const rungi_simt_run *run, part part, bool redu
         .places_offset = start / (int64_t)sizeof(int64_t),
         .partials_offset = (start + split->partials) / rung_type_size(rungi_problem_sum_type(problem)),
         .scratch_offset = (start + split->scratch) / 4,
-        .bias = view_of(&problem->epilogue.bias, part.row, part.col, part.item),
-        .residual = view_of(&problem->epilogue.residual, part.row, part.col, part.item),
+        .bias = view_of(&problem->bias, part.row, part.col, part.item),
+        .residual = view_of(&problem->residual, part.row, part.col, part.item),
     };
 }
 
@@ -208,11 +208,10 @@ static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
 {
     const rung_problem *problem = &run->problem;
     const rungi_simt_shape *shape = reduces ? &run->work->reduce_shape : &run->work->shape;
-    const rung_epilogue *epilogue = &problem->epilogue;
     uintptr_t a = handle_of(run, problem->a.buffer), b = handle_of(run, problem->b.buffer);
     uintptr_t c = handle_of(run, problem->c.buffer), workspace = handle_of(run, run->workspace);
-    uintptr_t bias = handle_of(run, epilogue->bias.buffer);
-    uintptr_t residual = handle_of(run, epilogue->residual.buffer);
+    uintptr_t bias = handle_of(run, problem->bias.buffer);
+    uintptr_t residual = handle_of(run, problem->residual.buffer);
     rungi_simt_view a_view = view_of(&problem->a, part.row, 0, part.item);
     rungi_simt_view b_view = view_of(&problem->b, 0, part.col, part.item);
     rungi_simt_view c_view = view_of(&problem->c, part.row, part.col, part.item);

@@ -74,13 +74,13 @@ static rung_status check_includes(const rung_kernel *kernel)
     for (int64_t i = 0; i < kernel->include_count; i++) {
         rungi_slice name = kernel->includes[i].name;
         if (!header_text(name))
-            return rungi_fail(RUNG_COMPILE, "%s:%lld: a kernel may include the headers in "
+            return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s:%lld: a kernel may include the headers in "
                               "src/simt/kernels; \"%.*s\" is none of them", kernel->info.file,
                               (long long)kernel->includes[i].number, (int)name.length, name.text);
         has_dialect = has_dialect || header_text(name) == rungi_source_dialect;
     }
     if (!has_dialect)
-        return rungi_fail(RUNG_COMPILE, "%s does not say #include \"dialect.h\", the header that makes "
+        return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s does not say #include \"dialect.h\", the header that makes "
                           "one file CUDA C and OpenCL C", kernel->info.file);
     return RUNG_OK;
 }
@@ -107,7 +107,7 @@ rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
     size_t room = room_for(kernel, strlen(name)), used = 0;
     char *out = rungi_allocate(kernel->context, (int64_t)room, 1);
     if (!out)
-        return RUNG_NO_MEMORY;
+        return RUNG_STATUS_NO_MEMORY;
     used += (size_t)snprintf(out, room, "#line 1 \"%s\"\n", name);
     for (int64_t i = 0; i < kernel->include_count; i++) {
         const rungi_include *include = &kernel->includes[i];
@@ -140,12 +140,14 @@ static void define(char text[RUNGI_SIMT_DEFINES], const char *format, ...)
 /* The word of a type in -DIN_F16 and -DOUT_F32. */
 static const char *word_of(rung_type type)
 {
-    static const char *const words[] = {
-#define X(name, bytes, word) #name,
-        RUNG_TYPE_LIST(X)
-#undef X
-    };
-    return words[type];
+    switch (type) {
+    case RUNG_F64: return "F64";
+    case RUNG_F16: return "F16";
+    case RUNG_BF16: return "BF16";
+    case RUNG_I8: return "I8";
+    case RUNG_I32: return "I32";
+    default: return "F32";
+    }
 }
 
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
@@ -167,7 +169,7 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
         define(text, "-DSPLIT=1");
     if (path->bias)
         define(text, "-DBIAS=1");
-    if (path->activation != RUNG_NONE)
+    if (path->activation != RUNG_ACTIVATION_NONE)
         define(text, "-DACTIVATION=%d", (int)path->activation);
     if (path->residual)
         define(text, "-DRESIDUAL=1");
@@ -183,8 +185,8 @@ rung_problem rungi_simt_turned(const rung_problem *problem)
     turned.a = rung_matrix_transpose(problem->b);
     turned.b = rung_matrix_transpose(problem->a);
     turned.c = rung_matrix_transpose(problem->c);
-    turned.epilogue.bias = rung_matrix_transpose(problem->epilogue.bias);
-    turned.epilogue.residual = rung_matrix_transpose(problem->epilogue.residual);
+    turned.bias = rung_matrix_transpose(problem->bias);
+    turned.residual = rung_matrix_transpose(problem->residual);
     return turned;
 }
 
@@ -215,7 +217,7 @@ bool rungi_simt_has_paths(const rung_kernel *kernel)
 
 unsigned rungi_simt_abilities(const rung_kernel *kernel)
 {
-    return includes(kernel, rungi_source_finish) ? RUNG_SCATTERED | RUNG_EPILOGUE | RUNG_SPLIT : 0;
+    return includes(kernel, rungi_source_finish) ? RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE | RUNG_ABILITY_SPLIT_K : 0;
 }
 
 /* Whether pieces of so many elements along one side begin at multiples of them. */
@@ -256,9 +258,9 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
     int64_t bm, bn, bk;
     *path = (rungi_simt_path){
         .in = a->type, .out = c->type, .guarded = true, .b_along_l = true,
-        .bias = !rungi_matrix_is_empty(&problem->epilogue.bias),
-        .activation = problem->epilogue.activation,
-        .residual = !rungi_matrix_is_empty(&problem->epilogue.residual),
+        .bias = !rungi_matrix_is_empty(&problem->bias),
+        .activation = problem->activation,
+        .residual = !rungi_matrix_is_empty(&problem->residual),
     };
     path->has_paths = rungi_simt_has_paths(kernel);
     if (!path->has_paths)
@@ -286,7 +288,7 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
 
 void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity)
 {
-    bool has_epilogue = path->bias || path->residual || path->activation != RUNG_NONE;
+    bool has_epilogue = path->bias || path->residual || path->activation != RUNG_ACTIVATION_NONE;
     /* Of operands that stand otherwise than by rows. */
     const char *stand = !path->wide || (!path->a_along_l && path->b_along_l) ? ""
                         : path->a_along_l && path->b_along_l                 ? "_along_l"
@@ -329,10 +331,10 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
     *split = (rungi_simt_split){.splits = 1, .k_share = k};
     if (scattered && (!rungi_multiply(turned->batch, 3 * (int64_t)sizeof(int64_t), &split->partials) ||
                       split->partials > INT64_MAX - 15))
-        return rungi_fail(RUNG_TOO_LARGE, "a batch of %lld items is too large", (long long)turned->batch);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "a batch of %lld items is too large", (long long)turned->batch);
     split->partials = rungi_divide_up(split->partials, 16) * 16;
     split->workspace = split->partials;
-    bool can = whole && k > bk && plan->kernel->info.abilities & RUNG_SPLIT;
+    bool can = whole && k > bk && plan->kernel->info.abilities & RUNG_ABILITY_SPLIT_K;
     if (!can || !rungi_multiply(blocks, turned->batch, &all_blocks))
         return RUNG_OK;
     int64_t splits = asked;
@@ -345,7 +347,7 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
     bool fits = rungi_tiles_partials(turned, split->splits, &bytes) &&
                 rungi_add(bytes, split->partials, &split->workspace);
     if (!fits && asked > 0)
-        return rungi_fail(RUNG_TOO_LARGE, "the partial sums of %lld shares are too large",
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the partial sums of %lld shares are too large",
                           (long long)split->splits);
     if (split->splits == 1 || !fits)
         *split = (rungi_simt_split){.splits = 1, .k_share = k, .partials = split->partials,
@@ -359,7 +361,7 @@ rung_status rungi_simt_one_share(const rung_problem *turned, rungi_simt_split *s
     split->splits = 1;
     split->k_share = turned->a.cols;
     if (!rungi_tiles_partials(turned, 1, &bytes) || !rungi_add(bytes, split->partials, &split->workspace))
-        return rungi_fail(RUNG_TOO_LARGE, "the sums of %lld x %lld are too large", (long long)turned->c.rows,
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the sums of %lld x %lld are too large", (long long)turned->c.rows,
                           (long long)turned->c.cols);
     return RUNG_OK;
 }
@@ -381,9 +383,9 @@ static rung_status read_size(const rung_kernel *kernel, const rungi_values *valu
 {
     rung_status status = rungi_kernel_number(kernel, values, expression, size);
     if (status != RUNG_OK)
-        return rungi_fail_in(RUNG_INVALID, "%s must say %s", kernel->info.file, what);
+        return rungi_fail_in(RUNG_STATUS_INVALID, "%s must say %s", kernel->info.file, what);
     if (*size < 1 || *size > INT32_MAX)
-        return rungi_fail(RUNG_INVALID, "%s: %s comes to %lld", kernel->info.file, what,
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: %s comes to %lld", kernel->info.file, what,
                           (long long)*size);
     return RUNG_OK;
 }
@@ -393,10 +395,10 @@ rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *v
 {
     memset(shape, 0, sizeof *shape);
     if (kernel->entry.length > RUNGI_SIMT_NAME)
-        return rungi_fail(RUNG_INVALID, "%s: the kernel's name is longer than %d letters",
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: the kernel's name is longer than %d letters",
                           kernel->info.file, RUNGI_SIMT_NAME);
     if (kernel->entry.length == 0)
-        return rungi_fail(RUNG_INVALID, "%s has no kernel; its head is written KERNEL(threads) name(...)",
+        return rungi_fail(RUNG_STATUS_INVALID, "%s has no kernel; its head is written KERNEL(threads) name(...)",
                           kernel->info.file);
     rung_status status = read_size(kernel, values, kernel->threads, "its threads in KERNEL(threads)",
                                    &shape->threads);
@@ -411,7 +413,7 @@ rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *v
 
     int64_t down = rungi_divide_up(m, shape->bm), across = rungi_divide_up(n, shape->bn);
     if (!rungi_multiply(down, across, &shape->blocks))
-        return rungi_fail(RUNG_TOO_LARGE, "C, %lld x %lld, has more tiles than can be counted",
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "C, %lld x %lld, has more tiles than can be counted",
                           (long long)m, (long long)n);
     if (across > blocks_max)
         across = blocks_max;

@@ -106,7 +106,7 @@ VISIBLE rung_status rung_multiply(rung_context *context, const rung_problem *pro
     if (fails && strcmp(fails, "late") == 0 && problem->c.rows > 0 && problem->c.cols > 0)
         memset(problem->c.data, 0x55, problem->c.type == RUNG_F64 ? sizeof(double) : sizeof(float));
     if (fails)
-        return RUNG_DEVICE_LOST;
+        return RUNG_STATUS_DEVICE_LOST;
     rung_status status = real(context, problem);
     served += status == RUNG_OK;
     return status;

@@ -68,7 +68,7 @@ cp "$work/hello.c" "$work/project"
 cat > "$work/project/CMakeLists.txt" <<'PROJECT'
 cmake_minimum_required(VERSION 3.21)
 project(hello C)
-find_package(rung 0.1 REQUIRED)
+find_package(rung 0.2 REQUIRED)
 add_executable(hello hello.c)
 target_link_libraries(hello PRIVATE rung::rung)
 PROJECT
@@ -117,7 +117,7 @@ PROGRAM
     cat > "$work/project/CMakeLists.txt" <<'PROJECT'
 cmake_minimum_required(VERSION 3.21)
 project(instead C)
-find_package(rung 0.1 REQUIRED)
+find_package(rung 0.2 REQUIRED)
 add_executable(instead ../dot.c)
 target_link_libraries(instead PRIVATE rung::blas)
 PROJECT

@@ -21,7 +21,7 @@ api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/rung.h" | grep -oE '\b
 for name in $api; do
     grep -qx "$name" <<< "$shown" || { echo "$name is declared and not there"; exit 1; }
 done
-readelf -d "$library" | grep -q 'SONAME.*librung\.so\.0\.1' || { echo "no SONAME"; exit 1; }
+readelf -d "$library" | grep -q 'SONAME.*librung\.so\.0\]' || { echo "no SONAME"; exit 1; }
 readelf -d "$library" | grep -q 'FLAGS_1.*NODELETE' || { echo "it could be unloaded under its threads"; exit 1; }
 bytes=$(size "$library" | awk 'NR == 2 {print $4}') # what is loaded; what a debugger reads besides does not count
 [ "$bytes" -lt 15000000 ] || { echo "it has 15 MB or more"; exit 1; }
@@ -31,13 +31,13 @@ echo "$(wc -w <<< "$shown") names, $bytes bytes"
 library=$RUNG_BUILD/librung-scale.so
 if [ -e "$library" ]; then
     others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-             grep -vE '^(librung\.so\.0\.1|lib(c|m|pthread)\.so\.[0-9]+|ld-linux.*)$')
+             grep -vE '^(librung\.so\.0\]|lib(c|m|pthread)\.so\.[0-9]+|ld-linux.*)$')
     [ -z "$others" ] || { echo "librung-scale links $others"; exit 1; }
     shown=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort)
     api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/scale.h" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u)
     [ "$(wc -w <<< "$api")" -ge 8 ] || { echo "where are the names of scale.h?"; exit 1; }
     [ "$shown" = "$api" ] || { diff <(echo "$api") <(echo "$shown"); exit 1; }
-    readelf -d "$library" | grep -q 'SONAME.*librung-scale\.so\.0\.1' || { echo "no SONAME"; exit 1; }
+    readelf -d "$library" | grep -q 'SONAME.*librung-scale\.so\.0\]' || { echo "no SONAME"; exit 1; }
     echo "large matrices: $(wc -w <<< "$shown") names"
 fi
 library=$RUNG_BUILD/librung-mpi.so
@@ -60,7 +60,7 @@ done
 library=$RUNG_BUILD/librung-blas.so
 [ -e "$library" ] || exit 0
 others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-         grep -vE '^(librung\.so\.0\.1|lib(c|pthread|dl)\.so\.[0-9]+|ld-linux.*)$')
+         grep -vE '^(librung\.so\.0\]|lib(c|pthread|dl)\.so\.[0-9]+|ld-linux.*)$')
 [ -z "$others" ] || { echo "the drop-in links $others"; exit 1; }
 shown=$(nm -D --defined-only "$library" | awk '{print $3}' | sort)
 # Beside the names of its list, the one that a copy of it is known by.
@@ -69,7 +69,7 @@ listed=$({ sed -nE 's/^(FORTRAN|CBLAS)\([a-z]+, +([a-z0-9_]+),.*/\2/p' "$RUNG_SO
 [ "$(wc -w <<< "$listed")" -ge 20 ] || { echo "where are the names?"; exit 1; }
 [ "$shown" = "$listed" ] || { diff <(echo "$listed") <(echo "$shown"); exit 1; } # a version would follow as @...
 readelf -V "$library" | grep -q 'Version definition section' && { echo "its names have versions"; exit 1; }
-readelf -d "$library" | grep -q 'SONAME.*librung-blas\.so\.0\.1' || { echo "no SONAME"; exit 1; }
+readelf -d "$library" | grep -q 'SONAME.*librung-blas\.so\.0\]' || { echo "no SONAME"; exit 1; }
 for name in sgemm_ dgemm_ cblas_sgemm cblas_dgemm sgemm_64_ cblas_sgemm64_ scipy_cblas_sgemm64_ scipy_sgemm_; do
     grep -qx "$name" <<< "$shown" || { echo "$name is not there"; exit 1; }
 done

@@ -188,15 +188,16 @@ static void expect_epilogue_to_count(rung_product product, bool bias, bool activ
 {
     rung_type out = lab_product_out(product);
     naive naive = batch_of(product, ITEM_K);
-    rung_epilogue *epilogue = &naive.problem.epilogue;
+    rung_problem *epilogue = &naive.problem;
     if (bias)
         epilogue->bias = filled(out, bias_memory, 1, 3);
     if (activation)
-        epilogue->activation = lab_is_whole(out) ? RUNG_RELU : RUNG_GELU;
+        epilogue->activation = lab_is_whole(out) ? RUNG_ACTIVATION_RELU : RUNG_ACTIVATION_GELU;
     if (residual)
         epilogue->residual = filled(out, residual_memory, 1, 4);
     expect_each_to_count(&naive);
-    memset(epilogue, 0, sizeof *epilogue);
+    epilogue->activation = RUNG_ACTIVATION_NONE;
+    epilogue->bias = epilogue->residual = (rung_matrix){0};
     assert_false(judge_batch(&naive.problem));
 }
 
@@ -214,7 +215,7 @@ static void test_a_bias_of_each_item(void **state)
 {
     (void)state;
     naive naive = batch_of(RUNG_F32_TO_F32, ITEM_K);
-    naive.problem.epilogue.bias = filled(RUNG_F32, bias_memory, NAIVE_ITEMS, 3);
+    naive.problem.bias = filled(RUNG_F32, bias_memory, NAIVE_ITEMS, 3);
     expect_each_to_count(&naive);
 }
 

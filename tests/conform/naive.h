@@ -138,9 +138,9 @@ static inline double naive_sum(const naive *naive, const rung_matrix *a, const r
 
 static inline double naive_activated(const naive *naive, double v)
 {
-    switch (naive->problem.epilogue.activation) {
-    case RUNG_RELU: return v < 0 ? 0 : v;
-    case RUNG_GELU:
+    switch (naive->problem.activation) {
+    case RUNG_ACTIVATION_RELU: return v < 0 ? 0 : v;
+    case RUNG_ACTIVATION_GELU:
         if (naive->slip == NAIVE_TANH)
             return 0.5 * v * (1 + tanh(0.79788456080286535588 * (v + 0.044715 * v * v * v)));
         if (naive->sum == RUNG_F64)
@@ -180,11 +180,11 @@ static inline double naive_whole(const rung_problem *problem, const rung_matrix 
     sum = sum * (uint32_t)(int32_t)problem->alpha;
     if (problem->beta != 0)
         sum += (uint32_t)(int32_t)problem->beta * (uint32_t)(int32_t)lab_element(&views[2], row, col);
-    if (problem->epilogue.bias.rows > 0)
+    if (problem->bias.rows > 0)
         sum += (uint32_t)(int32_t)lab_element(&views[3], row, col);
-    if (problem->epilogue.activation == RUNG_RELU && (int32_t)sum < 0)
+    if (problem->activation == RUNG_ACTIVATION_RELU && (int32_t)sum < 0)
         sum = 0;
-    if (problem->epilogue.residual.rows > 0)
+    if (problem->residual.rows > 0)
         sum += (uint32_t)(int32_t)lab_element(&views[4], row, col);
     return (int32_t)sum;
 }
@@ -199,8 +199,8 @@ static inline double naive_element(const naive *naive, const rung_matrix *views,
     if (problem->beta != 0)
         v = naive_kept(naive->sum,
                        v + naive_kept(naive->sum, problem->beta * lab_element(&views[2], row, col)));
-    double bias = problem->epilogue.bias.rows > 0 ? lab_element(&views[3], row, col) : 0;
-    double residual = problem->epilogue.residual.rows > 0 ? lab_element(&views[4], row, col) : 0;
+    double bias = problem->bias.rows > 0 ? lab_element(&views[3], row, col) : 0;
+    double residual = problem->residual.rows > 0 ? lab_element(&views[4], row, col) : 0;
     return naive_finished(naive, v, bias, residual);
 }
 
@@ -211,8 +211,8 @@ static inline void naive_multiply(const naive *naive)
     for (int64_t item = 0; item < problem->batch; item++) {
         rung_matrix c = lab_item(&problem->c, item);
         rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item),
-                               lab_item(&naive->before, item), lab_item(&problem->epilogue.bias, item),
-                               lab_item(&problem->epilogue.residual, item)};
+                               lab_item(&naive->before, item), lab_item(&problem->bias, item),
+                               lab_item(&problem->residual, item)};
         for (int64_t row = 0; row < c.rows; row++)
             for (int64_t col = 0; col < c.cols; col++)
                 lab_element_set(&c, row, col, naive_element(naive, views, row, col));

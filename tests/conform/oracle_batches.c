@@ -23,19 +23,19 @@ static naive batch_of(rung_product product, bool by_offsets)
 {
     naive naive = naive_of(product, K);
     rung_problem *problem = &naive.problem;
-    problem->epilogue.bias = rung_matrix_of(problem->c.type, NAIVE_M, NAIVE_N, bias_memory);
-    problem->epilogue.residual = rung_matrix_of(problem->c.type, NAIVE_M, NAIVE_N, residual_memory);
+    problem->bias = rung_matrix_of(problem->c.type, NAIVE_M, NAIVE_N, bias_memory);
+    problem->residual = rung_matrix_of(problem->c.type, NAIVE_M, NAIVE_N, residual_memory);
     problem->batch = NAIVE_ITEMS;
     problem->beta = 1;
     problem->a.batch_stride = A_STEP;
     problem->b.batch_stride = B_STEP;
     problem->c.batch_stride = naive.before.batch_stride = C_STEP;
-    problem->epilogue.bias.batch_stride = problem->epilogue.residual.batch_stride = C_STEP;
+    problem->bias.batch_stride = problem->residual.batch_stride = C_STEP;
     fill_items(&problem->a, 1);
     fill_items(&problem->b, 2);
     fill_items(&naive.before, 3);
-    fill_items(&problem->epilogue.bias, 4);
-    fill_items(&problem->epilogue.residual, 5);
+    fill_items(&problem->bias, 4);
+    fill_items(&problem->residual, 5);
     if (by_offsets) {
         problem->a.batch_offsets = a_places;
         problem->b.batch_offsets = b_places;
@@ -94,8 +94,8 @@ static void test_a_step_not_taken_is_seen(void **state)
     for (int which = 0; which < 5; which++) {
         naive naive = batch_of(RUNG_F32_TO_F32, false);
         struct naive lazy = naive;
-        rung_matrix *views[] = {&lazy.problem.a, &lazy.problem.b, &lazy.before, &lazy.problem.epilogue.bias,
-                                &lazy.problem.epilogue.residual};
+        rung_matrix *views[] = {&lazy.problem.a, &lazy.problem.b, &lazy.before, &lazy.problem.bias,
+                                &lazy.problem.residual};
         views[which]->batch_stride = 0;
         naive_multiply(&lazy);
         lab_verdict verdict = naive_verdict(&naive);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oracle_epilogues.c - the judge is judged on what follows a sum: each epilogue done as
  * written passes in every type, and each way to get it wrong is seen. */
+#include "lists.h"
 #include "naive.h"
 
 #include "cases.h"
@@ -17,7 +18,7 @@ static rung_matrix make_bias(rung_type type, lab_bias kind)
     rung_matrix bias = rung_matrix_of(type, kind == LAB_BIAS_COL ? 1 : NAIVE_M,
                                       kind == LAB_BIAS_ROW ? 1 : NAIVE_N, bias_memory);
     naive_fill(&bias, 4);
-    return rung_matrix_repeat(bias, NAIVE_M, NAIVE_N);
+    return rung_matrix_broadcast(bias, NAIVE_M, NAIVE_N);
 }
 
 static naive with_epilogue(rung_product product, lab_epilogue epilogue)
@@ -25,18 +26,18 @@ static naive with_epilogue(rung_product product, lab_epilogue epilogue)
     naive naive = naive_of(product, K);
     rung_type out = lab_product_out(product);
     naive.problem.beta = lab_is_whole(out) ? -5 : -0.5;
-    naive.problem.epilogue.bias = make_bias(out, epilogue.bias);
-    naive.problem.epilogue.activation = epilogue.activation;
+    naive.problem.bias = make_bias(out, epilogue.bias);
+    naive.problem.activation = epilogue.activation;
     if (epilogue.residual) {
-        naive.problem.epilogue.residual = rung_matrix_of(out, NAIVE_M, NAIVE_N, residual_memory);
-        naive_fill(&naive.problem.epilogue.residual, 5);
+        naive.problem.residual = rung_matrix_of(out, NAIVE_M, NAIVE_N, residual_memory);
+        naive_fill(&naive.problem.residual, 5);
     }
     return naive;
 }
 
 static bool takes(rung_product product, rung_activation activation)
 {
-    return activation != RUNG_GELU || !lab_is_whole(lab_product_in(product));
+    return activation != RUNG_ACTIVATION_GELU || !lab_is_whole(lab_product_in(product));
 }
 
 /* Every product with every epilogue there is. */
@@ -44,9 +45,9 @@ static void test_as_written_is_right(void **state)
 {
     (void)state;
     for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
-        for (int each = 0; each < LAB_BIAS_COUNT * RUNG_ACTIVATION_COUNT * 2; each++) {
-            lab_epilogue epilogue = {(lab_bias)(each / 2 / RUNG_ACTIVATION_COUNT),
-                                     (rung_activation)(each / 2 % RUNG_ACTIVATION_COUNT), each % 2};
+        for (int each = 0; each < LAB_BIAS_COUNT * LAB_ACTIVATION_COUNT * 2; each++) {
+            lab_epilogue epilogue = {(lab_bias)(each / 2 / LAB_ACTIVATION_COUNT),
+                                     (rung_activation)(each / 2 % LAB_ACTIVATION_COUNT), each % 2};
             if (!takes((rung_product)product, epilogue.activation))
                 continue;
             naive naive = with_epilogue((rung_product)product, epilogue);
@@ -71,8 +72,8 @@ static void test_bias_that_is_not_added_once_is_seen(void **state)
 {
     (void)state;
     for (int bias = LAB_BIAS_ROW; bias < LAB_BIAS_COUNT; bias++)
-        for (int activation = 0; activation < RUNG_ACTIVATION_COUNT; activation++) {
-            lab_epilogue epilogue = {(lab_bias)bias, (rung_activation)activation, activation == RUNG_RELU};
+        for (int activation = 0; activation < LAB_ACTIVATION_COUNT; activation++) {
+            lab_epilogue epilogue = {(lab_bias)bias, (rung_activation)activation, activation == RUNG_ACTIVATION_RELU};
             expect_seen(epilogue, NAIVE_NO_BIAS);
             expect_seen(epilogue, NAIVE_BIAS_TWICE);
         }
@@ -82,17 +83,17 @@ static void test_bias_that_is_not_added_once_is_seen(void **state)
 static void test_bias_along_the_wrong_side_is_seen(void **state)
 {
     (void)state;
-    naive naive = with_epilogue(RUNG_F16_TO_F16, (lab_epilogue){LAB_BIAS_ROW, RUNG_NONE, false});
+    naive naive = with_epilogue(RUNG_F16_TO_F16, (lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_NONE, false});
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));
-    naive.problem.epilogue.bias = make_bias(RUNG_F16, LAB_BIAS_COL);
+    naive.problem.bias = make_bias(RUNG_F16, LAB_BIAS_COL);
     assert_false(naive_is_right(&naive));
 }
 
 static void test_another_order_is_seen(void **state)
 {
     (void)state;
-    for (int activation = RUNG_RELU; activation <= RUNG_GELU; activation++) {
+    for (int activation = RUNG_ACTIVATION_RELU; activation <= RUNG_ACTIVATION_GELU; activation++) {
         lab_epilogue epilogue = {LAB_BIAS_COL, (rung_activation)activation, true};
         expect_seen(epilogue, NAIVE_ACTIVATION_FIRST);
         expect_seen(epilogue, NAIVE_RESIDUAL_BEFORE);
@@ -105,8 +106,8 @@ static void test_another_order_is_seen(void **state)
 static void test_gelu_by_tanh_is_seen(void **state)
 {
     (void)state;
-    expect_seen((lab_epilogue){LAB_BIAS_NONE, RUNG_GELU, false}, NAIVE_TANH);
-    expect_seen((lab_epilogue){LAB_BIAS_ROW, RUNG_GELU, false}, NAIVE_TANH);
+    expect_seen((lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_GELU, false}, NAIVE_TANH);
+    expect_seen((lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_GELU, false}, NAIVE_TANH);
 }
 
 /* Another activation, or none. */
@@ -114,15 +115,15 @@ static void test_another_activation_is_seen(void **state)
 {
     (void)state;
     for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
-        for (int done = 0; done < RUNG_ACTIVATION_COUNT; done++)
-            for (int asked = 0; asked < RUNG_ACTIVATION_COUNT; asked++) {
+        for (int done = 0; done < LAB_ACTIVATION_COUNT; done++)
+            for (int asked = 0; asked < LAB_ACTIVATION_COUNT; asked++) {
                 if (!takes((rung_product)product, (rung_activation)done) ||
                     !takes((rung_product)product, (rung_activation)asked))
                     continue;
                 lab_epilogue epilogue = {LAB_BIAS_COL, (rung_activation)done, false};
                 naive naive = with_epilogue((rung_product)product, epilogue);
                 naive_multiply(&naive);
-                naive.problem.epilogue.activation = (rung_activation)asked;
+                naive.problem.activation = (rung_activation)asked;
                 assert_int_equal(naive_is_right(&naive), done == asked);
             }
 }
@@ -132,7 +133,7 @@ static void test_one_whole_number_off_is_seen(void **state)
     const rung_product products[] = {RUNG_I8_TO_I32, RUNG_I32_TO_I32};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        naive naive = with_epilogue(products[i], (lab_epilogue){LAB_BIAS_FULL, RUNG_RELU, true});
+        naive naive = with_epilogue(products[i], (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_RELU, true});
         naive_multiply(&naive);
         assert_true(naive_is_right(&naive));
         lab_element_set(&naive.problem.c, 2, 2, naive_next(&naive.problem.c, 2, 2, 1));
@@ -149,7 +150,7 @@ static bool takes_as(rung_product product, rung_activation activation, double x,
     naive_set_all(&naive.problem.a, x);
     naive_set_all(&naive.problem.b, 1);
     naive_set_all(&naive.problem.c, result);
-    naive.problem.epilogue.activation = activation;
+    naive.problem.activation = activation;
     return naive_is_right(&naive);
 }
 
@@ -157,7 +158,7 @@ static bool takes_as(rung_product product, rung_activation activation, double x,
 static void test_a_bias_larger_than_the_sum(void **state)
 {
     (void)state;
-    naive naive = with_epilogue(RUNG_F32_TO_F32, (lab_epilogue){LAB_BIAS_FULL, RUNG_NONE, false});
+    naive naive = with_epilogue(RUNG_F32_TO_F32, (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false});
     for (int64_t i = 0; i < NAIVE_M * K; i++)
         lab_element_set(&naive.problem.a, i / K, i % K, 0x1p-20 * lab_element(&naive.problem.a, i / K, i % K));
     naive.problem.beta = 0;
@@ -171,8 +172,8 @@ static void test_a_bias_larger_than_the_sum(void **state)
 static void test_a_residual_has_one_rounding(void **state)
 {
     (void)state;
-    naive naive = with_epilogue(RUNG_F32_TO_F32, (lab_epilogue){LAB_BIAS_NONE, RUNG_NONE, true});
-    naive_set_all(&naive.problem.epilogue.residual, 1000);
+    naive naive = with_epilogue(RUNG_F32_TO_F32, (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true});
+    naive_set_all(&naive.problem.residual, 1000);
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));
     lab_element_set(&naive.problem.c, 0, 0, naive_next(&naive.problem.c, 0, 0, 4));
@@ -189,7 +190,7 @@ static void test_relu_of_what_is_surely_negative(void **state)
         lab_element_set(&naive.problem.a, row, 0, 1e6);
         lab_element_set(&naive.problem.a, row, 1, -1e6 - 2);
     }
-    naive.problem.epilogue.activation = RUNG_RELU;
+    naive.problem.activation = RUNG_ACTIVATION_RELU;
     naive_set_all(&naive.problem.c, 0);
     assert_true(naive_is_right(&naive));
     naive_set_all(&naive.problem.c, 0x1p-3);
@@ -204,9 +205,9 @@ static void test_gelu_by_a_rough_erf(void **state)
     for (int sign = -1; sign <= 1; sign += 2) {
         double rough = 0.5 * v * (1 + erf_v + sign * 16 * 0x1p-24);
         double rougher = 0.5 * v * (1 + erf_v + sign * 100 * 0x1p-24);
-        assert_true(takes_as(RUNG_F32_TO_F32, RUNG_GELU, v, rough));
-        assert_false(takes_as(RUNG_F32_TO_F32, RUNG_GELU, v, rougher));
-        assert_false(takes_as(RUNG_F64_TO_F64, RUNG_GELU, v, rough));
+        assert_true(takes_as(RUNG_F32_TO_F32, RUNG_ACTIVATION_GELU, v, rough));
+        assert_false(takes_as(RUNG_F32_TO_F32, RUNG_ACTIVATION_GELU, v, rougher));
+        assert_false(takes_as(RUNG_F64_TO_F64, RUNG_ACTIVATION_GELU, v, rough));
     }
 }
 
@@ -219,16 +220,16 @@ static void test_relu_of_no_number(void **state)
         rung_product product = (rung_product)i;
         if (lab_is_whole(lab_product_in(product)))
             continue;
-        assert_true(takes_as(product, RUNG_RELU, NAN, NAN));
-        assert_false(takes_as(product, RUNG_RELU, NAN, 0)); /* as fmax(v, 0) has it */
-        assert_true(takes_as(product, RUNG_RELU, -INFINITY, 0));
-        assert_false(takes_as(product, RUNG_RELU, -INFINITY, -INFINITY));
-        assert_false(takes_as(product, RUNG_RELU, -INFINITY, NAN));
-        assert_true(takes_as(product, RUNG_RELU, INFINITY, INFINITY));
-        assert_false(takes_as(product, RUNG_RELU, INFINITY, 0));
-        assert_true(takes_as(product, RUNG_RELU, -2, 0));
-        assert_false(takes_as(product, RUNG_RELU, -2, -2));
-        assert_false(takes_as(product, RUNG_RELU, -2, NAN));
+        assert_true(takes_as(product, RUNG_ACTIVATION_RELU, NAN, NAN));
+        assert_false(takes_as(product, RUNG_ACTIVATION_RELU, NAN, 0)); /* as fmax(v, 0) has it */
+        assert_true(takes_as(product, RUNG_ACTIVATION_RELU, -INFINITY, 0));
+        assert_false(takes_as(product, RUNG_ACTIVATION_RELU, -INFINITY, -INFINITY));
+        assert_false(takes_as(product, RUNG_ACTIVATION_RELU, -INFINITY, NAN));
+        assert_true(takes_as(product, RUNG_ACTIVATION_RELU, INFINITY, INFINITY));
+        assert_false(takes_as(product, RUNG_ACTIVATION_RELU, INFINITY, 0));
+        assert_true(takes_as(product, RUNG_ACTIVATION_RELU, -2, 0));
+        assert_false(takes_as(product, RUNG_ACTIVATION_RELU, -2, -2));
+        assert_false(takes_as(product, RUNG_ACTIVATION_RELU, -2, NAN));
     }
 }
 
@@ -240,13 +241,13 @@ static void test_gelu_of_no_number(void **state)
         rung_product product = (rung_product)i;
         if (lab_is_whole(lab_product_in(product)))
             continue;
-        assert_true(takes_as(product, RUNG_GELU, NAN, NAN));
-        assert_false(takes_as(product, RUNG_GELU, NAN, 0));
-        assert_true(takes_as(product, RUNG_GELU, INFINITY, INFINITY));
-        assert_false(takes_as(product, RUNG_GELU, INFINITY, NAN));
-        assert_true(takes_as(product, RUNG_GELU, -INFINITY, NAN));
-        assert_false(takes_as(product, RUNG_GELU, -INFINITY, -INFINITY));
-        assert_false(takes_as(product, RUNG_GELU, -2, NAN));
+        assert_true(takes_as(product, RUNG_ACTIVATION_GELU, NAN, NAN));
+        assert_false(takes_as(product, RUNG_ACTIVATION_GELU, NAN, 0));
+        assert_true(takes_as(product, RUNG_ACTIVATION_GELU, INFINITY, INFINITY));
+        assert_false(takes_as(product, RUNG_ACTIVATION_GELU, INFINITY, NAN));
+        assert_true(takes_as(product, RUNG_ACTIVATION_GELU, -INFINITY, NAN));
+        assert_false(takes_as(product, RUNG_ACTIVATION_GELU, -INFINITY, -INFINITY));
+        assert_false(takes_as(product, RUNG_ACTIVATION_GELU, -2, NAN));
     }
 }
 

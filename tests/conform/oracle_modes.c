@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oracle_modes.c - the judge is judged on compute modes: products formed as a mode says
  * pass where it was asked for or a lesser one, and fail where a better one was. */
+#include "lists.h"
 #include "naive.h"
 
 /* So few steps that what rounding of sums explains does not cover what a mode leaves out. */
@@ -94,7 +95,7 @@ static void test_strict_is_right_in_all(void **state)
 {
     (void)state;
     for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
-        for (int compute = 0; compute < RUNG_COMPUTE_COUNT; compute++) {
+        for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++) {
             naive naive = naive_of(RUNG_F32_TO_F32, k);
             naive_multiply(&naive);
             assert_true(is_right_in(&naive, (rung_compute)compute));
@@ -109,11 +110,11 @@ static void test_tf32_is_right_in_tf32_only(void **state)
         naive naive = naive_of(products[i], K);
         naive.change = as_tf32;
         naive_multiply(&naive);
-        assert_true(is_right_in(&naive, RUNG_TF32));
+        assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
         if (products[i] == RUNG_F32_TO_F16) /* whose own rounding is as coarse */
             continue;
-        assert_false(is_right_in(&naive, RUNG_BF16X3));
-        assert_false(is_right_in(&naive, RUNG_STRICT));
+        assert_false(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
+        assert_false(is_right_in(&naive, RUNG_COMPUTE_STRICT));
     }
 }
 
@@ -123,12 +124,12 @@ static void test_bf16x1_is_right_in_bf16x1_only(void **state)
     naive naive = naive_of(RUNG_F32_TO_F32, K);
     naive.change = as_bf16;
     naive_multiply(&naive);
-    assert_true(is_right_in(&naive, RUNG_BF16X1));
-    assert_false(is_right_in(&naive, RUNG_TF32));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X1));
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_TF32));
     naive = all_of(1 + 0x1p-8); /* the worst that rounding to nearest can do */
     naive.change = as_bf16;
     naive_multiply(&naive);
-    assert_true(is_right_in(&naive, RUNG_BF16X1));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X1));
 }
 
 /* At the worst that rounding to nearest can do, and just past it. */
@@ -138,14 +139,14 @@ static void test_tf32_means_the_nearest(void **state)
     naive naive = all_of(1 + 0x1p-11 - 0x1p-23);
     naive.change = as_tf32;
     naive_multiply(&naive);
-    assert_true(is_right_in(&naive, RUNG_TF32));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
     naive = all_of(1 + 0x1p-10 - 0x1p-23);
     naive.change = as_tf32;
     naive_multiply(&naive);
-    assert_true(is_right_in(&naive, RUNG_TF32));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
     naive.change = cut_to_tf32;
     naive_multiply(&naive);
-    assert_false(is_right_in(&naive, RUNG_TF32));
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_TF32));
 }
 
 static void test_bf16_alone_is_right_in_bf16x1(void **state)
@@ -154,9 +155,9 @@ static void test_bf16_alone_is_right_in_bf16x1(void **state)
     naive naive = all_of(third_part_counts);
     naive.change = as_bf16;
     naive_multiply(&naive);
-    for (int compute = 0; compute < RUNG_BF16X1; compute++)
+    for (int compute = 0; compute < RUNG_COMPUTE_BF16X1; compute++)
         assert_false(is_right_in(&naive, (rung_compute)compute));
-    assert_true(is_right_in(&naive, RUNG_BF16X1));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X1));
 }
 
 static void test_three_parts_are_right_in_bf16x3(void **state)
@@ -170,8 +171,8 @@ static void test_three_parts_are_right_in_bf16x3(void **state)
                 naive_set_all(&naive.problem.b, third_part_counts);
             }
             multiply_split(&naive, 3);
-            assert_true(is_right_in(&naive, RUNG_BF16X3));
-            assert_true(is_right_in(&naive, RUNG_TF32));
+            assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
+            assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
         }
 }
 
@@ -181,9 +182,9 @@ static void test_two_parts_are_not(void **state)
     (void)state;
     naive naive = all_of(third_part_counts);
     multiply_split(&naive, 2);
-    assert_false(is_right_in(&naive, RUNG_STRICT));
-    assert_false(is_right_in(&naive, RUNG_BF16X3));
-    assert_true(is_right_in(&naive, RUNG_TF32));
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_STRICT));
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
 }
 
 /* Modes are about F32 inputs: others get no more room from one. */
@@ -199,7 +200,7 @@ static void test_modes_are_for_f32(void **state)
         naive_multiply(&naive);
         if (lab_is_whole(in)) /* exact, whatever was asked for */
             lab_element_set(&naive.problem.c, 1, 1, naive_next(&naive.problem.c, 1, 1, 1));
-        for (int compute = 0; compute < RUNG_COMPUTE_COUNT; compute++)
+        for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++)
             assert_false(is_right_in(&naive, (rung_compute)compute));
     }
 }
@@ -213,17 +214,17 @@ static void test_infinity_in_parts_may_be_nan(void **state)
         lab_element_set(&naive.problem.a, i, 3, INFINITY);
     multiply_split(&naive, 3);
     assert_true(isnan(lab_element(&naive.problem.c, 0, 0)));
-    assert_true(is_right_in(&naive, RUNG_BF16X3));
-    assert_true(is_right_in(&naive, RUNG_TF32));
-    assert_false(is_right_in(&naive, RUNG_STRICT));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_STRICT));
     naive_set_all(&naive.problem.c, 1);
-    assert_false(is_right_in(&naive, RUNG_BF16X3));
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
 }
 
 static void test_a_finite_sum_may_not_be_nan(void **state)
 {
     (void)state;
-    for (int compute = 0; compute < RUNG_COMPUTE_COUNT; compute++) {
+    for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++) {
         naive naive = naive_of(RUNG_F32_TO_F32, K);
         naive_multiply(&naive);
         lab_element_set(&naive.problem.c, 5, 4, NAN);
@@ -244,8 +245,8 @@ static void test_denormal_inputs(void **state)
 {
     (void)state;
     naive naive = flushed();
-    assert_true(is_right_in(&naive, RUNG_BF16X3));
-    assert_false(is_right_in(&naive, RUNG_STRICT));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_STRICT));
 }
 
 /* And so where tf32 was asked for, since bf16x3 may be taken for that. */
@@ -253,7 +254,7 @@ static void test_denormal_inputs_in_tf32(void **state)
 {
     (void)state;
     naive naive = flushed();
-    assert_true(is_right_in(&naive, RUNG_TF32));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
 }
 
 int main(void)

@@ -129,10 +129,10 @@ static void test_no_number_is_seen(void **state)
 static void test_engines_cut_off(void **state)
 {
     const struct { rung_product product; rung_compute compute; double lost; bool by_engine; } cases[] = {
-        {RUNG_F16_TO_F32, RUNG_STRICT, 0, true}, {RUNG_BF16_TO_F32, RUNG_STRICT, 0, true},
-        {RUNG_F32_TO_F32, RUNG_STRICT, 0, false}, {RUNG_F64_TO_F64, RUNG_STRICT, 0, false},
-        {RUNG_F32_TO_F32, RUNG_BF16X3, 5 * (K + 8) * 0x1p-24, false},
-        {RUNG_F32_TO_F32, RUNG_TF32, 0x1p-10, true},
+        {RUNG_F16_TO_F32, RUNG_COMPUTE_STRICT, 0, true}, {RUNG_BF16_TO_F32, RUNG_COMPUTE_STRICT, 0, true},
+        {RUNG_F32_TO_F32, RUNG_COMPUTE_STRICT, 0, false}, {RUNG_F64_TO_F64, RUNG_COMPUTE_STRICT, 0, false},
+        {RUNG_F32_TO_F32, RUNG_COMPUTE_BF16X3, 5 * (K + 8) * 0x1p-24, false},
+        {RUNG_F32_TO_F32, RUNG_COMPUTE_TF32, 0x1p-10, true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -33,7 +33,7 @@ static rung_status multiply(int64_t k, const char *parameters)
                                            rung_matrix_of(RUNG_F32, M, N, c));
     rung_plan_options options = {.kernel = kernel, .parameters = parameters};
     rung_plan *plan;
-    problem.compute = RUNG_BF16X3;
+    problem.compute = RUNG_COMPUTE_BF16X3;
     memset(c, 0xff, sizeof c);
     rung_status status = rung_plan_create(device, &problem, &options, &plan);
     if (status == RUNG_OK)

@@ -139,7 +139,7 @@ static inline void fill_elements(uint64_t *seed, rung_type type, void *memory, i
         case RUNG_BF16: ((uint16_t *)memory)[i] = rung_bf16_from_f32((float)value); break;
         case RUNG_I8: ((int8_t *)memory)[i] = (int8_t)value; break;
         case RUNG_I32: ((int32_t *)memory)[i] = value; break;
-        case RUNG_TYPE_COUNT: break;
+        default: break;
         }
     }
 }
@@ -196,9 +196,9 @@ static inline void trial_fill(const trial *trial, trial_memory *memory)
     memory->problem.compute = trial->compute;
     if (trial->epilogue) {
         rung_matrix bias = rung_matrix_of(trial->out, 1, trial->n, memory->data[3]);
-        memory->problem.epilogue.bias = rung_matrix_repeat(bias, trial->m, trial->n);
-        memory->problem.epilogue.activation = RUNG_RELU;
-        memory->problem.epilogue.residual = rung_matrix_of(trial->out, trial->m, trial->n, memory->data[4]);
+        memory->problem.bias = rung_matrix_broadcast(bias, trial->m, trial->n);
+        memory->problem.activation = RUNG_ACTIVATION_RELU;
+        memory->problem.residual = rung_matrix_of(trial->out, trial->m, trial->n, memory->data[4]);
     }
 }
 
@@ -206,7 +206,7 @@ static inline void trial_fill(const trial *trial, trial_memory *memory)
 static inline rung_problem trial_there(trial_memory *memory)
 {
     rung_problem there = memory->problem;
-    rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.epilogue.bias, &there.epilogue.residual};
+    rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.bias, &there.residual};
     for (int i = 0; i < TRIAL_OPERANDS; i++) {
         if (views[i]->data)
             views[i]->buffer = memory->buffers[i];

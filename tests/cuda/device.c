@@ -84,7 +84,7 @@ static void several_devices_and_none(void **state)
     assert_ok(rung_device_open(context, "cuda:1", &second));
     assert_string_equal(rung_device_describe(first)->name, "cuda:0");
     assert_string_equal(rung_device_describe(second)->name, "cuda:1");
-    assert_fails(rung_device_open(context, "cuda:2", &third), RUNG_NO_DEVICE, "there is no cuda:2");
+    assert_fails(rung_device_open(context, "cuda:2", &third), RUNG_STATUS_NO_DEVICE, "there is no cuda:2");
     assert_null(third);
     rung_device_close(first);
     close_all(context, second);
@@ -224,7 +224,7 @@ static void check_wide_code(rung_device *device, rung_type type, int64_t size, b
                                            rung_matrix_of(out, size, size, NULL));
     rung_plan *plan;
     char words[128];
-    problem.compute = RUNG_TF32; /* of f32 */
+    problem.compute = RUNG_COMPUTE_TF32; /* of f32 */
     logged[0] = '\0';
     assert_ok(rung_plan_create(device, &problem, NULL, &plan));
     assert_string_equal(rung_plan_describe(plan)->kernel, "12_matrix");
@@ -282,7 +282,7 @@ static void a_gpu_too_old_is_told(void **state)
     rung_plan *plan;
     (void)state;
     trial_fill(&trial, &memory);
-    assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_UNSUPPORTED, "sm_52");
+    assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_STATUS_UNSUPPORTED, "sm_52");
     assert_null(plan);
     close_all(context, device);
 }
@@ -304,7 +304,7 @@ static void carveouts(void **state)
     trial_fill(&trial, &memory);
     for (int i = 0; i < 2; i++) {
         trial.carveout = i == 0 ? 101 : -1;
-        assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_INVALID, "carve");
+        assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_STATUS_INVALID, "carve");
         assert_null(plan);
     }
     close_all(context, device);
@@ -364,7 +364,7 @@ static void events_of_copies(void **state)
     }
     assert_non_null(rung_event_native(sent));
     assert_int_equal(rungi_cuda_live(context, RUNGI_CU_EVENT), 2);
-    assert_fails(rung_buffer_create(device, INT64_C(1) << 50, &too_large), RUNG_NO_MEMORY,
+    assert_fails(rung_buffer_create(device, INT64_C(1) << 50, &too_large), RUNG_STATUS_NO_MEMORY,
                  "CUDA_ERROR_OUT_OF_MEMORY");
     assert_null(too_large);
     rung_event_destroy(sent);

@@ -32,57 +32,57 @@ typedef struct failure {
 } failure;
 
 static const failure failures[] = {
-    {"cuInit", EVERY, 100, RUNG_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "10"},
-    {"cuInit", EVERY, 3, RUNG_NO_DEVICE, "CUDA_ERROR_NOT_INITIALIZED", "10"},
-    {"cuInit", EVERY, 803, RUNG_NO_DEVICE, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "10"},
-    {"cuInit", EVERY, 34, RUNG_NO_DEVICE, "CUDA_ERROR_STUB_LIBRARY", "10"},
-    {"cuInit", EVERY, 802, RUNG_NO_DEVICE, "CUDA_ERROR_SYSTEM_NOT_READY", "10"},
-    {"cuDriverGetVersion", EVERY, 999, RUNG_DEVICE_LOST, "CUDA_ERROR_UNKNOWN", "10"},
-    {"cuDeviceGetCount", EVERY, 100, RUNG_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "10"},
-    {"cuDeviceGet", EVERY, 101, RUNG_NO_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "10"},
-    {"cuDevicePrimaryCtxRetain", 1, 2, RUNG_NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuDevicePrimaryCtxRetain", 1, 46, RUNG_NO_DEVICE, "CUDA_ERROR_DEVICE_UNAVAILABLE", "10"},
-    {"cuCtxPushCurrent_v2", 1, 201, RUNG_INVALID, "CUDA_ERROR_INVALID_CONTEXT", "10"},
-    {"cuCtxPushCurrent_v2", 9, 201, RUNG_INVALID, "CUDA_ERROR_INVALID_CONTEXT", "10"},
-    {"cuStreamCreate", 1, 2, RUNG_NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuEventCreate", 1, 2, RUNG_NO_MEMORY, "cuEventCreate: CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuEventCreate", 4, 2, RUNG_NO_MEMORY, "cuEventCreate: CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuMemAlloc_v2", 1, 2, RUNG_NO_MEMORY, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuMemAlloc_v2", 3, 2, RUNG_NO_MEMORY, "4096 bytes on cuda:0", "10"},
-    {"cuMemAllocAsync", 1, 2, RUNG_NO_MEMORY, "cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuMemHostAlloc", 1, 2, RUNG_NO_MEMORY, "cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuMemcpyHtoDAsync_v2", 1, 1, RUNG_INVALID, "cuMemcpyHtoDAsync: CUDA_ERROR_INVALID_VALUE", "10"},
-    {"cuMemcpyHtoDAsync_v2", 2, 700, RUNG_DEVICE_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS", "10"},
-    {"cuMemcpyDtoHAsync_v2", 1, 1, RUNG_INVALID, "cuMemcpyDtoHAsync: CUDA_ERROR_INVALID_VALUE", "10"},
-    {"cuModuleLoadDataEx", EVERY, 2, RUNG_NO_MEMORY, "cuModuleLoadDataEx: CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuModuleLoadDataEx", EVERY, 200, RUNG_COMPILE, "CUDA_ERROR_INVALID_IMAGE", "10"},
-    {"cuModuleLoadDataEx", EVERY, 209, RUNG_COMPILE, "CUDA_ERROR_NO_BINARY_FOR_GPU", "10"},
-    {"cuModuleLoadDataEx", EVERY, 218, RUNG_COMPILE, "CUDA_ERROR_INVALID_PTX", "08"},
-    {"cuModuleLoadDataEx", EVERY, 221, RUNG_COMPILE, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "08"},
-    {"cuModuleLoadDataEx", EVERY, 222, RUNG_COMPILE, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "08"},
-    {"cuModuleLoadDataEx", EVERY, 223, RUNG_COMPILE, "unset CUDA_DISABLE_PTX_JIT", "08"},
-    {"cuModuleLoadDataEx", 1, 719, RUNG_DEVICE_LOST, "CUDA_ERROR_LAUNCH_FAILED", "10"},
-    {"cuModuleGetFunction", 1, 500, RUNG_COMPILE, "CUDA_ERROR_NOT_FOUND", "10"},
-    {"cuModuleGetFunction", 2, 500, RUNG_COMPILE, "CUDA_ERROR_NOT_FOUND", "10"},
-    {"cuFuncSetAttribute", 1, 1, RUNG_INVALID, "cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE", "10"},
-    {"cuFuncGetAttribute", 1, 400, RUNG_INVALID, "cuFuncGetAttribute: CUDA_ERROR_INVALID_HANDLE", "10"},
-    {"cuFuncGetAttribute", 4, 400, RUNG_INVALID, "cuFuncGetAttribute: CUDA_ERROR_INVALID_HANDLE", "10"},
-    {"cuEventRecord", 1, 400, RUNG_INVALID, "cuEventRecord: CUDA_ERROR_INVALID_HANDLE", "10"},
-    {"cuEventRecord", 4, 2, RUNG_NO_MEMORY, "cuEventRecord: CUDA_ERROR_OUT_OF_MEMORY", "10"},
-    {"cuStreamWaitEvent", 1, 400, RUNG_INVALID, "cuStreamWaitEvent: CUDA_ERROR_INVALID_HANDLE", "10"},
-    {"cuLaunchKernel", 1, 701, RUNG_UNSUPPORTED, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "10"},
-    {"cuLaunchKernel", 2, 701, RUNG_UNSUPPORTED, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "10"},
-    {"cuLaunchKernel", 1, 719, RUNG_DEVICE_LOST, "CUDA_ERROR_LAUNCH_FAILED", "10"},
-    {"cuLaunchKernel", 2, 214, RUNG_DEVICE_LOST, "CUDA_ERROR_ECC_UNCORRECTABLE", "10"},
-    {"cuEventSynchronize", 1, 719, RUNG_DEVICE_LOST, "cuEventSynchronize: CUDA_ERROR_LAUNCH_FAILED", "10"},
-    {"cuEventElapsedTime", 1, 400, RUNG_UNSUPPORTED, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE", "10"},
-    {"cuStreamSynchronize", 1, 702, RUNG_DEVICE_LOST, "CUDA_ERROR_LAUNCH_TIMEOUT", "10"},
-    {"cublasCreate_v2", 1, 3, RUNG_NO_MEMORY, "cublasCreate: out of memory", "00"},
-    {"cublasCreate_v2", 1, 1, RUNG_UNSUPPORTED, "cublasCreate gives error 1", "00"},
-    {"cublasSetStream_v2", 1, 1, RUNG_UNSUPPORTED, "cublasSetStream gives error 1", "00"},
-    {"cublasGemmEx", 1, 3, RUNG_NO_MEMORY, "cublasGemmEx: out of memory", "00"},
-    {"cublasGemmEx", 1, 15, RUNG_UNSUPPORTED, "it does not take this problem", "00"},
-    {"cublasGemmEx", 1, 13, RUNG_DEVICE_LOST, "open it again", "00"},
+    {"cuInit", EVERY, 100, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "10"},
+    {"cuInit", EVERY, 3, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_NOT_INITIALIZED", "10"},
+    {"cuInit", EVERY, 803, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "10"},
+    {"cuInit", EVERY, 34, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_STUB_LIBRARY", "10"},
+    {"cuInit", EVERY, 802, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_SYSTEM_NOT_READY", "10"},
+    {"cuDriverGetVersion", EVERY, 999, RUNG_STATUS_DEVICE_LOST, "CUDA_ERROR_UNKNOWN", "10"},
+    {"cuDeviceGetCount", EVERY, 100, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "10"},
+    {"cuDeviceGet", EVERY, 101, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "10"},
+    {"cuDevicePrimaryCtxRetain", 1, 2, RUNG_STATUS_NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuDevicePrimaryCtxRetain", 1, 46, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_DEVICE_UNAVAILABLE", "10"},
+    {"cuCtxPushCurrent_v2", 1, 201, RUNG_STATUS_INVALID, "CUDA_ERROR_INVALID_CONTEXT", "10"},
+    {"cuCtxPushCurrent_v2", 9, 201, RUNG_STATUS_INVALID, "CUDA_ERROR_INVALID_CONTEXT", "10"},
+    {"cuStreamCreate", 1, 2, RUNG_STATUS_NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuEventCreate", 1, 2, RUNG_STATUS_NO_MEMORY, "cuEventCreate: CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuEventCreate", 4, 2, RUNG_STATUS_NO_MEMORY, "cuEventCreate: CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuMemAlloc_v2", 1, 2, RUNG_STATUS_NO_MEMORY, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuMemAlloc_v2", 3, 2, RUNG_STATUS_NO_MEMORY, "4096 bytes on cuda:0", "10"},
+    {"cuMemAllocAsync", 1, 2, RUNG_STATUS_NO_MEMORY, "cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuMemHostAlloc", 1, 2, RUNG_STATUS_NO_MEMORY, "cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuMemcpyHtoDAsync_v2", 1, 1, RUNG_STATUS_INVALID, "cuMemcpyHtoDAsync: CUDA_ERROR_INVALID_VALUE", "10"},
+    {"cuMemcpyHtoDAsync_v2", 2, 700, RUNG_STATUS_DEVICE_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS", "10"},
+    {"cuMemcpyDtoHAsync_v2", 1, 1, RUNG_STATUS_INVALID, "cuMemcpyDtoHAsync: CUDA_ERROR_INVALID_VALUE", "10"},
+    {"cuModuleLoadDataEx", EVERY, 2, RUNG_STATUS_NO_MEMORY, "cuModuleLoadDataEx: CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuModuleLoadDataEx", EVERY, 200, RUNG_STATUS_COMPILE_FAILED, "CUDA_ERROR_INVALID_IMAGE", "10"},
+    {"cuModuleLoadDataEx", EVERY, 209, RUNG_STATUS_COMPILE_FAILED, "CUDA_ERROR_NO_BINARY_FOR_GPU", "10"},
+    {"cuModuleLoadDataEx", EVERY, 218, RUNG_STATUS_COMPILE_FAILED, "CUDA_ERROR_INVALID_PTX", "08"},
+    {"cuModuleLoadDataEx", EVERY, 221, RUNG_STATUS_COMPILE_FAILED, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "08"},
+    {"cuModuleLoadDataEx", EVERY, 222, RUNG_STATUS_COMPILE_FAILED, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "08"},
+    {"cuModuleLoadDataEx", EVERY, 223, RUNG_STATUS_COMPILE_FAILED, "unset CUDA_DISABLE_PTX_JIT", "08"},
+    {"cuModuleLoadDataEx", 1, 719, RUNG_STATUS_DEVICE_LOST, "CUDA_ERROR_LAUNCH_FAILED", "10"},
+    {"cuModuleGetFunction", 1, 500, RUNG_STATUS_COMPILE_FAILED, "CUDA_ERROR_NOT_FOUND", "10"},
+    {"cuModuleGetFunction", 2, 500, RUNG_STATUS_COMPILE_FAILED, "CUDA_ERROR_NOT_FOUND", "10"},
+    {"cuFuncSetAttribute", 1, 1, RUNG_STATUS_INVALID, "cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE", "10"},
+    {"cuFuncGetAttribute", 1, 400, RUNG_STATUS_INVALID, "cuFuncGetAttribute: CUDA_ERROR_INVALID_HANDLE", "10"},
+    {"cuFuncGetAttribute", 4, 400, RUNG_STATUS_INVALID, "cuFuncGetAttribute: CUDA_ERROR_INVALID_HANDLE", "10"},
+    {"cuEventRecord", 1, 400, RUNG_STATUS_INVALID, "cuEventRecord: CUDA_ERROR_INVALID_HANDLE", "10"},
+    {"cuEventRecord", 4, 2, RUNG_STATUS_NO_MEMORY, "cuEventRecord: CUDA_ERROR_OUT_OF_MEMORY", "10"},
+    {"cuStreamWaitEvent", 1, 400, RUNG_STATUS_INVALID, "cuStreamWaitEvent: CUDA_ERROR_INVALID_HANDLE", "10"},
+    {"cuLaunchKernel", 1, 701, RUNG_STATUS_UNSUPPORTED, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "10"},
+    {"cuLaunchKernel", 2, 701, RUNG_STATUS_UNSUPPORTED, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "10"},
+    {"cuLaunchKernel", 1, 719, RUNG_STATUS_DEVICE_LOST, "CUDA_ERROR_LAUNCH_FAILED", "10"},
+    {"cuLaunchKernel", 2, 214, RUNG_STATUS_DEVICE_LOST, "CUDA_ERROR_ECC_UNCORRECTABLE", "10"},
+    {"cuEventSynchronize", 1, 719, RUNG_STATUS_DEVICE_LOST, "cuEventSynchronize: CUDA_ERROR_LAUNCH_FAILED", "10"},
+    {"cuEventElapsedTime", 1, 400, RUNG_STATUS_UNSUPPORTED, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE", "10"},
+    {"cuStreamSynchronize", 1, 702, RUNG_STATUS_DEVICE_LOST, "CUDA_ERROR_LAUNCH_TIMEOUT", "10"},
+    {"cublasCreate_v2", 1, 3, RUNG_STATUS_NO_MEMORY, "cublasCreate: out of memory", "00"},
+    {"cublasCreate_v2", 1, 1, RUNG_STATUS_UNSUPPORTED, "cublasCreate gives error 1", "00"},
+    {"cublasSetStream_v2", 1, 1, RUNG_STATUS_UNSUPPORTED, "cublasSetStream gives error 1", "00"},
+    {"cublasGemmEx", 1, 3, RUNG_STATUS_NO_MEMORY, "cublasGemmEx: out of memory", "00"},
+    {"cublasGemmEx", 1, 15, RUNG_STATUS_UNSUPPORTED, "it does not take this problem", "00"},
+    {"cublasGemmEx", 1, 13, RUNG_STATUS_DEVICE_LOST, "open it again", "00"},
 };
 
 enum { FAILURES = sizeof failures / sizeof *failures };
@@ -94,16 +94,16 @@ static void assert_lost(life *life)
     rung_queue *queue;
     rung_event *event;
     rung_buffer *buffer;
-    assert_fails(rung_queue_finish(life->queue), RUNG_DEVICE_LOST, "lost before");
-    assert_fails(rung_queue_create(life->device, &queue), RUNG_DEVICE_LOST, "cuda:0");
-    assert_fails(rung_event_create(life->device, &event), RUNG_DEVICE_LOST, "open it again");
-    assert_fails(rung_event_wait(life->sent), RUNG_DEVICE_LOST, "lost before");
-    assert_fails(rung_buffer_create(life->device, 64, &buffer), RUNG_DEVICE_LOST, "lost before");
-    assert_fails(rung_buffer_write(life->queue, life->buffers[0], 0, 64, bytes, NULL), RUNG_DEVICE_LOST,
+    assert_fails(rung_queue_finish(life->queue), RUNG_STATUS_DEVICE_LOST, "lost before");
+    assert_fails(rung_queue_create(life->device, &queue), RUNG_STATUS_DEVICE_LOST, "cuda:0");
+    assert_fails(rung_event_create(life->device, &event), RUNG_STATUS_DEVICE_LOST, "open it again");
+    assert_fails(rung_event_wait(life->sent), RUNG_STATUS_DEVICE_LOST, "lost before");
+    assert_fails(rung_buffer_create(life->device, 64, &buffer), RUNG_STATUS_DEVICE_LOST, "lost before");
+    assert_fails(rung_buffer_write(life->queue, life->buffers[0], 0, 64, bytes, NULL), RUNG_STATUS_DEVICE_LOST,
                  "lost before");
-    assert_fails(rung_buffer_read(life->queue, life->buffers[0], 0, 64, bytes, NULL), RUNG_DEVICE_LOST,
+    assert_fails(rung_buffer_read(life->queue, life->buffers[0], 0, 64, bytes, NULL), RUNG_STATUS_DEVICE_LOST,
                  "lost before");
-    assert_fails(run_life(life, "10"), RUNG_DEVICE_LOST, "lost before");
+    assert_fails(run_life(life, "10"), RUNG_STATUS_DEVICE_LOST, "lost before");
 }
 
 static void check_failure(const failure *failure)
@@ -116,7 +116,7 @@ static void check_failure(const failure *failure)
     if (status != failure->expected || !strstr(rung_error_text(), failure->told))
         fail_msg("%s %d, error %d gave %s: %s", failure->symbol, failure->nth, failure->code,
                  rung_status_name(status), rung_error_text());
-    if (status == RUNG_DEVICE_LOST && life.queue && life.sent)
+    if (status == RUNG_STATUS_DEVICE_LOST && life.queue && life.sent)
         assert_lost(&life);
     end_life(&life);
     check_recovery(&life, failure->kernel);
@@ -143,7 +143,7 @@ static void work_fails_late(void **state)
         assert_ok(make_objects(&life));
         assert_ok(make_ordered(&life));
         assert_ok(run_life(&life, "10"));
-        assert_fails(wait_for_life(&life), RUNG_DEVICE_LOST, "CUDA_ERROR_");
+        assert_fails(wait_for_life(&life), RUNG_STATUS_DEVICE_LOST, "CUDA_ERROR_");
         standin_heal();
         assert_lost(&life);
         end_life(&life);
@@ -163,7 +163,7 @@ static void another_context_goes_on(void **state)
     (void)state;
     make_life(&life);
     plant("RUNG_STANDIN_FAULT", "cuLaunchKernel", 1, 719);
-    assert_int_equal(live(&life, "10"), RUNG_DEVICE_LOST);
+    assert_int_equal(live(&life, "10"), RUNG_STATUS_DEVICE_LOST);
     standin_heal();
     assert_int_equal(standin.create_context(&native, 0, 0), 0);
     assert_int_equal(standin.set_current(NULL), 0);
@@ -189,7 +189,7 @@ static void the_one_call_recovers(void **state)
     unit_fill(&seed, b, 16);
     for (int i = 0; i < 3; i++) {
         plant(i == 1 ? "RUNG_STANDIN_FAULT_LATE" : "RUNG_STANDIN_FAULT", "cuLaunchKernel", 1, 700);
-        assert_fails(rung_gemm(context, 1.0, av, bv, 0.0, cv), RUNG_DEVICE_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS");
+        assert_fails(rung_gemm(context, 1.0, av, bv, 0.0, cv), RUNG_STATUS_DEVICE_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS");
         standin_heal();
         assert_ok(rung_gemm(context, 1.0, av, bv, 0.0, cv));
         assert_int_equal(unit_first_wrong(&av, &bv, &cv), -1);
@@ -206,7 +206,7 @@ static void drivers_too_old(void **state)
     rung_device *device;
     (void)state;
     setenv("RUNG_STANDIN_DRIVER", "11040", 1);
-    assert_fails(rung_device_open(context, "cuda", &device), RUNG_NO_DEVICE, "CUDA 11.4");
+    assert_fails(rung_device_open(context, "cuda", &device), RUNG_STATUS_NO_DEVICE, "CUDA 11.4");
     assert_non_null(strstr(rung_error_text(), "525"));
     rung_context_destroy(context); /* which keeps what it found */
     context = fresh_context("cuda", -1);
@@ -226,7 +226,7 @@ static void no_device_at_all(void **state)
     bool told = false;
     (void)state;
     setenv("RUNG_STANDIN_DEVICES", "0", 1);
-    assert_fails(rung_device_open(context, "cuda", &device), RUNG_NO_DEVICE, "CUDA_ERROR_NO_DEVICE");
+    assert_fails(rung_device_open(context, "cuda", &device), RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_NO_DEVICE");
     assert_ok(rung_device_list(context, infos, 8, &count));
     for (int64_t i = 0; i < count; i++)
         told = told || (strcmp(infos[i].backend, "cuda") == 0 && strstr(infos[i].missing, "nvidia-smi"));

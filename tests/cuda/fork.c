@@ -38,9 +38,9 @@ static int begin(void **state)
     assert_ok(rung_event_create(parent.device, &parent.event));
     rung_run_options run = {.signal = parent.event};
     assert_ok(rung_buffer_write(parent.queue, parent.buffer, 0, sizeof data[0], data[0], &run));
-    parent.problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, parent.buffer, 0),
-                                     rung_matrix_in(RUNG_F32, 4, 4, parent.buffer, 16),
-                                     rung_matrix_in(RUNG_F32, 4, 4, parent.buffer, 32));
+    parent.problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, parent.buffer, 0),
+                                     rung_matrix_in_buffer(RUNG_F32, 4, 4, parent.buffer, 16),
+                                     rung_matrix_in_buffer(RUNG_F32, 4, 4, parent.buffer, 32));
     assert_ok(rung_plan_create(parent.device, &parent.problem, NULL, &parent.plan));
     assert_ok(rung_plan_run(parent.plan, parent.queue, &parent.problem, NULL));
     assert_ok(rung_queue_finish(parent.queue));
@@ -91,7 +91,7 @@ static void check_child(int (*in_child)(void))
 
 static bool is_lost(rung_status status)
 {
-    bool told = status == RUNG_DEVICE_LOST && strstr(rung_error_text(), "fork");
+    bool told = status == RUNG_STATUS_DEVICE_LOST && strstr(rung_error_text(), "fork");
     if (!told)
         printf("%s: %s\n", rung_status_name(status), rung_error_text());
     return told;
@@ -147,9 +147,9 @@ static int a_context_of_its_own(void)
     rung_context *context;
     rung_device *device;
     STEP(1, rung_context_create(&options, &context) == RUNG_OK);
-    STEP(2, rung_device_open(context, "cuda", &device) == RUNG_NO_DEVICE && !device);
+    STEP(2, rung_device_open(context, "cuda", &device) == RUNG_STATUS_NO_DEVICE && !device);
     STEP(3, strstr(rung_error_text(), "fork") && strstr(rung_error_text(), "CUDA_ERROR_NOT_INITIALIZED"));
-    STEP(4, multiply(context) == RUNG_NO_DEVICE);
+    STEP(4, multiply(context) == RUNG_STATUS_NO_DEVICE);
     rung_context_destroy(context);
     return 0;
 }

@@ -62,9 +62,9 @@ static inline rung_status make_ordered(life *life)
 /* A product with both of a plan's kernels: k is cut. */
 static inline rung_status run_life(life *life, const char *kernel)
 {
-    rung_matrix a = rung_matrix_in(RUNG_F32, LIFE_M, LIFE_K, life->buffers[0], 1);
-    rung_matrix b = rung_matrix_in(RUNG_F32, LIFE_K, LIFE_N, life->buffers[1], 2);
-    rung_matrix c = rung_matrix_in(RUNG_F32, LIFE_M, LIFE_N, life->buffers[2], 3);
+    rung_matrix a = rung_matrix_in_buffer(RUNG_F32, LIFE_M, LIFE_K, life->buffers[0], 1);
+    rung_matrix b = rung_matrix_in_buffer(RUNG_F32, LIFE_K, LIFE_N, life->buffers[1], 2);
+    rung_matrix c = rung_matrix_in_buffer(RUNG_F32, LIFE_M, LIFE_N, life->buffers[2], 3);
     rung_problem problem = rung_problem_of(a, b, c);
     rung_kernel *found;
     rung_run_options run = {.signal = life->sent};

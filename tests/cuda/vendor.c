@@ -41,11 +41,11 @@ static const struct {
     int          compute;
     rung_compute told;
 } modes[] = {
-    {"86", RUNG_STRICT, COMPUTE_32F, RUNG_STRICT},  {"86", RUNG_TF32, FAST_TF32, RUNG_TF32},
-    {"86", RUNG_BF16X1, FAST_16BF, RUNG_BF16X1},    {"86", RUNG_BF16X3, COMPUTE_32F, RUNG_STRICT},
-    {"100", RUNG_BF16X3, EMULATED, RUNG_BF16X3},    {"100", RUNG_TF32, FAST_TF32, RUNG_TF32},
-    {"75", RUNG_TF32, COMPUTE_32F, RUNG_STRICT},    {"75", RUNG_BF16X1, COMPUTE_32F, RUNG_STRICT},
-    {"75", RUNG_STRICT, COMPUTE_32F, RUNG_STRICT},
+    {"86", RUNG_COMPUTE_STRICT, COMPUTE_32F, RUNG_COMPUTE_STRICT},  {"86", RUNG_COMPUTE_TF32, FAST_TF32, RUNG_COMPUTE_TF32},
+    {"86", RUNG_COMPUTE_BF16X1, FAST_16BF, RUNG_COMPUTE_BF16X1},    {"86", RUNG_COMPUTE_BF16X3, COMPUTE_32F, RUNG_COMPUTE_STRICT},
+    {"100", RUNG_COMPUTE_BF16X3, EMULATED, RUNG_COMPUTE_BF16X3},    {"100", RUNG_COMPUTE_TF32, FAST_TF32, RUNG_COMPUTE_TF32},
+    {"75", RUNG_COMPUTE_TF32, COMPUTE_32F, RUNG_COMPUTE_STRICT},    {"75", RUNG_COMPUTE_BF16X1, COMPUTE_32F, RUNG_COMPUTE_STRICT},
+    {"75", RUNG_COMPUTE_STRICT, COMPUTE_32F, RUNG_COMPUTE_STRICT},
 };
 
 static void each_mode_has_its_compute_type(void **state)
@@ -75,8 +75,8 @@ static void each_type_has_its_compute_type(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const trial trial = {types[i].in, types[i].out, 12, 16, 20, .batch = 1, .alpha = 2, .beta = 1,
-                             .kernel = "00", .compute = RUNG_TF32};
-        check(device, &trial, types[i].compute, RUNG_STRICT);
+                             .kernel = "00", .compute = RUNG_COMPUTE_TF32};
+        check(device, &trial, types[i].compute, RUNG_COMPUTE_STRICT);
     }
     close_it(context, device);
 }
@@ -114,7 +114,7 @@ static void what_it_does_not_take(void **state)
     rung_problem problem = memory.problem;
     problem.a.row_stride = 40;
     problem.a.col_stride = 2;
-    assert_fails(trial_plan(device, &trial, &problem, &plan), RUNG_UNSUPPORTED, "one stride of one");
+    assert_fails(trial_plan(device, &trial, &problem, &plan), RUNG_STATUS_UNSUPPORTED, "one stride of one");
     assert_ok(rung_queue_create(device, &queue));
     trial_send(device, queue, &memory);
     problem = trial_there(&memory);
@@ -128,7 +128,7 @@ static void what_it_does_not_take(void **state)
     trial.in = RUNG_I8;
     trial.out = RUNG_I32;
     trial_fill(&trial, &memory);
-    assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_UNSUPPORTED, "multiples of four");
+    assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_STATUS_UNSUPPORTED, "multiples of four");
     assert_null(plan);
     close_it(context, device);
 }
@@ -200,23 +200,23 @@ static void misaligned_bytes_do_not_reach_it(void **state)
     for (int64_t offset = 1; offset < 4; offset++) {
         rung_problem of_a = aligned, of_b = aligned;
         of_a.a.offset = of_b.b.offset = offset;
-        assert_fails(trial_plan(device, &one, &of_a, &none), RUNG_UNSUPPORTED, "multiples of four");
-        assert_fails(trial_plan(device, &one, &of_b, &none), RUNG_UNSUPPORTED, "multiples of four");
-        assert_fails(rung_plan_run(plan, queue, &of_a, NULL), RUNG_INVALID, "less aligned");
-        assert_fails(rung_plan_run(plan, queue, &of_b, NULL), RUNG_INVALID, "less aligned");
+        assert_fails(trial_plan(device, &one, &of_a, &none), RUNG_STATUS_UNSUPPORTED, "multiples of four");
+        assert_fails(trial_plan(device, &one, &of_b, &none), RUNG_STATUS_UNSUPPORTED, "multiples of four");
+        assert_fails(rung_plan_run(plan, queue, &of_a, NULL), RUNG_STATUS_INVALID, "less aligned");
+        assert_fails(rung_plan_run(plan, queue, &of_b, NULL), RUNG_STATUS_INVALID, "less aligned");
     }
     /* Neither is memory of the caller's that begins at such an address, with an offset of 0. */
     assert_ok(rung_buffer_wrap(device, rung_buffer_native(memory.buffers[0]), 2, TRIAL_BYTES - 2, &shifted));
     rung_problem wrapped = aligned;
     wrapped.a.buffer = shifted;
-    assert_fails(trial_plan(device, &one, &wrapped, &none), RUNG_UNSUPPORTED, "multiples of four");
-    assert_fails(rung_plan_run(plan, queue, &wrapped, NULL), RUNG_INVALID, "less aligned");
+    assert_fails(trial_plan(device, &one, &wrapped, &none), RUNG_STATUS_UNSUPPORTED, "multiples of four");
+    assert_fails(rung_plan_run(plan, queue, &wrapped, NULL), RUNG_STATUS_INVALID, "less aligned");
     rung_buffer_destroy(shifted);
     /* Nor a batch whose items after the first begin there. */
     rung_problem stepped = aligned;
     stepped.batch = 3;
     stepped.b.batch_stride = 16 * 20 + 2;
-    assert_fails(trial_plan(device, &several, &stepped, &none), RUNG_UNSUPPORTED, "multiples of four");
+    assert_fails(trial_plan(device, &several, &stepped, &none), RUNG_STATUS_UNSUPPORTED, "multiples of four");
     assert_int_equal(multiplies(), before);
 
     memory.problem.c.offset = aligned.c.offset = 1;

@@ -94,9 +94,9 @@ static void make_product(caller *caller, product *product)
     for (int i = 0; i < 3; i++) /* an interior pointer, and an offset from it */
         assert_ok(rung_buffer_wrap(caller->device, (void *)(uintptr_t)(caller->memory + (rungi_cu_pointer)places[i] - 16),
                                    16, 512, &product->buffers[i]));
-    product->problem = rung_problem_of(rung_matrix_in(RUNG_F32, M, K, product->buffers[0], 1),
-                                       rung_matrix_in(RUNG_F32, K, N, product->buffers[1], 2),
-                                       rung_matrix_in(RUNG_F32, M, N, product->buffers[2], 3));
+    product->problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, M, K, product->buffers[0], 1),
+                                       rung_matrix_in_buffer(RUNG_F32, K, N, product->buffers[1], 2),
+                                       rung_matrix_in_buffer(RUNG_F32, M, N, product->buffers[2], 3));
 }
 
 static void send_product(caller *caller, product *product)
@@ -266,7 +266,7 @@ static void refuse_foreign_event(caller *caller, rung_device *foreign)
     assert_ok(rung_buffer_create(foreign, 64, &buffer));
     assert_ok(rung_event_wrap(foreign, caller->event, &event));
     rung_run_options run = {.signal = event};
-    assert_fails(rung_buffer_write(queue, buffer, 0, 4, &run, &run), RUNG_INVALID,
+    assert_fails(rung_buffer_write(queue, buffer, 0, 4, &run, &run), RUNG_STATUS_INVALID,
                  "not a stream, event or memory of this CUcontext");
     rung_event_destroy(event);
     rung_buffer_destroy(buffer);
@@ -282,19 +282,19 @@ static void what_is_of_another_context_is_refused(void **state)
     (void)state;
     open_caller(&caller);
     assert_ok(rung_device_wrap(caller.rung, "cuda", caller.other, NULL, &foreign));
-    assert_fails(rung_queue_wrap(foreign, caller.stream, &queue), RUNG_INVALID, "another CUcontext");
+    assert_fails(rung_queue_wrap(foreign, caller.stream, &queue), RUNG_STATUS_INVALID, "another CUcontext");
     assert_null(queue);
     void *memory = (void *)(uintptr_t)caller.memory;
     assert_int_not_equal(rung_buffer_wrap(foreign, memory, 0, 64, &buffer), RUNG_OK);
     assert_non_null(strstr(rung_error_text(), "no memory of this CUcontext"));
     assert_null(buffer);
-    assert_fails(rung_buffer_wrap(caller.device, memory, 0, MEMORY + 1, &buffer), RUNG_INVALID, "4096 bytes");
-    assert_fails(rung_buffer_wrap(caller.device, memory, MEMORY, 1, &buffer), RUNG_INVALID, "4096 bytes");
+    assert_fails(rung_buffer_wrap(caller.device, memory, 0, MEMORY + 1, &buffer), RUNG_STATUS_INVALID, "4096 bytes");
+    assert_fails(rung_buffer_wrap(caller.device, memory, MEMORY, 1, &buffer), RUNG_STATUS_INVALID, "4096 bytes");
     assert_int_not_equal(rung_queue_wrap(caller.device, memory, &queue), RUNG_OK); /* no stream at all */
     assert_null(queue);
     refuse_foreign_event(&caller, foreign);
     rung_device_close(foreign);
-    assert_fails(rung_device_wrap(caller.rung, "cuda", memory, NULL, &foreign), RUNG_INVALID,
+    assert_fails(rung_device_wrap(caller.rung, "cuda", memory, NULL, &foreign), RUNG_STATUS_INVALID,
                  "CUDA_ERROR_INVALID_CONTEXT");
     assert_null(foreign);
     close_caller(&caller);
@@ -322,11 +322,11 @@ static void walk_of_calls(caller *caller)
     rung_buffer *buffer;
     rung_plan *plan;
     rung_device_info infos[8];
-    rung_part parts[8];
+    rung_dependency parts[8];
     int64_t count, time;
     STAYS(make_product(caller, &product));
     STAYS(assert_ok(rung_device_list(caller->rung, infos, 8, &count)));
-    STAYS(assert_ok(rung_part_list(caller->rung, parts, 8, &count)));
+    STAYS(assert_ok(rung_dependency_list(caller->rung, parts, 8, &count)));
     STAYS(assert_ok(rung_device_open(caller->rung, "cuda", &device)));
     STAYS(assert_ok(rung_queue_create(device, &queue)));
     STAYS(rung_queue_destroy(queue));
@@ -591,7 +591,7 @@ static void mistakes_do_not_cost_the_device(void **state)
         snprintf(fault, sizeof fault, "cuStreamWaitEvent:1:%s", codes[i]);
         assert_ok(rung_buffer_create(caller.device, 64, &buffer));
         setenv("RUNG_STANDIN_FAULT", fault, 1);
-        assert_fails(rung_buffer_write(caller.queue, buffer, 0, 4, codes, &waits), RUNG_UNSUPPORTED,
+        assert_fails(rung_buffer_write(caller.queue, buffer, 0, 4, codes, &waits), RUNG_STATUS_UNSUPPORTED,
                      "cuStreamWaitEvent");
         unsetenv("RUNG_STANDIN_FAULT");
         assert_ok(rung_buffer_write(caller.queue, buffer, 0, 4, codes, &waits));
@@ -611,7 +611,7 @@ static void stream_0_by_its_other_name(void **state)
     rung_buffer *buffer;
     (void)state;
     open_caller(&caller);
-    assert_fails(rung_queue_wrap(caller.device, NULL, &queue), RUNG_INVALID, "CU_STREAM_LEGACY");
+    assert_fails(rung_queue_wrap(caller.device, NULL, &queue), RUNG_STATUS_INVALID, "CU_STREAM_LEGACY");
     assert_ok(rung_queue_wrap(caller.device, (void *)1, &queue));
     assert_ok(rung_buffer_create(caller.device, 4, &buffer));
     assert_ok(rung_buffer_write(queue, buffer, 0, 4, &number, NULL));
@@ -642,7 +642,7 @@ static void two_devices_side_by_side(void **state)
         run_trial(devices[i % 2], &trial, &info);
     assert_ok(rung_queue_create(devices[0], &queue));
     assert_ok(rung_buffer_create(devices[1], 64, &buffer));
-    assert_fails(rung_buffer_write(queue, buffer, 0, 4, &info, NULL), RUNG_INVALID, "another device");
+    assert_fails(rung_buffer_write(queue, buffer, 0, 4, &info, NULL), RUNG_STATUS_INVALID, "another device");
     rung_buffer_destroy(buffer);
     rung_queue_destroy(queue);
     assert_int_equal(standin.create_context(&native, 0, 1), 0);

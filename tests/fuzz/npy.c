@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > RUNGI_NPY_MOST)
         return 0;
-    for (int as = 0; as <= RUNG_TYPE_COUNT; as++) {
+    for (int as = RUNG_TYPE_NONE; as <= RUNG_U8; as++) {
         rungi_npy npy;
         const char *wrong = rungi_npy_parse((const char *)data, (int64_t)size, (rung_type)as, &npy);
         if (wrong) {
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         must(npy.rows >= 0 && npy.cols >= 0, "sizes");
         must(npy.start >= 10 && npy.start <= (int64_t)size, "a start within the bytes");
-        must(as == RUNG_TYPE_COUNT ? npy.type != RUNG_BF16 : (int)npy.type == as, "the type that was asked for");
+        must(as == RUNG_TYPE_NONE ? npy.type != RUNG_BF16 : (int)npy.type == as, "the type that was asked for");
     }
     return 0;
 }

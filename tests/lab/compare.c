@@ -165,11 +165,11 @@ static void across_compute_modes(void **state)
     (void)state;
     fill(rows);
     for (int i = 0; i < ROWS; i++) {
-        rows[i].asked = RUNG_BF16X3;
+        rows[i].asked = RUNG_COMPUTE_BF16X3;
         rows[i].probe = LAB_PROBE_AMX_BF16;
         rows[i].probe_gflops = 2400;
     }
-    rows[OURS].compute = RUNG_BF16X3;
+    rows[OURS].compute = RUNG_COMPUTE_BF16X3;
     lab_rows_compare(rows, ROWS);
     assert_true(rows[OURS].percent_of_vendor == 0);
     is_about(rows[OURS].percent_of_peer, 75);
@@ -298,15 +298,15 @@ static void beyond_the_roof(void **state)
     fill(rows);
     for (int i = 0; i < ROWS; i++) {
         rows[i].probe = LAB_PROBE_AMX_BF16;
-        rows[i].asked = RUNG_BF16X3;
+        rows[i].asked = RUNG_COMPUTE_BF16X3;
         rows[i].roof_gflops = 6 * 90;
     }
-    rows[OURS].compute = RUNG_BF16X3; /* 107 GFLOPS */
+    rows[OURS].compute = RUNG_COMPUTE_BF16X3; /* 107 GFLOPS */
     lab_rows_compare(rows, ROWS);
     assert_true(rows[OURS].is_beyond);
     assert_false(rows[MKL].is_beyond);
     rows[OURS] = row_of("12_matrix", 20);
-    rows[OURS].compute = RUNG_BF16X3;
+    rows[OURS].compute = RUNG_COMPUTE_BF16X3;
     rows[OURS].probe = LAB_PROBE_AMX_BF16;
     rows[OURS].roof_gflops = 6 * 100;
     lab_rows_compare(rows, ROWS);

@@ -236,25 +236,25 @@ static void says_why_not(void **state)
     const rung_kernel *naive = kernel_of("01_naive"), *matrix = kernel_of("12_matrix");
     rung_kernel *other, *broken;
     (void)state;
-    refuse(naive, plain, NULL, "sm_99", RUNG_NO_DEVICE, "NVRTC 12.9 does not compile for sm_99");
-    refuse(naive, plain, NULL, "86", RUNG_INVALID, "is no architecture");
-    refuse(naive, plain, NULL, "sm_86a", RUNG_INVALID, "is no architecture");
-    refuse(naive, plain, "BLOCK=99", "sm_86", RUNG_INVALID, "must fit a block of 1024");
-    refuse(matrix, square(RUNG_F16, RUNG_F16, 256), NULL, "sm_70", RUNG_UNSUPPORTED, "on sm_75 and later");
-    refuse(matrix, square(RUNG_F64, RUNG_F64, 256), NULL, "sm_86", RUNG_UNSUPPORTED, "does not multiply f64");
-    refuse(matrix, plain, NULL, "sm_86", RUNG_UNSUPPORTED, "computes in tf32");
-    refuse(kernel_of("00_vendor"), plain, NULL, "sm_86", RUNG_UNSUPPORTED, "no source to compile");
+    refuse(naive, plain, NULL, "sm_99", RUNG_STATUS_NO_DEVICE, "NVRTC 12.9 does not compile for sm_99");
+    refuse(naive, plain, NULL, "86", RUNG_STATUS_INVALID, "is no architecture");
+    refuse(naive, plain, NULL, "sm_86a", RUNG_STATUS_INVALID, "is no architecture");
+    refuse(naive, plain, "BLOCK=99", "sm_86", RUNG_STATUS_INVALID, "must fit a block of 1024");
+    refuse(matrix, square(RUNG_F16, RUNG_F16, 256), NULL, "sm_70", RUNG_STATUS_UNSUPPORTED, "on sm_75 and later");
+    refuse(matrix, square(RUNG_F64, RUNG_F64, 256), NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "does not multiply f64");
+    refuse(matrix, plain, NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "computes in tf32");
+    refuse(kernel_of("00_vendor"), plain, NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "no source to compile");
     assert_int_equal(rung_kernel_find(NULL, "cpu", "01", &other), RUNG_OK);
-    refuse(other, plain, NULL, "sm_86", RUNG_UNSUPPORTED, "on the ladder of cuda");
-    refuse(NULL, plain, NULL, "sm_86", RUNG_INVALID, "needs a kernel");
-    refuse(naive, plain, NULL, NULL, RUNG_INVALID, "needs a kernel");
+    refuse(other, plain, NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "on the ladder of cuda");
+    refuse(NULL, plain, NULL, "sm_86", RUNG_STATUS_INVALID, "needs a kernel");
+    refuse(naive, plain, NULL, NULL, RUNG_STATUS_INVALID, "needs a kernel");
     assert_int_equal(rung_kernel_from_source(NULL, "cuda", "broken.cu", "#include \"dialect.h\"\n#define BM 8\n"
                                              "#define BN 8\nKERNEL(64)\nbroken(int m)\n{\n    oops;\n}\n", &broken),
                      RUNG_OK);
-    refuse(broken, plain, NULL, "sm_86", RUNG_COMPILE, "broken.cu(7)");
+    refuse(broken, plain, NULL, "sm_86", RUNG_STATUS_COMPILE_FAILED, "broken.cu(7)");
     rung_kernel_destroy(broken);
     is_hidden = true;
-    refuse(naive, plain, NULL, "sm_86", RUNG_NO_DEVICE, "pip install nvidia-cuda-nvrtc-cu12");
+    refuse(naive, plain, NULL, "sm_86", RUNG_STATUS_NO_DEVICE, "pip install nvidia-cuda-nvrtc-cu12");
     is_hidden = false;
     rung_code_destroy(NULL);
 }

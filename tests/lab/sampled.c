@@ -78,7 +78,7 @@ static void wrong_blocks_are_seen(void **state)
         add_to_block(&cut, row_block, col_block, 4096);
         rung_status status = judge(&cut, (uint64_t)i, &sample);
         add_to_block(&cut, row_block, col_block, -4096);
-        if (status != RUNG_DEVICE_LOST)
+        if (status != RUNG_STATUS_DEVICE_LOST)
             fail_msg("block (%d, %d) is wrong, and was not seen", (int)row_block, (int)col_block);
     }
     assert_int_equal(judge(&cut, 1, &sample), RUNG_OK);
@@ -105,7 +105,7 @@ static void an_interruption_ends_it(void **state)
     (void)state;
     lab_interrupt_watch();
     assert_int_equal(raise(SIGTERM), 0);
-    assert_int_equal(judge(&cut, 1, &sample), RUNG_STOPPED);
+    assert_int_equal(judge(&cut, 1, &sample), RUNG_STATUS_CANCELLED);
 }
 
 int main(void)

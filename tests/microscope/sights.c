@@ -46,7 +46,7 @@ static char *read_file(const char *path)
 static view look_at(const char *kernel, const char *parameters, rung_product product, int64_t m, int64_t n, int64_t k)
 {
     lab_look look = {.kernel = kernel, .parameters = parameters, .product = product,
-                     .compute = RUNG_STRICT, .m = m, .n = n, .k = k};
+                     .compute = RUNG_COMPUTE_STRICT, .m = m, .n = n, .k = k};
     view view;
     char why[1000];
     rung_kernel *found;

@@ -95,12 +95,12 @@ static const struct {
     void (*spoil)(call *call);
     rung_status status;
 } ways[] = {
-    {"no memory", spoil_memory, RUNG_INVALID},          {"other sizes", spoil_rows, RUNG_INVALID},
-    {"other types", spoil_type, RUNG_INVALID},          {"a leading dimension", spoil_lines, RUNG_INVALID},
-    {"a source", spoil_source, RUNG_INVALID},           {"a kind", spoil_kind, RUNG_INVALID},
-    {"a message's length", spoil_message, RUNG_INVALID}, {"a grid", spoil_grid, RUNG_INVALID},
-    {"another alpha", spoil_same, RUNG_INVALID},        {"other blocks", spoil_block, RUNG_INVALID},
-    {"other steps", spoil_steps, RUNG_INVALID},         {"a grid's memory", spoil_limit, RUNG_NO_MEMORY},
+    {"no memory", spoil_memory, RUNG_STATUS_INVALID},          {"other sizes", spoil_rows, RUNG_STATUS_INVALID},
+    {"other types", spoil_type, RUNG_STATUS_INVALID},          {"a leading dimension", spoil_lines, RUNG_STATUS_INVALID},
+    {"a source", spoil_source, RUNG_STATUS_INVALID},           {"a kind", spoil_kind, RUNG_STATUS_INVALID},
+    {"a message's length", spoil_message, RUNG_STATUS_INVALID}, {"a grid", spoil_grid, RUNG_STATUS_INVALID},
+    {"another alpha", spoil_same, RUNG_STATUS_INVALID},        {"other blocks", spoil_block, RUNG_STATUS_INVALID},
+    {"other steps", spoil_steps, RUNG_STATUS_INVALID},         {"a grid's memory", spoil_limit, RUNG_STATUS_NO_MEMORY},
 };
 
 /* Where a difference to rank 0 is all that is wrong, rank 0's own is found on the first of the others. */
@@ -133,7 +133,7 @@ static rung_status fail_second(void *user, rung_matrix a, rung_matrix b, rung_ma
 {
     (void)user;
     if (rank == culprit && ++count == 2)
-        return rung_fail(RUNG_UNSUPPORTED, "this device is out of order");
+        return rung_error_set(RUNG_STATUS_UNSUPPORTED, "this device is out of order");
     return rung_gemm(NULL, 1.0, a, b, 0.0, c);
 }
 
@@ -158,7 +158,7 @@ static void fail_multiply(void)
         call call = right_call();
         call.options.multiply = fail_second;
         count = 0;
-        check(make(&call) == RUNG_UNSUPPORTED, "a multiply failed, and the call did not");
+        check(make(&call) == RUNG_STATUS_UNSUPPORTED, "a multiply failed, and the call did not");
         check(names(culprit) && strstr(rung_error_text(), "out of order"), "the sentence is another");
         make_right("a right call behind a failed multiply fails");
     }
@@ -175,11 +175,11 @@ static void fail_send(int number)
     fault_sends = 0;
     fault_at = rank == culprit ? number : 0;
     rung_status status = make_on(comm, &call);
-    check(status == RUNG_DEVICE_LOST, "a message could not be sent, and the call did not fail");
+    check(status == RUNG_STATUS_DEVICE_LOST, "a message could not be sent, and the call did not fail");
     check(strstr(rung_error_text(), "MPI failed") != NULL, "the sentence is another");
     check(rank != culprit || fault_sends >= number, "it was not sent at all");
     fault_at = 0;
-    check(make_on(comm, &call) == RUNG_DEVICE_LOST, "the communicator is broken, and a call goes through");
+    check(make_on(comm, &call) == RUNG_STATUS_DEVICE_LOST, "the communicator is broken, and a call goes through");
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -228,14 +228,14 @@ static void end_without(call *call)
     struct timespec start, end;
     char expected[32];
     clock_gettime(CLOCK_MONOTONIC, &start);
-    check(make(call) == RUNG_DEVICE_LOST, "a rank is gone, and the call did not fail");
+    check(make(call) == RUNG_STATUS_DEVICE_LOST, "a rank is gone, and the call did not fail");
     clock_gettime(CLOCK_MONOTONIC, &end);
     snprintf(expected, sizeof expected, "rank %d ", culprit);
     check(strstr(rung_error_text(), expected) != NULL, "the sentence does not name the rank that is gone");
     check((double)(end.tv_sec - start.tv_sec) < 5 * call->options.silence, "it took too long");
     printf("rank %d: %s\n", rank, rung_error_text());
     fflush(stdout);
-    check(make(call) == RUNG_DEVICE_LOST, "the communicator is broken, and a call goes through");
+    check(make(call) == RUNG_STATUS_DEVICE_LOST, "the communicator is broken, and a call goes through");
     sleep(1); /* for the others to say so too */
     MPI_Abort(MPI_COMM_WORLD, 3);
 }
@@ -247,10 +247,10 @@ static void come_first(void)
     call.options.silence = 2;
     if (rank == culprit)
         sleep(60);
-    check(make(&call) == RUNG_DEVICE_LOST, "a rank never called, and the call did not fail");
+    check(make(&call) == RUNG_STATUS_DEVICE_LOST, "a rank never called, and the call did not fail");
     call.options.silence = 60;
     time_t start = time(NULL);
-    check(make(&call) == RUNG_DEVICE_LOST, "the communicator is broken, and a call goes through");
+    check(make(&call) == RUNG_STATUS_DEVICE_LOST, "the communicator is broken, and a call goes through");
     check(time(NULL) - start < 2, "a second call on a broken communicator waited again");
     printf("rank %d: %s\n", rank, rung_error_text());
     fflush(stdout);

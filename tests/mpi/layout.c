@@ -184,22 +184,22 @@ static void blocks_without_views_are_refused(void **state)
     rung_mpi_matrix matrix = rung_mpi_blocks_of(RUNG_F64, 4, 4, &blocks);
     assert_int_equal(open_it(&matrix), RUNG_OK);
     matrix.blocks.views = NULL;
-    assert_int_equal(open_it(&matrix), RUNG_INVALID);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
     matrix.blocks.view_count = 0;
-    assert_int_equal(open_it(&matrix), RUNG_INVALID);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
     matrix.blocks.views = views;
     matrix.blocks.view_count = 4;
-    assert_int_equal(open_it(&matrix), RUNG_INVALID);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
     matrix.blocks.view_count = 3;
     matrix.blocks.owners = NULL;
-    assert_int_equal(open_it(&matrix), RUNG_INVALID);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
     matrix.blocks.owners = owners;
     matrix.blocks.row_splits = NULL;
-    assert_int_equal(open_it(&matrix), RUNG_INVALID);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
     matrix = rung_mpi_blocks_of(RUNG_F64, 4, 4, NULL);
-    assert_int_equal(open_it(&matrix), RUNG_INVALID);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
     matrix = rung_mpi_scalapack(RUNG_F64, NULL, 2, 2, 0, memory);
-    assert_int_equal(open_it(&matrix), RUNG_INVALID);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
 }
 
 static void shares_of_no_grid_are_empty(void **state)
@@ -213,7 +213,7 @@ static void shares_of_no_grid_are_empty(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         for (int operand = RUNG_MPI_A; operand <= RUNG_MPI_C; operand++) {
             assert_int_equal(rung_mpi_share_elements(&cluster, &wrong[i], 0, (rung_mpi_operand)operand), 0);
-            assert_int_equal(rung_mpi_share(&cluster, &wrong[i], 0, (rung_mpi_operand)operand, 0, &piece), RUNG_INVALID);
+            assert_int_equal(rung_mpi_share(&cluster, &wrong[i], 0, (rung_mpi_operand)operand, 0, &piece), RUNG_STATUS_INVALID);
         }
     assert_int_equal(rung_mpi_share_elements(&cluster, &right, 0, RUNG_MPI_C), 2500);
     assert_int_equal(rung_mpi_share_elements(&cluster, &right, -1, RUNG_MPI_C), 0);

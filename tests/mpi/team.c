@@ -105,7 +105,7 @@ int MPI_Recv(void *bytes, int count, MPI_Datatype type, int source, int tag, MPI
     (void)comm;
     (void)status;
     if (tag == TAG_NEWS) {
-        rungi_notice notice = {.status = RUNG_DEVICE_LOST, .rank = source, .text = "the roof is gone"};
+        rungi_notice notice = {.status = RUNG_STATUS_DEVICE_LOST, .rank = source, .text = "the roof is gone"};
         assert_true(count >= (int)sizeof notice);
         memcpy(bytes, &notice, sizeof notice);
         mpi.has_news = false;
@@ -274,7 +274,7 @@ static void one_of_many_is_found(void **state)
         rungi_team *team = make_team();
         mpi.dead = dead[i];
         snprintf(name, sizeof name, "rank %d has sent nothing", dead[i]);
-        assert_int_equal(wait_for_all(team), RUNG_DEVICE_LOST);
+        assert_int_equal(wait_for_all(team), RUNG_STATUS_DEVICE_LOST);
         if (strncmp(rung_error_text(), name, strlen(name)) != 0)
             fail_msg("rank %d is lost, and the sentence is: %s", dead[i], rung_error_text());
         assert_true(mpi.answers >= RANKS - 2); /* the others were asked, and are not called lost */
@@ -325,12 +325,12 @@ static void news_is_never_good(void **state)
         mpi.done = when == 0 ? NEVER : AT_ONCE;
         if (when == 1)
             rungi_team_look(team);
-        assert_int_equal(wait_for_all(team), RUNG_DEVICE_LOST);
+        assert_int_equal(wait_for_all(team), RUNG_STATUS_DEVICE_LOST);
         assert_non_null(strstr(rung_error_text(), "rank 1 found: the roof is gone"));
-        assert_int_equal(rungi_team_wait(team, 0, NULL, NULL), RUNG_DEVICE_LOST);
-        assert_int_equal(rungi_team_failed(team), RUNG_DEVICE_LOST);
+        assert_int_equal(rungi_team_wait(team, 0, NULL, NULL), RUNG_STATUS_DEVICE_LOST);
+        assert_int_equal(rungi_team_failed(team), RUNG_STATUS_DEVICE_LOST);
         rungi_team *again = NULL;
-        assert_int_equal(rungi_team_of(MPI_COMM_WORLD, silence, &again), RUNG_DEVICE_LOST);
+        assert_int_equal(rungi_team_of(MPI_COMM_WORLD, silence, &again), RUNG_STATUS_DEVICE_LOST);
         free_team(team);
     }
 }
@@ -343,11 +343,11 @@ static void a_first_call_that_nobody_joins_is_the_last(void **state)
     (void)state;
     begin();
     mpi.is_duplicate_done = false;
-    assert_int_equal(rungi_team_of(MPI_COMM_WORLD, silence, &team), RUNG_DEVICE_LOST);
+    assert_int_equal(rungi_team_of(MPI_COMM_WORLD, silence, &team), RUNG_STATUS_DEVICE_LOST);
     assert_int_equal(mpi.duplicates, 1);
     *mpi.copies[0] = MPI_COMM_SELF; /* MPI may write there when the others come at last */
     double start = rungi_seconds();
-    assert_int_equal(rungi_team_of(MPI_COMM_WORLD, 1000.0, &team), RUNG_DEVICE_LOST);
+    assert_int_equal(rungi_team_of(MPI_COMM_WORLD, 1000.0, &team), RUNG_STATUS_DEVICE_LOST);
     assert_true(rungi_seconds() - start < 100.0);
     assert_int_equal(mpi.duplicates, 1);
     assert_non_null(strstr(rung_error_text(), "has not called rung_mpi_gemm"));

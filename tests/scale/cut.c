@@ -125,14 +125,14 @@ static void what_cannot_be_is_refused(void **state)
     rungi_room room = {.memory = 16, .blocks = 1};
     rung_large_cut cut;
     (void)state;
-    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_INVALID);
+    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_INVALID);
     room.memory = 0;
-    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_INVALID);
+    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_INVALID);
     whole = (rungi_whole){.m = INT64_MAX / 8, .n = 1, .k = INT64_MAX / 8, .in = 4, .sum = 4, .out = 4};
     room.memory = 1 << 20;
-    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_TOO_LARGE);
+    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_TOO_LARGE);
     cut = (rung_large_cut){.rows = 1, .cols = 1, .depth = 0, .memory = 1};
-    assert_int_equal(rungi_cut_count(&whole, &cut), RUNG_INVALID);
+    assert_int_equal(rungi_cut_count(&whole, &cut), RUNG_STATUS_INVALID);
 }
 
 static void nothing_is_cut_too(void **state)

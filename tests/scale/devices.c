@@ -86,7 +86,7 @@ rung_status __wrap_rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_
     int device = device_of_queue(queue);
     struct timespec rest = {.tv_nsec = rest_ns[device]};
     nanosleep(&rest, NULL);
-    return fails(device, RUNS) ? rung_fail(RUNG_DEVICE_LOST, "planted in a run of %s", names[device])
+    return fails(device, RUNS) ? rung_error_set(RUNG_STATUS_DEVICE_LOST, "planted in a run of %s", names[device])
                                : __real_rung_plan_run(plan, queue, problem, options);
 }
 
@@ -94,7 +94,7 @@ rung_status __wrap_rung_buffer_create(rung_device *device, int64_t bytes, rung_b
 {
     *buffer = NULL;
     held_bytes[device_index(device)] += bytes;
-    return fails(device_index(device), CREATES) ? rung_fail(RUNG_NO_MEMORY, "planted in a buffer")
+    return fails(device_index(device), CREATES) ? rung_error_set(RUNG_STATUS_NO_MEMORY, "planted in a buffer")
                                                 : __real_rung_buffer_create(device, bytes, buffer);
 }
 
@@ -102,14 +102,14 @@ rung_status __wrap_rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int
                                      const void *from, const rung_run_options *options)
 {
     if (fails(device_of_queue(queue), WRITES))
-        return rung_fail(RUNG_DEVICE_LOST, "planted in a write");
+        return rung_error_set(RUNG_STATUS_DEVICE_LOST, "planted in a write");
     return __real_rung_buffer_write(queue, buffer, offset, bytes, from, options);
 }
 
 rung_status __wrap_rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
                                     const rung_run_options *options)
 {
-    return fails(device_of_queue(queue), READS) ? rung_fail(RUNG_DEVICE_LOST, "planted in a read")
+    return fails(device_of_queue(queue), READS) ? rung_error_set(RUNG_STATUS_DEVICE_LOST, "planted in a read")
                                                 : __real_rung_buffer_read(queue, buffer, offset, bytes, to, options);
 }
 
@@ -238,14 +238,14 @@ static void all_that_fail_fail_the_call(void **state)
         fail_at[i][RUNS] = 1 + 3 * i;
     problem.path = result;
     unlink(result);
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_DEVICE_LOST);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);
     assert_non_null(strstr(rung_error_text(), "planted in a run of"));
     be_well();
     for (int i = 0; i < count; i++) { /* the last in the list is the first to fail */
         fail_at[i][RUNS] = 1;
         rest_ns[i] = i == count - 1 ? 0 : 300000000;
     }
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_DEVICE_LOST);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);
     assert_string_equal(rung_error_text(), "planted in a run of cpu");
     assert_false(is_there("c.npy"));
     be_well();
@@ -277,7 +277,7 @@ static void a_block_is_never_added_to_twice(void **state)
             fill(&c0, 3, 4);
             fail_at[0][call] = at;
             rung_status status = rung_large_multiply(NULL, &problem, &options, NULL);
-            assert_true(status == RUNG_OK || (status == RUNG_DEVICE_LOST && call == READS));
+            assert_true(status == RUNG_OK || (status == RUNG_STATUS_DEVICE_LOST && call == READS));
             completed += status == RUNG_OK;
             if (status == RUNG_OK)
                 check_product(&a, &b, &c, &c0, 1, 2);

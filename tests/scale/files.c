@@ -49,7 +49,7 @@ static void headers_are_read(void **state)
         for (int version = 1; version <= 3; version++) {
             char bytes[512];
             int64_t count = header_of(good[i].text, version, bytes);
-            const char *wrong = rungi_npy_parse(bytes, count, RUNG_TYPE_COUNT, &npy);
+            const char *wrong = rungi_npy_parse(bytes, count, RUNG_TYPE_NONE, &npy);
             if (wrong)
                 fail_msg("%s %s", good[i].text, wrong);
             assert_int_equal(npy.type, good[i].npy.type);
@@ -57,7 +57,7 @@ static void headers_are_read(void **state)
             assert_int_equal(npy.by_columns, good[i].npy.by_columns);
             assert_int_equal(npy.start, count);
             for (int64_t cut = 0; cut < count; cut++)
-                assert_non_null(rungi_npy_parse(bytes, cut, RUNG_TYPE_COUNT, &npy));
+                assert_non_null(rungi_npy_parse(bytes, cut, RUNG_TYPE_NONE, &npy));
         }
 }
 
@@ -89,7 +89,7 @@ static void other_headers_are_refused(void **state)
     rungi_npy npy;
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const char *wrong = parse(bad[i].text, RUNG_TYPE_COUNT, &npy);
+        const char *wrong = parse(bad[i].text, RUNG_TYPE_NONE, &npy);
         if (!wrong || !strstr(wrong, bad[i].reason))
             fail_msg("%s: %s, not %s", bad[i].text, wrong ? wrong : "taken", bad[i].reason);
     }
@@ -99,10 +99,10 @@ static void other_headers_are_refused(void **state)
     char bytes[512];
     int64_t count = header_of("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 1, bytes);
     bytes[6] = 4;
-    assert_non_null(strstr(rungi_npy_parse(bytes, count, RUNG_TYPE_COUNT, &npy), "version"));
+    assert_non_null(strstr(rungi_npy_parse(bytes, count, RUNG_TYPE_NONE, &npy), "version"));
     bytes[6] = 2;
     bytes[11] = 1; /* 16 MiB of header */
-    assert_non_null(strstr(rungi_npy_parse(bytes, count, RUNG_TYPE_COUNT, &npy), "64 KiB"));
+    assert_non_null(strstr(rungi_npy_parse(bytes, count, RUNG_TYPE_NONE, &npy), "64 KiB"));
 }
 
 static void what_is_written_is_read(void **state)
@@ -110,7 +110,7 @@ static void what_is_written_is_read(void **state)
     char header[RUNGI_NPY_WRITTEN];
     rungi_npy npy;
     (void)state;
-    for (int type = 0; type < RUNG_TYPE_COUNT; type++) {
+    for (int type = RUNG_F32; type <= RUNG_I32; type++) {
         rungi_npy_write((rung_type)type, INT64_MAX, INT64_MAX - type, header);
         assert_null(rungi_npy_parse(header, sizeof header, (rung_type)type, &npy));
         assert_int_equal(npy.type, type);

@@ -149,16 +149,16 @@ static void what_cannot_be_is_refused(void **state)
     rung_prediction predicted;
     rung_rank_speed speed = {.flops = 0};
     (void)state;
-    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_INVALID);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_STATUS_INVALID);
     cluster = cluster_of(4, -1, 10, 10);
-    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_INVALID);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_STATUS_INVALID);
     cluster = cluster_of(4, INT64_C(1) << 40, INT64_C(1) << 40, 1);
-    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_TOO_LARGE);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_STATUS_TOO_LARGE);
     cluster = cluster_of(4, 1000, 1000, 1000);
-    assert_int_equal(rung_grid_count(&cluster, &wrong, &cost), RUNG_INVALID); /* 8 of 4 */
-    assert_int_equal(rung_grid_predict(&cluster, &wrong, &speed, &predicted), RUNG_INVALID);
+    assert_int_equal(rung_grid_count(&cluster, &wrong, &cost), RUNG_STATUS_INVALID); /* 8 of 4 */
+    assert_int_equal(rung_grid_predict(&cluster, &wrong, &speed, &predicted), RUNG_STATUS_INVALID);
     cluster.memory = 1000;
-    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_NO_MEMORY);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_STATUS_NO_MEMORY);
     cluster = cluster_of(1000, 3, 2, 1); /* more ranks than work */
     assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_OK);
     assert_true(rungi_grid_ranks(&grid) <= 6);
@@ -327,7 +327,7 @@ static void any_speeds_come_to_an_end(void **state)
     rung_prediction predicted;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(rung_grid_predict(&cluster, &grid, &wrong[i], &predicted), RUNG_INVALID);
+        assert_int_equal(rung_grid_predict(&cluster, &grid, &wrong[i], &predicted), RUNG_STATUS_INVALID);
     for (int i = 0; i < 4 * 4 * 4 * 4; i++) {
         rung_rank_speed speed = {ends[i % 4], ends[i / 4 % 4], latencies[i / 16 % 4], ends[i / 64]};
         assert_int_equal(rung_grid_predict(&cluster, &grid, &speed, &predicted), RUNG_OK);
@@ -335,7 +335,7 @@ static void any_speeds_come_to_an_end(void **state)
         assert_int_equal(rung_grid_predict(&cluster, &many, &speed, &predicted), RUNG_OK);
         assert_true(isfinite(predicted.seconds));
     }
-    assert_int_equal(rung_grid_predict(&cluster, &too_many, &(rung_rank_speed){1, 1, 0, 0}, &predicted), RUNG_INVALID);
+    assert_int_equal(rung_grid_predict(&cluster, &too_many, &(rung_rank_speed){1, 1, 0, 0}, &predicted), RUNG_STATUS_INVALID);
     /* rung_grid_choose predicts too, of the speeds it is given. */
     for (int i = 0; i < 4 * 4; i++) {
         cluster.flops = ends[i % 4];
@@ -343,9 +343,9 @@ static void any_speeds_come_to_an_end(void **state)
         assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_OK);
     }
     cluster.flops = 1e-300;
-    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_INVALID);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_STATUS_INVALID);
     cluster.flops = NAN;
-    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_INVALID);
+    assert_int_equal(rung_grid_choose(&cluster, &grid), RUNG_STATUS_INVALID);
 }
 
 int main(void)

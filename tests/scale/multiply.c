@@ -209,7 +209,7 @@ static void huge_empty_ones_are_refused(void **state)
                                                            rung_stored_of(rung_matrix_of(RUNG_F32, k, n, &nothing)));
         rung_large_options options = {.memory = 20000};
         problem.c = rung_stored_of(rung_matrix_of(RUNG_F32, m, n, &nothing));
-        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_TOO_LARGE);
+        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_TOO_LARGE);
     }
 }
 
@@ -278,7 +278,7 @@ static rung_status accept_or_not(void *user, const rung_stored *c)
     caller->asked++;
     assert_true(c->file >= 0);
     assert_true(!caller->report || (caller->report->cut.rows > 0 && caller->report->cut.row_blocks > 1));
-    return caller->accepts == RUNG_OK ? RUNG_OK : rung_fail(caller->accepts, "not this one");
+    return caller->accepts == RUNG_OK ? RUNG_OK : rung_error_set(caller->accepts, "not this one");
 }
 
 static rung_large_problem file_problem(rung_matrix *a, rung_matrix *b)
@@ -319,7 +319,7 @@ static void a_stopped_one_is_gone_on_with(void **state)
 
     caller.steps = 0;
     caller.stop_at = all * 2 / 3;
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, &report), RUNG_STOPPED);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, &report), RUNG_STATUS_CANCELLED);
     assert_false(is_there("c.npy"));
     assert_true(is_there("c.npy.part") && is_there("c.npy.journal"));
 
@@ -380,7 +380,7 @@ static void stop_half_way(const rung_large_problem *problem)
 {
     caller caller = {.stop_at = 240};
     rung_large_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
-    assert_int_equal(rung_large_multiply(NULL, problem, &options, NULL), RUNG_STOPPED);
+    assert_int_equal(rung_large_multiply(NULL, problem, &options, NULL), RUNG_STATUS_CANCELLED);
     assert_true(is_there("c.npy.journal"));
 }
 
@@ -401,15 +401,15 @@ static void what_does_not_fit_is_refused(void **state)
     rung_large_options options = {.memory = 20000};
     stop_half_way(&problem);
     problem.alpha = 2;
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "another problem"));
     problem.alpha = 1;
     options.memory = 2000;
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "memory"));
     options.memory = 20000;
     save("b.npy", &b); /* the same bytes at another time */
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "b.npy) has changed"));
     options.restart = 1;
     must(rung_large_multiply(NULL, &problem, &options, &report));
@@ -428,7 +428,7 @@ static void what_does_not_fit_is_refused(void **state)
     char line[RUNGI_JOURNAL_LINE];
     rungi_journal_line(line, "block %d", 1 << 20); /* whole, and of another cut */
     append_text("c.npy.journal", line);
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "damaged"));
     forget_problem(&problem, &a, &b);
 }
@@ -456,7 +456,7 @@ static void a_quiet_change_is_noticed(void **state)
     for (int i = 0; i < 2; i++) {
         stop_half_way(&problem);
         change_quietly(inputs[i], 4000);
-        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
         assert_non_null(strstr(rung_error_text(), i ? "B (" : "A ("));
         assert_non_null(strstr(rung_error_text(), path_of(inputs[i])));
         assert_non_null(strstr(rung_error_text(), "has changed"));
@@ -483,7 +483,7 @@ static void a_quiet_change_meanwhile_is_noticed(void **state)
     (void)state;
     rung_large_problem problem = file_problem(&a, &b);
     rung_large_options options = {.memory = 20000, .progress = change_b, .user = &done};
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "B ("));
     assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
     forget_problem(&problem, &a, &b);
@@ -501,7 +501,7 @@ static void other_versions_are_not_resumed(void **state)
     assert_true(rungi_journal_line(line, "rung-multiply 1") > 0);
     append_text("c.npy.journal", line);
     append_text("c.npy.part", "blocks");
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "another version"));
     assert_true(is_there("c.npy.part"));
     options.restart = 1;
@@ -515,9 +515,9 @@ static void only_what_is_accepted_gets_its_name(void **state)
     rung_matrix a, b;
     (void)state;
     rung_large_problem problem = file_problem(&a, &b);
-    caller caller = {.stop_at = -1, .accepts = RUNG_DEVICE_LOST};
+    caller caller = {.stop_at = -1, .accepts = RUNG_STATUS_DEVICE_LOST};
     rung_large_options options = {.memory = 20000, .accept = accept_or_not, .user = &caller};
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_DEVICE_LOST);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);
     assert_string_equal(rung_error_text(), "not this one");
     assert_int_equal(caller.asked, 1);
     assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
@@ -525,7 +525,7 @@ static void only_what_is_accepted_gets_its_name(void **state)
     must(rung_large_multiply(NULL, &problem, &options, NULL));
     assert_true(is_there("c.npy"));
 
-    static const rung_status unable[] = {RUNG_NO_MEMORY, RUNG_IO, RUNG_STOPPED};
+    static const rung_status unable[] = {RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO, RUNG_STATUS_CANCELLED};
     for (size_t i = 0; i < sizeof unable / sizeof *unable; i++) { /* it could not be judged, and is not computed again */
         rung_large_report report;
         caller.accepts = unable[i];
@@ -559,7 +559,7 @@ static void a_journal_alone_says_nothing(void **state)
         assert_false(is_there("c.npy.journal"));
     }
     append_text("c.npy.journal", "my diary\n"); /* this is somebody's, and stays */
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_true(is_there("c.npy.journal"));
     forget_problem(&problem, &a, &b);
 }
@@ -580,7 +580,7 @@ static void a_result_in_place_is_not_done_twice(void **state)
     assert_int_equal(rename(path_of("c.npy.part"), path), 0); /* as a process does that is killed in between */
     rung_stored_close(&problem.c0);
     problem.c0 = open_npy("c.npy", RUNG_F32);
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "c.npy) has changed"));
     rung_stored_close(&problem.c0);
     free(c0.data);
@@ -608,7 +608,7 @@ static void files_of_another_stay(void **state)
     (void)state;
     rung_large_problem problem = file_problem(&a, &b);
     rung_large_options options = {.memory = 20000, .progress = replace_part, .user = &done};
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "replaced"));
     assert_true(!is_there("c.npy") && is_there("c.npy.part"));
     forget_problem(&problem, &a, &b);
@@ -630,7 +630,7 @@ static void what_cannot_be_named_stays(void **state)
     rung_stored file = problem.a;
     rung_large_options options = {.memory = 20000, .progress = make_directory, .user = result};
     problem.a = rung_stored_of(a);
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "complete"));
     assert_int_equal(rmdir(path_of("c.npy")), 0);
     assert_true(is_there("c.npy.part"));
@@ -654,11 +654,11 @@ static void the_output_is_a_regular_file(void **state)
     int calls = 0;
     rung_large_options options = {.memory = 20000, .progress = count_calls, .user = &calls};
     assert_int_equal(mkdir(result, 0700), 0);
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "directory"));
     assert_int_equal(rmdir(result), 0);
     assert_int_equal(mkfifo(result, 0600), 0);
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "regular file"));
     assert_int_equal(unlink(result), 0);
     assert_int_equal(calls, 0);
@@ -690,7 +690,7 @@ static void a_link_as_output_is_followed(void **state)
     rmdir(path_of("target"));
     assert_int_equal(unlink(result), 0);
     assert_int_equal(symlink("c.npy", result), 0); /* a loop */
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     forget_problem(&problem, &a, &b);
 }
 
@@ -716,7 +716,7 @@ static void unrelated_files_stay(void **state)
     for (int i = 0; i < 2; i++)
         for (options.restart = 0; options.restart < 2; options.restart++) {
             append_text(names[i], "my notes");
-            assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+            assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
             assert_non_null(strstr(rung_error_text(), names[i]));
             holds_text(names[i], "my notes");
             assert_false(is_there(names[!i]));
@@ -776,7 +776,7 @@ static void no_matrix_is_written_over(void **state)
         char name[256];
         snprintf(name, sizeof name, "%s", path_of(i ? "c.npy.part" : "c.npy.journal"));
         assert_int_equal(link(path_of("a.npy"), name), 0);
-        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_OVERLAP);
+        assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
         assert_non_null(strstr(rung_error_text(), name));
         assert_int_equal(unlink(name), 0);
     }
@@ -789,24 +789,24 @@ static void no_matrix_is_written_over(void **state)
     rung_stored c = {.view = rung_matrix_of(RUNG_F32, 150, 130, NULL), .file = file, .start = 128};
     problem.path = NULL;
     problem.c = c;
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_OVERLAP);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
     assert_int_equal(ftruncate(file, 128 + 150 * 170 * 4 + 150 * 130 * 4), 0);
     problem.c.start = 128 + 150 * 170 * 4 - 4;
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_OVERLAP);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
     problem.c.start += 4;
     must(rung_large_multiply(NULL, &problem, &options, NULL));
     close(file);
     forget_problem(&problem, &a, &b);
 }
 
-/* Expects RUNG_OVERLAP for an output of that name, and A's file as it was. */
+/* Expects RUNG_STATUS_ALIASED for an output of that name, and A's file as it was. */
 static void refuse_output(rung_large_problem *problem, const char *name, const rung_matrix *a)
 {
     rung_large_options options = {.memory = 20000};
     char path[256];
     snprintf(path, sizeof path, "%s", path_of(name));
     problem->path = path;
-    assert_int_equal(rung_large_multiply(NULL, problem, &options, NULL), RUNG_OVERLAP);
+    assert_int_equal(rung_large_multiply(NULL, problem, &options, NULL), RUNG_STATUS_ALIASED);
     assert_non_null(strstr(rung_error_text(), path));
     rung_matrix after = load("a.npy", RUNG_F32);
     assert_memory_equal(after.data, a->data, 150 * 170 * sizeof(float));
@@ -849,7 +849,7 @@ static void limits_on_files_are_seen(void **state)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         rung_status status = rung_large_multiply(NULL, &problem, &options, NULL);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
-        assert_int_equal(status, RUNG_IO);
+        assert_int_equal(status, RUNG_STATUS_IO);
         assert_non_null(strstr(rung_error_text(), "ulimit"));
     }
     must(rung_large_multiply(NULL, &problem, &options, NULL));
@@ -861,7 +861,7 @@ static int multiply_again(void *user, const rung_large_progress *progress)
 {
     rung_large_options options = {.memory = 20000};
     (void)progress;
-    assert_int_equal(rung_large_multiply(NULL, user, &options, NULL), RUNG_IO);
+    assert_int_equal(rung_large_multiply(NULL, user, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "another call"));
     return 0;
 }
@@ -888,7 +888,7 @@ static void unstable_numbers_are_refused(void **state)
     has_unstable_numbers = true;
     rung_status status = rung_large_multiply(NULL, &problem, &options, NULL);
     has_unstable_numbers = false;
-    assert_int_equal(status, RUNG_IO);
+    assert_int_equal(status, RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "c.npy.journal"));
     forget_problem(&problem, &a, &b);
 }
@@ -908,7 +908,7 @@ static void a_file_that_changes_meanwhile(void **state)
     (void)state;
     rung_large_problem problem = file_problem(&a, &b);
     rung_large_options options = {.memory = 20000, .progress = touch_a};
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
     forget_problem(&problem, &a, &b);
 }
@@ -928,7 +928,7 @@ static void a_file_that_is_cut_meanwhile(void **state)
     rung_large_problem problem = file_problem(&a, &b);
     snprintf(path, sizeof path, "%s", path_of("a.npy"));
     rung_large_options options = {.memory = 20000, .progress = cut_a, .user = path};
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_IO);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "ended at byte"));
     assert_false(is_there("c.npy"));
     forget_problem(&problem, &a, &b);
@@ -941,32 +941,32 @@ static void wrong_problems(void **state)
     rung_matrix other = rung_matrix_of(RUNG_F32, 4, 4, data + 16);
     rung_large_problem problem = rung_large_problem_of(rung_stored_of(square), rung_stored_of(other));
     (void)state;
-    assert_int_equal(rung_large_multiply(NULL, NULL, NULL, NULL), RUNG_INVALID);
-    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_INVALID); /* no C */
+    assert_int_equal(rung_large_multiply(NULL, NULL, NULL, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID); /* no C */
     problem.c = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
-    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
     problem.c = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
     must(rung_large_multiply(NULL, &problem, NULL, NULL));
     problem.beta = 1;
     problem.c0 = rung_stored_of(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
-    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
     problem.c0 = problem.c;
     must(rung_large_multiply(NULL, &problem, NULL, NULL));
     problem.c.view.row_stride = 3;
-    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_OVERLAP);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
     problem.c = problem.c0;
     problem.b.view.rows = 3;
-    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
     problem.b.view = other;
     problem.b.view.type = RUNG_F16;
-    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_UNSUPPORTED);
     problem.b.view = other;
     problem.path = "/nowhere/at/all";
-    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_IO);
+    assert_int_equal(rung_large_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_IO);
     rung_large_options options = {.memory = -1};
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     options = (rung_large_options){.device_count = 1};
-    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_INVALID);
+    assert_int_equal(rung_large_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
 }
 
 /* The list of held blocks is as long as it is, also where a block more is held than can be, or one is released twice. */
@@ -977,7 +977,7 @@ static void held_blocks_stay_in_their_list(void **state)
     pthread_mutex_init(&worker.mutex, NULL);
     for (int i = 0; i < RUNGI_HELD; i++)
         worker.held[i] = i;
-    assert_int_equal(rungi_worker_hold(&worker, 1000), RUNG_DEVICE_LOST);
+    assert_int_equal(rungi_worker_hold(&worker, 1000), RUNG_STATUS_DEVICE_LOST);
     for (int i = 0; i < RUNGI_HELD; i++)
         assert_true(worker.held[i] == i);
     assert_true(worker.out_block == -1 && worker.in_block == -1);
@@ -1002,7 +1002,7 @@ static void long_sentences_are_whole(void **state)
     pthread_mutex_init(&worker.mutex, NULL);
     pthread_cond_init(&worker.changed, NULL);
     must(rungi_share_init(&job.share, 1, 1));
-    rungi_worker_fail(&worker, rung_fail(RUNG_IO, "%0*d", LENGTH, 7));
+    rungi_worker_fail(&worker, rung_error_set(RUNG_STATUS_IO, "%0*d", LENGTH, 7));
     assert_int_equal(strlen(worker.error), LENGTH);
     assert_int_equal(strlen(job.error), LENGTH);
     rungi_share_free(&job.share);

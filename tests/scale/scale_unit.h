@@ -92,7 +92,7 @@ static inline void check_product(const rung_matrix *a, const rung_matrix *b, con
 
 static inline const char *npy_type(rung_type type)
 {
-    static const char *const names[] = {"<f4", "<f8", "<f2", "<V2", "|i1", "<i4"};
+    static const char *const names[] = {[RUNG_F32] = "<f4", "<f8", "<f2", "<V2", "|i1", "<i4"};
     return names[type];
 }
 

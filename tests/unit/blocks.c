@@ -219,7 +219,7 @@ static rungi_cpu_form settled(const rungi_cpu_kernel *table, const rungi_cpu_fea
     rungi_cpu_job job = {.in = in, .out = out, .m = edge, .n = edge, .k = edge, .alpha = 1, .a = {NULL, edge, 1},
                          .b = {NULL, edge, 1}, .c = {NULL, edge, 1}, .features = features, .parameters = parameters};
     rungi_cpu_form form = {.grain_m = 1, .grain_n = 1, .whole_n = edge};
-    must(table->settle(&job, RUNG_STRICT, &form));
+    must(table->settle(&job, RUNG_COMPUTE_STRICT, &form));
     return form;
 }
 

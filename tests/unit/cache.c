@@ -138,7 +138,7 @@ static int tear_down(void **state)
 /* None of the calls may be noticed but by what it gives. */
 static void *read_key(fixture *f, const char *const *which, size_t *bytes)
 {
-    rungi_fail(RUNG_INVALID, "an older sentence");
+    rungi_fail(RUNG_STATUS_INVALID, "an older sentence");
     errno = EDOM;
     f->line[0] = '\0';
     *bytes = 99;
@@ -151,7 +151,7 @@ static void *read_key(fixture *f, const char *const *which, size_t *bytes)
 
 static void write_key(fixture *f, const char *const *which, const void *data, size_t bytes)
 {
-    rungi_fail(RUNG_INVALID, "an older sentence");
+    rungi_fail(RUNG_STATUS_INVALID, "an older sentence");
     errno = EDOM;
     f->line[0] = '\0';
     rungi_cache_write(f->context, f->folder, which, 4, data, bytes);

@@ -83,10 +83,10 @@ static void list_devices(void *user)
 {
     life *life = user;
     rung_device_info infos[8];
-    rung_part parts[8];
+    rung_dependency parts[8];
     int64_t count;
     must(rung_device_list(life->context, infos, 8, &count));
-    must(rung_part_list(life->context, parts, 8, &count));
+    must(rung_dependency_list(life->context, parts, 8, &count));
 }
 
 static void open_device(void *user)
@@ -120,9 +120,9 @@ static void write_buffers(void *user)
 static void create_plan(void *user)
 {
     life *life = user;
-    life->problem = rung_problem_of(rung_matrix_in(RUNG_F32, N, N, life->memory[0], 0),
-                                    rung_matrix_in(RUNG_F32, N, N, life->memory[1], 0),
-                                    rung_matrix_in(RUNG_F32, N, N, life->memory[2], 0));
+    life->problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[0], 0),
+                                    rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[1], 0),
+                                    rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[2], 0));
     rung_plan_options options = {.packs_b = life->packs, .kernel = life->packs ? NULL : life->kernel};
     must(rung_plan_create(life->device, &life->problem, &options, &life->plan));
     if (life->packs)
@@ -133,7 +133,7 @@ static void pack(void *user)
 {
     life *life = user;
     if (life->packs)
-        must(rung_pack(life->plan, life->queue, &life->problem.b, life->memory[3], NULL));
+        must(rung_plan_pack_b(life->plan, life->queue, &life->problem.b, life->memory[3], NULL));
 }
 
 static void run_plan(void *user)

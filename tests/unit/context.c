@@ -28,16 +28,16 @@ static void allocators_come_in_pairs(void **state)
     rung_context *context;
     (void)state;
     rung_context_options options = {.allocate = allocate};
-    assert_int_equal(rung_context_create(&options, &context), RUNG_INVALID);
+    assert_int_equal(rung_context_create(&options, &context), RUNG_STATUS_INVALID);
     assert_null(context);
     options = (rung_context_options){.release = release};
-    assert_int_equal(rung_context_create(&options, &context), RUNG_INVALID);
+    assert_int_equal(rung_context_create(&options, &context), RUNG_STATUS_INVALID);
     options.allocate = allocate;
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     rung_context_destroy(context);
     assert_int_equal(rung_context_create(NULL, &context), RUNG_OK);
     rung_context_destroy(context);
-    assert_int_equal(rung_context_create(NULL, NULL), RUNG_INVALID);
+    assert_int_equal(rung_context_create(NULL, NULL), RUNG_STATUS_INVALID);
 }
 
 /* One 2 x 2 multiply: 1 2 3 4 by itself is 7 10 15 22. */
@@ -73,9 +73,9 @@ static void unknown_devices(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         rung_context *context = context_on(names[i]);
         rung_device *device;
-        assert_int_equal(multiply(context, c), RUNG_NO_DEVICE);
+        assert_int_equal(multiply(context, c), RUNG_STATUS_NO_DEVICE);
         assert_true(strlen(rung_error_text()) > 10);
-        assert_int_equal(rung_device_open(context, names[i], &device), RUNG_NO_DEVICE);
+        assert_int_equal(rung_device_open(context, names[i], &device), RUNG_STATUS_NO_DEVICE);
         assert_null(device);
         rung_context_destroy(context);
     }
@@ -87,7 +87,7 @@ static void unknown_devices(void **state)
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = '\0';
     rung_context_options options = {.device = longer};
-    assert_int_equal(rung_context_create(&options, &context), RUNG_INVALID);
+    assert_int_equal(rung_context_create(&options, &context), RUNG_STATUS_INVALID);
     assert_null(context);
 }
 
@@ -97,7 +97,7 @@ static void the_environment_names_the_device(void **state)
     (void)state;
     setenv("RUNG_DEVICE", "abacus", 1);
     rung_context *context = context_on(NULL);
-    assert_int_equal(multiply(context, c), RUNG_NO_DEVICE);
+    assert_int_equal(multiply(context, c), RUNG_STATUS_NO_DEVICE);
     assert_non_null(strstr(rung_error_text(), "abacus"));
     rung_context_destroy(context);
     context = context_on("cpu"); /* the option comes first */
@@ -307,9 +307,9 @@ static void make_objects(objects *objects, const char *device)
     assert_int_equal(rung_queue_create(objects->device, &objects->queue), RUNG_OK);
     assert_int_equal(rung_buffer_create(objects->device, 4096, &objects->buffer), RUNG_OK);
     assert_int_equal(rung_event_create(objects->device, &objects->event), RUNG_OK);
-    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, objects->buffer, 0),
-                                           rung_matrix_in(RUNG_F32, 4, 4, objects->buffer, 16),
-                                           rung_matrix_in(RUNG_F32, 4, 4, objects->buffer, 32));
+    rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->buffer, 0),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->buffer, 16),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->buffer, 32));
     rung_run_options run = {.signal = objects->event};
     assert_int_equal(rung_plan_create(objects->device, &problem, NULL, &objects->plan), RUNG_OK);
     assert_int_equal(rung_plan_run(objects->plan, objects->queue, &problem, &run), RUNG_OK);
@@ -383,7 +383,7 @@ static void kernels_of_another_context(void **state)
     assert_int_equal(rung_kernel_find(other, "cpu", "1", &kernel), RUNG_OK);
     rung_plan_options options = {.kernel = kernel};
     rung_status status = rung_plan_create(device, &problem, &options, &plan);
-    assert_int_equal(status, RUNG_INVALID);
+    assert_int_equal(status, RUNG_STATUS_INVALID);
     assert_null(plan);
     rung_context_destroy(other);
     rung_queue_destroy(queue);
@@ -425,18 +425,18 @@ static void failed_calls_leave_null(void **state)
     rung_event *wrapped_event = event;
     rung_buffer *wrapped_buffer = buffer;
     (void)state;
-    assert_int_equal(rung_device_open(NULL, "abacus", &device), RUNG_NO_DEVICE);
-    assert_int_equal(rung_device_wrap(NULL, NULL, NULL, NULL, &wrapped), RUNG_INVALID);
-    assert_int_equal(rung_queue_create(NULL, &queue), RUNG_INVALID);
-    assert_int_equal(rung_queue_wrap(NULL, NULL, &wrapped_queue), RUNG_INVALID);
-    assert_int_equal(rung_event_create(NULL, &event), RUNG_INVALID);
-    assert_int_equal(rung_event_wrap(NULL, NULL, &wrapped_event), RUNG_INVALID);
-    assert_int_equal(rung_buffer_create(NULL, 4, &buffer), RUNG_INVALID);
-    assert_int_equal(rung_buffer_wrap(NULL, NULL, 0, 4, &wrapped_buffer), RUNG_INVALID);
-    assert_int_equal(rung_kernel_at(NULL, NULL, 0, &kernel), RUNG_INVALID);
-    assert_int_equal(rung_kernel_find(NULL, NULL, NULL, &found), RUNG_INVALID);
-    assert_int_equal(rung_kernel_from_source(NULL, NULL, NULL, NULL, &read), RUNG_INVALID);
-    assert_int_equal(rung_plan_create(NULL, NULL, NULL, &plan), RUNG_INVALID);
+    assert_int_equal(rung_device_open(NULL, "abacus", &device), RUNG_STATUS_NO_DEVICE);
+    assert_int_equal(rung_device_wrap(NULL, NULL, NULL, NULL, &wrapped), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_queue_create(NULL, &queue), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_queue_wrap(NULL, NULL, &wrapped_queue), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_event_create(NULL, &event), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_event_wrap(NULL, NULL, &wrapped_event), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_buffer_create(NULL, 4, &buffer), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_buffer_wrap(NULL, NULL, 0, 4, &wrapped_buffer), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_at(NULL, NULL, 0, &kernel), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_find(NULL, NULL, NULL, &found), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_from_source(NULL, NULL, NULL, NULL, &read), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_plan_create(NULL, NULL, NULL, &plan), RUNG_STATUS_INVALID);
     const void *const left[] = {device, wrapped, queue, wrapped_queue, event, wrapped_event, buffer,
                                 wrapped_buffer, kernel, found, read, plan};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
@@ -466,18 +466,18 @@ static void copies_stay_inside(void **state)
                                   {INT64_MAX, 1}, {INT64_MIN, 1}};
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         assert_int_equal(rung_buffer_write(queue, buffer, outside[i][0], outside[i][1], from, NULL),
-                         RUNG_INVALID);
+                         RUNG_STATUS_INVALID);
         assert_int_equal(rung_buffer_read(queue, buffer, outside[i][0], outside[i][1], to, NULL),
-                         RUNG_INVALID);
+                         RUNG_STATUS_INVALID);
     }
-    assert_int_equal(rung_buffer_write(queue, buffer, 0, 1, NULL, NULL), RUNG_INVALID);
+    assert_int_equal(rung_buffer_write(queue, buffer, 0, 1, NULL, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_buffer_create(device, 0, &nothing), RUNG_OK);
     assert_int_equal(rung_buffer_write(queue, nothing, 0, 0, from, NULL), RUNG_OK);
-    assert_int_equal(rung_buffer_write(queue, nothing, 0, 1, from, NULL), RUNG_INVALID);
+    assert_int_equal(rung_buffer_write(queue, nothing, 0, 1, from, NULL), RUNG_STATUS_INVALID);
     rung_buffer_destroy(nothing);
-    assert_int_equal(rung_buffer_create(device, -1, &nothing), RUNG_INVALID);
-    assert_int_equal(rung_buffer_wrap(device, from, INT64_MAX, 2, &nothing), RUNG_INVALID);
-    assert_int_equal(rung_buffer_wrap(device, from, -1, 2, &nothing), RUNG_INVALID);
+    assert_int_equal(rung_buffer_create(device, -1, &nothing), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_buffer_wrap(device, from, INT64_MAX, 2, &nothing), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_buffer_wrap(device, from, -1, 2, &nothing), RUNG_STATUS_INVALID);
     rung_buffer_destroy(buffer);
     rung_queue_destroy(queue);
     rung_device_close(device);
@@ -493,10 +493,10 @@ static void the_cpu_wraps_memory_alone(void **state)
     rung_buffer *buffer;
     float memory[4];
     (void)state;
-    assert_int_equal(rung_device_wrap(context, "cpu", memory, memory, &wrapped), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_device_wrap(context, "cpu", memory, memory, &wrapped), RUNG_STATUS_UNSUPPORTED);
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
-    assert_int_equal(rung_queue_wrap(device, memory, &queue), RUNG_UNSUPPORTED);
-    assert_int_equal(rung_event_wrap(device, memory, &event), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_queue_wrap(device, memory, &queue), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_event_wrap(device, memory, &event), RUNG_STATUS_UNSUPPORTED);
     assert_null(queue);
     assert_null(event);
     assert_int_equal(rung_buffer_wrap(device, memory, 4, 12, &buffer), RUNG_OK);
@@ -514,33 +514,33 @@ static void devices_are_kept_apart(void **state)
     (void)state;
     make_objects(&mine, "cpu");
     make_objects(&other, "cpu");
-    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, mine.buffer, 0),
-                                           rung_matrix_in(RUNG_F32, 4, 4, mine.buffer, 16),
-                                           rung_matrix_in(RUNG_F32, 4, 4, mine.buffer, 32));
-    assert_int_equal(rung_plan_run(mine.plan, other.queue, &problem, NULL), RUNG_INVALID);
+    rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, mine.buffer, 0),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, mine.buffer, 16),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, mine.buffer, 32));
+    assert_int_equal(rung_plan_run(mine.plan, other.queue, &problem, NULL), RUNG_STATUS_INVALID);
     rung_problem foreign = problem;
     foreign.b.buffer = other.buffer;
-    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &foreign, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &foreign, NULL), RUNG_STATUS_INVALID);
     rung_run_options run = {.signal = other.event};
-    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
     run = (rung_run_options){.wait = &other.event, .wait_count = 1};
-    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
     run = (rung_run_options){.wait = NULL, .wait_count = 1};
-    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
     rung_event *many[65];
     for (int i = 0; i < 65; i++)
         many[i] = mine.event;
     run = (rung_run_options){.wait = many, .wait_count = 64};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_OK);
     run.wait_count = 65;
-    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
     run = (rung_run_options){.wait = &mine.event, .wait_count = -1};
-    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
     run = (rung_run_options){.wait = &mine.event, .wait_count = 1, .signal = mine.event};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_OK);
-    assert_int_equal(rung_buffer_write(other.queue, mine.buffer, 0, 4, memory, NULL), RUNG_INVALID);
+    assert_int_equal(rung_buffer_write(other.queue, mine.buffer, 0, 4, memory, NULL), RUNG_STATUS_INVALID);
     problem.a.row_stride = 5; /* another form than the plan's */
-    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, NULL), RUNG_STATUS_INVALID);
     destroy_in_order(&mine, 0);
     destroy_in_order(&other, 719);
 }
@@ -553,7 +553,7 @@ static void rung_gemm_takes_memory_alone(void **state)
     make_objects(&objects, "cpu");
     rung_matrix view = rung_matrix_of(RUNG_F32, 4, 4, memory);
     assert_int_equal(rung_gemm(objects.context, 1.0, view, view, 0.0,
-                               rung_matrix_in(RUNG_F32, 4, 4, objects.buffer, 0)), RUNG_INVALID);
+                               rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.buffer, 0)), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "plan"));
     destroy_in_order(&objects, 0);
 }
@@ -602,7 +602,7 @@ static void types_that_no_kernel_takes(void **state)
     (void)state;
     rung_matrix a = rung_matrix_of(RUNG_I8, 2, 2, data), b = rung_matrix_of(RUNG_F64, 2, 2, data);
     assert_int_equal(rung_gemm(NULL, 1.0, a, b, 0.0, rung_matrix_of(RUNG_F16, 2, 2, c)),
-                     RUNG_UNSUPPORTED);
+                     RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "i8 x f64 into f16"));
 }
 
@@ -621,7 +621,7 @@ static void a_type_mismatch_is_one_sentence(void **state)
     for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++) {
         rung_matrix a = rung_matrix_of(mismatches[i].a, 2, 2, memory), b = rung_matrix_of(mismatches[i].b, 2, 2, memory + 4);
         assert_int_equal(rung_gemm(NULL, 1.0, a, b, 0.0, rung_matrix_of(mismatches[i].c, 2, 2, memory + 8)),
-                         RUNG_UNSUPPORTED);
+                         RUNG_STATUS_UNSUPPORTED);
         const char *text = rung_error_text();
         assert_int_equal(strncmp(text, mismatches[i].sentence, strlen(mismatches[i].sentence)), 0);
         assert_non_null(strstr(text, ": f32, f32:f16, f32:bf16, f64, f64:f32, "));
@@ -665,8 +665,8 @@ static void device_lists(void **state)
     assert_int_equal(rung_device_list(NULL, &one, 1, &again), RUNG_OK);
     assert_string_equal(one.backend, "cpu");
     assert_int_equal(again, all);
-    assert_int_equal(rung_device_list(NULL, &one, -1, &again), RUNG_INVALID);
-    assert_int_equal(rung_device_list(NULL, &one, 1, NULL), RUNG_INVALID);
+    assert_int_equal(rung_device_list(NULL, &one, -1, &again), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_device_list(NULL, &one, 1, NULL), RUNG_STATUS_INVALID);
 #ifdef RUNG_WITH_OPENCL
     assert_true(all >= 2);
 #endif

@@ -260,9 +260,9 @@ static void convert_there(bench *bench, const char *name, rung_type in, rung_typ
     rung_plan *plan;
     rung_buffer *a = buffer_of(bench, count * in_bytes, from), *c = buffer_of(bench, out_bytes, to);
     rung_buffer *b = buffer_of(bench, in_bytes, in == RUNG_F32 ? (const void *)&one : &narrow_one);
-    rung_problem problem = rung_problem_of(rung_matrix_in(in, count, 1, a, 0),
-                                           rung_matrix_in(in, 1, 1, b, 0),
-                                           rung_matrix_in(out, count, 1, c, 0));
+    rung_problem problem = rung_problem_of(rung_matrix_in_buffer(in, count, 1, a, 0),
+                                           rung_matrix_in_buffer(in, 1, 1, b, 0),
+                                           rung_matrix_in_buffer(out, count, 1, c, 0));
     assert_int_equal(rung_kernel_find(bench->context, info->backend, name, &kernel), RUNG_OK);
     rung_plan_options options = {.kernel = kernel};
     assert_int_equal(rung_plan_create(bench->device, &problem, &options, &plan), RUNG_OK);

@@ -43,14 +43,14 @@ static void test_scalars_of_whole_numbers(void **state)
     assert_int_equal(c[3], 4);
     for (int i = 0; i < 4; i++) {
         problem.alpha = wrong[i];
-        assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_INVALID);
+        assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_STATUS_INVALID);
         problem.alpha = 1;
         problem.beta = wrong[i];
-        assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_INVALID);
+        assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_STATUS_INVALID);
         problem.beta = 0;
     }
     problem.alpha = INFINITY;
-    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_STATUS_INVALID);
     problem.alpha = -3;
     assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
     assert_int_equal(c[3], -12);
@@ -94,7 +94,7 @@ static void test_packed_sizes(void **state)
     (void)state;
     a.row_stride = a.col_stride = b.row_stride = b.col_stride = 0;
     rung_problem problem = rung_problem_of(a, b, wide);
-    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.packs_b = true}, &plan), RUNG_TOO_LARGE);
+    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.packs_b = true}, &plan), RUNG_STATUS_TOO_LARGE);
     assert_null(plan);
     assert_non_null(strstr(rung_error_text(), "packed"));
 }

@@ -158,7 +158,7 @@ static page_case make_case(rung_product product, int64_t m, int64_t n, int64_t k
     made.alpha = unit_random(seed, 2) ? 1 : -1;
     made.beta = unit_random(seed, 3) - 1;
     made.has_epilogue = unit_random(seed, 4) == 0;
-    made.activation = made.has_epilogue ? RUNG_RELU : RUNG_NONE;
+    made.activation = made.has_epilogue ? RUNG_ACTIVATION_RELU : RUNG_ACTIVATION_NONE;
     made.operands[A] = make_operand(made.in, m, k, unit_random(seed, LAYOUTS));
     made.operands[B] = make_operand(made.in, k, n, unit_random(seed, LAYOUTS));
     made.operands[C] = make_operand(made.out, m, n, unit_random(seed, LAYOUTS_C));
@@ -268,7 +268,7 @@ static bool run_case(const rung_kernel *of, const int64_t *parameters, const run
     job.features = features;
     job.parameters = parameters;
     rung_status status = kernel->settle ? kernel->settle(&job, of->info.compute, &form) : RUNG_OK;
-    if (status == RUNG_UNSUPPORTED)
+    if (status == RUNG_STATUS_UNSUPPORTED)
         return false;
     assert_int_equal(status, RUNG_OK);
     /* It begins at a page: its last bytes are told apart by what they hold. */

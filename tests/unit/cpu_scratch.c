@@ -97,16 +97,16 @@ static void multiply(rung_product product, rung_compute compute, int64_t m, int6
 static void test_rows_of_a(void **state)
 {
     (void)state;
-    multiply(RUNG_F64_TO_F64, RUNG_STRICT, 5101, 3072, 1024, 2);
+    multiply(RUNG_F64_TO_F64, RUNG_COMPUTE_STRICT, 5101, 3072, 1024, 2);
 }
 
 /* Half of the columns fit into what is kept of B, and all of them did not. */
 static void test_slices_of_b(void **state)
 {
     (void)state;
-    multiply(RUNG_F32_TO_F32, RUNG_BF16X3, 1500, 1500, 6000, 2);
-    multiply(RUNG_BF16_TO_F32, RUNG_STRICT, 2560, 768, 16384, 2);
-    multiply(RUNG_I8_TO_I32, RUNG_STRICT, 2560, 768, 32768, 2);
+    multiply(RUNG_F32_TO_F32, RUNG_COMPUTE_BF16X3, 1500, 1500, 6000, 2);
+    multiply(RUNG_BF16_TO_F32, RUNG_COMPUTE_STRICT, 2560, 768, 16384, 2);
+    multiply(RUNG_I8_TO_I32, RUNG_COMPUTE_STRICT, 2560, 768, 32768, 2);
 }
 
 /* ---- The layout of 12_matrix, by any numbers ---------------------------------------------------------- */

@@ -187,10 +187,10 @@ static void numbers_that_cannot_be(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         rung_context_options options = {.threads = wrong[i]};
         rung_plan_options choice = {.threads = wrong[i]};
-        assert_int_equal(rung_context_create(&options, &none), RUNG_INVALID);
+        assert_int_equal(rung_context_create(&options, &none), RUNG_STATUS_INVALID);
         assert_null(none);
         assert_non_null(strstr(rung_error_text(), "threads"));
-        assert_int_equal(rung_plan_create(device, &problem, &choice, &plan), RUNG_INVALID);
+        assert_int_equal(rung_plan_create(device, &problem, &choice, &plan), RUNG_STATUS_INVALID);
         assert_null(plan);
         assert_non_null(strstr(rung_error_text(), "1 to 8192"));
     }
@@ -263,7 +263,7 @@ static void fill(uint64_t *seed, rung_type type, void *values, int64_t count)
         case RUNG_BF16: ((uint16_t *)values)[i] = rung_bf16_from_f32((float)value); break;
         case RUNG_I8: ((int8_t *)values)[i] = (int8_t)(value * 127); break;
         case RUNG_I32: ((int32_t *)values)[i] = (int32_t)(value * 30000); break;
-        case RUNG_TYPE_COUNT: break;
+        default: break;
         }
         if (special_rate > 0 && unit_random(seed, special_rate) == 0)
             set_special(seed, type, values, i);
@@ -298,9 +298,9 @@ static operands make_operands(const shape *shape, rung_type in, rung_type out)
     made.problem.alpha = 3;
     made.problem.beta = -2;
     if (shape->m % 2 == 0 || shape->by_columns) { /* what follows is cut as well */
-        made.problem.epilogue.bias = filled(&seed, out, shape->m, shape->n, shape->batch, false);
-        made.problem.epilogue.residual = filled(&seed, out, shape->m, shape->n, shape->batch, true);
-        made.problem.epilogue.activation = RUNG_RELU;
+        made.problem.bias = filled(&seed, out, shape->m, shape->n, shape->batch, false);
+        made.problem.residual = filled(&seed, out, shape->m, shape->n, shape->batch, true);
+        made.problem.activation = RUNG_ACTIVATION_RELU;
     }
     made.before = malloc((size_t)made.bytes);
     assert_non_null(made.before);
@@ -313,8 +313,8 @@ static void free_operands(operands *made)
     free(made->problem.a.data);
     free(made->problem.b.data);
     free(made->problem.c.data);
-    free(made->problem.epilogue.bias.data);
-    free(made->problem.epilogue.residual.data);
+    free(made->problem.bias.data);
+    free(made->problem.residual.data);
     free(made->before);
 }
 
@@ -325,7 +325,7 @@ static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands
     rung_plan *plan;
     rung_queue *queue;
     rung_status status = rung_plan_create(device, &made->problem, &options, &plan);
-    if (status == RUNG_UNSUPPORTED)
+    if (status == RUNG_STATUS_UNSUPPORTED)
         return 0;
     assert_int_equal(status, RUNG_OK);
     int64_t planned = rung_plan_describe(plan)->threads;

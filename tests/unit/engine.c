@@ -140,7 +140,7 @@ static void begin(setting *setting, rung_type in, rung_type out, shape size, sta
         .in = in, .out = out, .m = size.m, .n = size.n, .k = size.k, .alpha = 1, .a = a, .b = b,
         .c = {setting->c.first, c_stride, 1}, .form = &setting->form, .features = &setting->features,
         .parameters = setting->parameters};
-    assert_int_equal(rungi_cpu_12_matrix.settle(&setting->job, RUNG_BF16X3, &setting->form), RUNG_OK);
+    assert_int_equal(rungi_cpu_12_matrix.settle(&setting->job, RUNG_COMPUTE_BF16X3, &setting->form), RUNG_OK);
     setting->scratch = arena_of((setting->form.scratch + PAGE - 1) / PAGE * PAGE, true);
     setting->job.scratch = setting->scratch.first;
 }
@@ -284,7 +284,7 @@ static void test_cuts(void **state)
 static arena pack_b(setting *setting)
 {
     setting->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1, .takes_packed = true, .whole_n = setting->job.n};
-    assert_int_equal(rungi_cpu_12_matrix.settle(&setting->job, RUNG_BF16X3, &setting->form), RUNG_OK);
+    assert_int_equal(rungi_cpu_12_matrix.settle(&setting->job, RUNG_COMPUTE_BF16X3, &setting->form), RUNG_OK);
     arena packed = arena_of(setting->form.packed.bytes, true);
     rungi_cpu_12_matrix.pack(&setting->job, packed.first);
     setting->job.packed = packed.first;
@@ -388,7 +388,7 @@ static void test_less_than_dot_products(void **state)
         rungi_cpu_job job = {.in = refused[i].in, .out = refused[i].out, .m = 8, .n = 8, .k = 8, .a = {NULL, 8, 1},
                              .b = {NULL, 8, 1}, .c = {NULL, 8, 1}, .features = &features,
                              .parameters = setting.parameters};
-        assert_int_equal(rungi_cpu_12_matrix.settle(&job, RUNG_BF16X3, &form), RUNG_UNSUPPORTED);
+        assert_int_equal(rungi_cpu_12_matrix.settle(&job, RUNG_COMPUTE_BF16X3, &form), RUNG_STATUS_UNSUPPORTED);
         assert_non_null(strstr(rung_error_text(), "12_matrix"));
         assert_non_null(strstr(rung_error_text(), refused[i].words));
     }
@@ -418,8 +418,8 @@ static int plan_without_tiles(void)
         rung_kernel_find(NULL, "cpu", "12", &kernel) != RUNG_OK)
         return 1;
     rung_plan_options options = {.kernel = kernel};
-    parts.compute = RUNG_BF16X3;
-    if (rung_plan_create(device, &parts, &options, &plan) != RUNG_UNSUPPORTED)
+    parts.compute = RUNG_COMPUTE_BF16X3;
+    if (rung_plan_create(device, &parts, &options, &plan) != RUNG_STATUS_UNSUPPORTED)
         return 2;
     if (!strstr(rung_error_text(), "12_matrix") || !strstr(rung_error_text(), "sigaltstack"))
         return 3;
@@ -486,7 +486,7 @@ static const char *taken(rung_device *device, const rung_kernel *named, int64_t 
                                            rung_matrix_of(RUNG_F32, m, n, c));
     rung_plan_options options = {.kernel = named};
     rung_plan *plan;
-    problem.compute = RUNG_BF16X3;
+    problem.compute = RUNG_COMPUTE_BF16X3;
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
     snprintf(name, sizeof name, "%s", rung_plan_describe(plan)->kernel);
     rung_plan_destroy(plan);

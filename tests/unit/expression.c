@@ -127,12 +127,12 @@ static void what_is_not_reached_is_not_computed(void **state)
     (void)state;
     check_table(guarded, sizeof guarded / sizeof *guarded, values);
     /* Not computed, but read all the same. */
-    assert_int_equal(evaluate("NONE && UNKNOWN", values, &value), RUNG_INVALID);
-    assert_int_equal(evaluate("NONE && (1", values, &value), RUNG_INVALID);
+    assert_int_equal(evaluate("NONE && UNKNOWN", values, &value), RUNG_STATUS_INVALID);
+    assert_int_equal(evaluate("NONE && (1", values, &value), RUNG_STATUS_INVALID);
     /* What comes behind is reached again. */
-    assert_int_equal(evaluate("NONE && 1 || 1 / NONE", values, &value), RUNG_INVALID);
-    assert_int_equal(evaluate("(ONE || 1) && 1 / NONE", values, &value), RUNG_INVALID);
-    assert_int_equal(evaluate("(NONE && 1) + 1 / NONE", values, &value), RUNG_INVALID);
+    assert_int_equal(evaluate("NONE && 1 || 1 / NONE", values, &value), RUNG_STATUS_INVALID);
+    assert_int_equal(evaluate("(ONE || 1) && 1 / NONE", values, &value), RUNG_STATUS_INVALID);
+    assert_int_equal(evaluate("(NONE && 1) + 1 / NONE", values, &value), RUNG_STATUS_INVALID);
 }
 
 /* As in an #if, where a name that nobody defined is zero, or is asked about. */
@@ -152,7 +152,7 @@ static void unknown_names_in_constraints(void **state)
         assert_int_equal(value, cases[i].value);
     }
     assert_int_equal(rungi_expression_value("1 / UNKNOWN", 11, look_up, values, true, &value),
-                     RUNG_INVALID);
+                     RUNG_STATUS_INVALID);
 }
 
 static void blanks_do_not_count(void **state)
@@ -173,7 +173,7 @@ static void the_length_counts(void **state)
     assert_int_equal(rungi_expression_value("TILE2", 4, look_up, values, false, &value), RUNG_OK);
     assert_int_equal(value, TILE);
     assert_int_equal(rungi_expression_value("1<=2", 2, look_up, values, false, &value),
-                     RUNG_INVALID);
+                     RUNG_STATUS_INVALID);
 }
 
 /* ---- Names that stand for names -------------------------------------------------- */
@@ -231,7 +231,7 @@ static void what_is_no_expression(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         int64_t value;
-        if (evaluate(texts[i], values, &value) != RUNG_INVALID)
+        if (evaluate(texts[i], values, &value) != RUNG_STATUS_INVALID)
             fail_msg("\"%s\" came to %lld", texts[i], (long long)value);
         assert_true(strlen(rung_error_text()) > 10);
     }
@@ -261,7 +261,7 @@ static void names_defined_by_themselves(void **state)
     int64_t value;
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_int_equal(evaluate(texts[i], names, &value), RUNG_INVALID);
+        assert_int_equal(evaluate(texts[i], names, &value), RUNG_STATUS_INVALID);
 }
 
 /* Nesting is read by recursion: it must end before the stack does. */
@@ -278,7 +278,7 @@ static void deep_nesting(void **state)
         text[DEEP] = '1';
         if (openers[i] == '(')
             memset(text + DEEP + 1, ')', DEEP);
-        assert_int_equal(evaluate(text, values, &value), RUNG_INVALID);
+        assert_int_equal(evaluate(text, values, &value), RUNG_STATUS_INVALID);
         assert_non_null(strstr(rung_error_text(), "deep"));
     }
     assert_int_equal(evaluate("((((((((((1))))))))))", values, &value), RUNG_OK);
@@ -299,7 +299,7 @@ static void doubling_names_end_quickly(void **state)
     }
     names[CHAIN] = (definition){NULL, 0, NULL};
     clock_t start = clock();
-    assert_int_equal(evaluate("N0", names, &value), RUNG_INVALID);
+    assert_int_equal(evaluate("N0", names, &value), RUNG_STATUS_INVALID);
     assert_true(clock() - start < CLOCKS_PER_SEC);
     assert_int_equal(evaluate("N22", names, &value), RUNG_OK);
     assert_int_equal(value, 128);

@@ -89,7 +89,7 @@ static rung_status make_plan(rung_context *where, int64_t threads_wanted, thread
     *made_plan = NULL;
     rung_status status = rung_device_open(where, "cpu", made_device);
     if (status == RUNG_OK && !threaded_make(where, own))
-        status = RUNG_NOT_FOUND;
+        status = RUNG_STATUS_NOT_FOUND;
     return status == RUNG_OK ? rung_plan_create(*made_device, &form, &options, made_plan) : status;
 }
 

@@ -118,7 +118,7 @@ static void refused_problems_put_out_nothing(void **state)
         assert_multiplies(context, rows);
     rung_problem odd = problem_of_rows(3);
     odd.a.type = RUNG_I8; /* by f32: no kernel takes that */
-    assert_int_equal(rung_multiply(context, &odd), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_multiply(context, &odd), RUNG_STATUS_UNSUPPORTED);
     for (int64_t rows = 1; rows <= RUNGI_PLANS_KEPT; rows++)
         assert_int_equal(allocations_of(context, &counts, rows), 0);
     rung_context_destroy(context);
@@ -145,8 +145,8 @@ static void problems_alike_are_told_apart(void **state)
                                          rung_matrix_of(RUNG_F32, 5, 7, b_memory),
                                          rung_matrix_of(RUNG_F32, 3, 7, c_memory));
     rung_problem relu = plain, biased = plain, transposed = plain, batch = plain, scaled = plain, nothing = plain;
-    relu.epilogue.activation = RUNG_RELU;
-    biased.epilogue.bias = rung_matrix_repeat(rung_matrix_of(RUNG_F32, 1, 7, bias_memory), 3, 7);
+    relu.activation = RUNG_ACTIVATION_RELU;
+    biased.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, 7, bias_memory), 3, 7);
     transposed.c = rung_matrix_transpose(rung_matrix_of(RUNG_F32, 7, 3, c_memory));
     batch.batch = 2;
     batch.a.batch_stride = 15;
@@ -186,7 +186,7 @@ static void form_and_alignment_must_suit(void **state)
                                            rung_matrix_of(RUNG_F32, 4, 4, memory[1]),
                                            rung_matrix_of(RUNG_F32, 4, 4, memory[2]));
     rung_problem other_place = aligned, b_shifted = aligned, c_shifted = aligned, relu = aligned;
-    relu.epilogue.activation = RUNG_RELU;
+    relu.activation = RUNG_ACTIVATION_RELU;
     other_place.a.offset = 16;
     b_shifted.b.offset = 1;
     c_shifted.c.data = memory[2] + 1;

@@ -63,7 +63,7 @@ static void check_ladder(const char *backend, bool has_tiles)
     rung_kernel *kernel;
     for (int64_t i = 0;; i++) {
         rung_status status = rung_kernel_at(context, backend, i, &kernel);
-        if (status == RUNG_NOT_FOUND) {
+        if (status == RUNG_STATUS_NOT_FOUND) {
             assert_true(i > 0);
             assert_null(kernel);
             return;
@@ -103,13 +103,13 @@ static void indices_outside_the_ladder(void **state)
 {
     rung_kernel *kernel;
     (void)state;
-    assert_int_equal(rung_kernel_at(context, "cpu", -1, &kernel), RUNG_NOT_FOUND);
-    assert_int_equal(rung_kernel_at(context, "cpu", 1000, &kernel), RUNG_NOT_FOUND);
-    assert_int_equal(rung_kernel_at(context, "cpu", INT64_MAX, &kernel), RUNG_NOT_FOUND);
-    assert_int_equal(rung_kernel_at(context, "abacus", 0, &kernel), RUNG_NO_DEVICE);
+    assert_int_equal(rung_kernel_at(context, "cpu", -1, &kernel), RUNG_STATUS_NOT_FOUND);
+    assert_int_equal(rung_kernel_at(context, "cpu", 1000, &kernel), RUNG_STATUS_NOT_FOUND);
+    assert_int_equal(rung_kernel_at(context, "cpu", INT64_MAX, &kernel), RUNG_STATUS_NOT_FOUND);
+    assert_int_equal(rung_kernel_at(context, "abacus", 0, &kernel), RUNG_STATUS_NO_DEVICE);
     assert_null(kernel);
-    assert_int_equal(rung_kernel_at(context, NULL, 0, &kernel), RUNG_INVALID);
-    assert_int_equal(rung_kernel_at(context, "cpu", 0, NULL), RUNG_INVALID);
+    assert_int_equal(rung_kernel_at(context, NULL, 0, &kernel), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_at(context, "cpu", 0, NULL), RUNG_STATUS_INVALID);
 }
 
 static void the_cpu_takes_no_files(void **state)
@@ -117,13 +117,13 @@ static void the_cpu_takes_no_files(void **state)
     rung_kernel *kernel;
     (void)state;
     assert_int_equal(rung_kernel_from_source(context, "cpu", "mine.c", "", &kernel),
-                     RUNG_UNSUPPORTED);
+                     RUNG_STATUS_UNSUPPORTED);
     assert_null(kernel);
     assert_int_equal(rung_kernel_from_source(context, "abacus", "mine.c", "", &kernel),
-                     RUNG_NO_DEVICE);
-    assert_int_equal(rung_kernel_from_source(context, "cpu", NULL, "", &kernel), RUNG_INVALID);
+                     RUNG_STATUS_NO_DEVICE);
+    assert_int_equal(rung_kernel_from_source(context, "cpu", NULL, "", &kernel), RUNG_STATUS_INVALID);
     assert_int_equal(rung_kernel_from_source(context, "cpu", "mine.c", NULL, &kernel),
-                     RUNG_INVALID);
+                     RUNG_STATUS_INVALID);
 }
 
 /* Whether 0 is a value worth trying: a limit may be 0, a block never. */
@@ -148,14 +148,14 @@ static void the_cpu_refuses_absurd_blocks(void **state)
         for (int64_t j = 0; j < info->parameter_count; j++) {
             char nothing[64];
             snprintf(nothing, sizeof nothing, "%s=0", info->parameters[j].name);
-            if (rung_kernel_check(kernel, nothing) != (may_be_zero(&info->parameters[j]) ? RUNG_OK : RUNG_INVALID))
+            if (rung_kernel_check(kernel, nothing) != (may_be_zero(&info->parameters[j]) ? RUNG_OK : RUNG_STATUS_INVALID))
                 fail_msg("%s: %s is not as it should be", info->name, nothing);
             size_t used = strlen(immense);
             snprintf(immense + used, sizeof immense - used, "%s%s=2147483520", j ? "," : "",
                      info->parameters[j].name); /* a multiple of 42 and of 32 */
             refused++;
         }
-        if (*immense && rung_kernel_check(kernel, immense) != RUNG_INVALID)
+        if (*immense && rung_kernel_check(kernel, immense) != RUNG_STATUS_INVALID)
             fail_msg("%s takes %s", info->name, immense);
     }
     assert_true(refused >= 15);
@@ -176,12 +176,12 @@ static void kernels_are_found_by_any_of_their_names(void **state)
     const char *const unknown[] = {"999", "-4", "share", "shared_", "04_", "_shared", "", " ",
                                    "04_shared.cu", "4x"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
-        assert_int_equal(rung_kernel_find(context, "opencl", unknown[i], &kernel), RUNG_NOT_FOUND);
+        assert_int_equal(rung_kernel_find(context, "opencl", unknown[i], &kernel), RUNG_STATUS_NOT_FOUND);
         assert_null(kernel);
         assert_non_null(strstr(rung_error_text(), "04_shared")); /* it lists what there is */
     }
-    assert_int_equal(rung_kernel_find(context, "abacus", "4", &kernel), RUNG_NO_DEVICE);
-    assert_int_equal(rung_kernel_find(context, "opencl", NULL, &kernel), RUNG_INVALID);
+    assert_int_equal(rung_kernel_find(context, "abacus", "4", &kernel), RUNG_STATUS_NO_DEVICE);
+    assert_int_equal(rung_kernel_find(context, "opencl", NULL, &kernel), RUNG_STATUS_INVALID);
 }
 
 /* ---- Texts ----------------------------------------------------------------------- */
@@ -277,24 +277,24 @@ static void parameters_are_given(void **state)
     assert_int_equal(value_of(kernel, "TILE=8,TILE=4", "TILE"), 4); /* the last one counts */
     assert_int_equal(rung_kernel_check(kernel, "TILE=32"), RUNG_OK);
 
-    assert_int_equal(rung_kernel_check(kernel, "TILE=33"), RUNG_INVALID);
+    assert_int_equal(rung_kernel_check(kernel, "TILE=33"), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "too many threads"));
-    assert_int_equal(rung_kernel_check(kernel, "UNROLL=0"), RUNG_INVALID);
-    assert_int_equal(rung_kernel_check(kernel, "TILES=8"), RUNG_NOT_FOUND);
+    assert_int_equal(rung_kernel_check(kernel, "UNROLL=0"), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_check(kernel, "TILES=8"), RUNG_STATUS_NOT_FOUND);
     assert_non_null(strstr(rung_error_text(), "TILES"));
     assert_non_null(strstr(rung_error_text(), "UNROLL")); /* it lists what there is */
-    assert_int_equal(rung_kernel_check(kernel, "TIL=8"), RUNG_NOT_FOUND);
-    assert_int_equal(rung_kernel_check(kernel, "BM=8"), RUNG_NOT_FOUND);
+    assert_int_equal(rung_kernel_check(kernel, "TIL=8"), RUNG_STATUS_NOT_FOUND);
+    assert_int_equal(rung_kernel_check(kernel, "BM=8"), RUNG_STATUS_NOT_FOUND);
 
     int64_t value = 5;
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BK", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BK", &value), RUNG_STATUS_INVALID);
     assert_int_equal(value, 0);
-    assert_int_equal(rung_kernel_evaluate(kernel, "TILE=33", RUNG_F32, "BM", &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "FLAG", &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "MAD(1, 2, 3)", &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, NULL, &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_evaluate(NULL, NULL, RUNG_F32, "1", &value), RUNG_INVALID);
-    assert_int_equal(rung_kernel_check(NULL, NULL), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, "TILE=33", RUNG_F32, "BM", &value), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "FLAG", &value), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "MAD(1, 2, 3)", &value), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, NULL, &value), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_evaluate(NULL, NULL, RUNG_F32, "1", &value), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_check(NULL, NULL), RUNG_STATUS_INVALID);
     rung_kernel_destroy(kernel);
 }
 
@@ -307,7 +307,7 @@ static void constraints_over_unknown_names(void **state)
         "#if defined(__SOME_COMPILER__) && TILE > 4\n#error no\n#endif\n"
         "#if SOME_VERSION > 3 || TILE > 16\n#error \"too many\"\n#endif\n");
     assert_int_equal(rung_kernel_check(kernel, NULL), RUNG_OK);
-    assert_int_equal(rung_kernel_check(kernel, "TILE=17"), RUNG_INVALID);
+    assert_int_equal(rung_kernel_check(kernel, "TILE=17"), RUNG_STATUS_INVALID);
     rung_kernel_destroy(kernel);
 }
 
@@ -322,7 +322,7 @@ static void malformed_parameters(void **state)
     rung_kernel *kernel = read_text(whole_text);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         rung_status status = rung_kernel_check(kernel, texts[i]);
-        if (status != RUNG_INVALID && status != RUNG_NOT_FOUND)
+        if (status != RUNG_STATUS_INVALID && status != RUNG_STATUS_NOT_FOUND)
             fail_msg("\"%s\" was taken", texts[i]);
     }
     rung_kernel_destroy(kernel);
@@ -394,8 +394,8 @@ static void presets_stand_for_parameters(void **state)
     assert_int_equal(value_of(kernel, "large,PAD=1", "TILE * 10 + PAD"), 161);
     assert_int_equal(value_of(kernel, "PAD=1,large", "TILE * 10 + PAD"), 160);
     assert_int_equal(value_of(kernel, "other", "TILE"), 32);
-    assert_int_equal(rung_kernel_check(kernel, "nested"), RUNG_INVALID);
-    assert_int_equal(rung_kernel_check(kernel, "late"), RUNG_INVALID);
+    assert_int_equal(rung_kernel_check(kernel, "nested"), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_check(kernel, "late"), RUNG_STATUS_INVALID);
     rung_kernel_destroy(kernel);
 }
 
@@ -432,7 +432,7 @@ static void conditionals_say_nothing(void **state)
     assert_int_equal(info->constraint_count, 0);
     assert_int_equal(value_of(kernel, NULL, "BN"), 3);
     int64_t value;
-    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM", &value), RUNG_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM", &value), RUNG_STATUS_INVALID);
     rung_kernel_destroy(kernel);
 }
 
@@ -522,7 +522,7 @@ static void sixteen_parameters_and_no_more(void **state)
     rung_kernel_destroy(kernel);
     write_parameters(text, sizeof text, 17);
     assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel),
-                     RUNG_INVALID);
+                     RUNG_STATUS_INVALID);
     assert_null(kernel);
     assert_non_null(strstr(rung_error_text(), "16"));
 }
@@ -542,7 +542,7 @@ static void long_names_are_not_cut(void **state)
                                  "#ifndef %s\n#define %s 1\n#endif\n", name, name);
     }
     rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel);
-    if (status == RUNG_INVALID)
+    if (status == RUNG_STATUS_INVALID)
         return; /* refused is as good as told */
     assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
     rungi_kernel_values_text(kernel, &values, told, sizeof told);
@@ -619,7 +619,7 @@ static void what_a_kernel_takes(void **state)
         rung_kernel *kernel = read_text(cases[i].text);
         if (rung_kernel_describe(kernel)->products != cases[i].products)
             fail_msg("\"%s\" takes 0x%x", cases[i].text, rung_kernel_describe(kernel)->products);
-        assert_int_equal(rung_kernel_describe(kernel)->compute, RUNG_STRICT);
+        assert_int_equal(rung_kernel_describe(kernel)->compute, RUNG_COMPUTE_STRICT);
         rung_kernel_destroy(kernel);
     }
 }
@@ -635,17 +635,17 @@ static void where_a_kernel_takes_it(void **state)
     assert_int_equal(info->from_sm[RUNG_F16_TO_F32], 75);
     assert_int_equal(info->from_sm[RUNG_BF16_TO_BF16], 120);
     assert_int_equal(info->from_sm[RUNG_I8_TO_I32], 0);
-    assert_int_equal(info->engine, RUNG_NO_ENGINE);
+    assert_int_equal(info->engine, RUNG_ENGINE_NONE);
     rung_kernel_destroy(kernel);
 }
 
 static void how_a_kernel_computes(void **state)
 {
     const struct { const char *text; rung_compute compute; } cases[] = {
-        {"// computes: strict\n" HEAD, RUNG_STRICT},
-        {"// computes: bf16x3\n" HEAD, RUNG_BF16X3},
-        {"// computes:tf32\n" HEAD, RUNG_TF32},
-        {"// takes: f32\n// computes: tf32\n" HEAD, RUNG_TF32},
+        {"// computes: strict\n" HEAD, RUNG_COMPUTE_STRICT},
+        {"// computes: bf16x3\n" HEAD, RUNG_COMPUTE_BF16X3},
+        {"// computes:tf32\n" HEAD, RUNG_COMPUTE_TF32},
+        {"// takes: f32\n// computes: tf32\n" HEAD, RUNG_COMPUTE_TF32},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -673,7 +673,7 @@ static void words_that_are_none(void **state)
         rung_kernel *kernel;
         rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", cases[i].text,
                                                      &kernel);
-        if (status != RUNG_INVALID || !strstr(rung_error_text(), cases[i].told))
+        if (status != RUNG_STATUS_INVALID || !strstr(rung_error_text(), cases[i].told))
             fail_msg("\"%s\" gave %s: %s", cases[i].text, rung_status_name(status),
                      rung_error_text());
         assert_null(kernel);
@@ -692,21 +692,21 @@ static void elements_have_a_size(void **state)
                                     "#if BYTES > 16 * 1024\n#error \"the tile must fit 16 KiB\"\n#endif\n"
                                     "KERNEL(1) mine(\n");
     assert_int_equal(rungi_kernel_values(kernel, NULL, 4, &values), RUNG_OK);
-    assert_int_equal(rungi_kernel_values(kernel, NULL, 8, &values), RUNG_UNSUPPORTED);
+    assert_int_equal(rungi_kernel_values(kernel, NULL, 8, &values), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "16 KiB"));
-    assert_int_equal(rungi_kernel_values(kernel, "TILE=128", 8, &values), RUNG_INVALID);
+    assert_int_equal(rungi_kernel_values(kernel, "TILE=128", 8, &values), RUNG_STATUS_INVALID);
     assert_int_equal(rungi_kernel_values(kernel, "TILE=32", 8, &values), RUNG_OK);
     assert_int_equal(rungi_kernel_number(kernel, &values, rungi_slice_of("BYTES", 5), &number), RUNG_OK);
     assert_int_equal(number, 32 * 32 * 8);
     assert_int_equal(rungi_kernel_values(kernel, "TILE=128", 1, &values), RUNG_OK);
-    assert_int_equal(rungi_kernel_values(kernel, "TILE=128", 2, &values), RUNG_INVALID);
+    assert_int_equal(rungi_kernel_values(kernel, "TILE=128", 2, &values), RUNG_STATUS_INVALID);
     assert_int_equal(rung_kernel_check(kernel, NULL), RUNG_OK); /* which counts 4 */
     assert_int_equal(value_of(kernel, NULL, "IN_BYTES"), 4);
     rung_kernel_destroy(kernel);
 
     assert_int_equal(rung_kernel_find(context, "opencl", "07", &kernel), RUNG_OK);
     assert_int_equal(rungi_kernel_values(kernel, "BM=128,BN=128,BK=32", 4, &values), RUNG_OK);
-    assert_int_equal(rungi_kernel_values(kernel, "BM=128,BN=128,BK=32", 8, &values), RUNG_UNSUPPORTED);
+    assert_int_equal(rungi_kernel_values(kernel, "BM=128,BN=128,BK=32", 8, &values), RUNG_STATUS_UNSUPPORTED);
 }
 
 #endif /* RUNG_WITH_OPENCL */

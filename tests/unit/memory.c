@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c - what happens when memory ends. The N-th allocation fails, for every N
- * until none is left to fail: each time the call must say RUNG_NO_MEMORY, give back
+ * until none is left to fail: each time the call must say RUNG_STATUS_NO_MEMORY, give back
  * all it took, and work once memory is there again. */
 #include "unit.h"
 
@@ -101,14 +101,14 @@ static bool survives_gemm_of(const char *device, int64_t rows, bool may_go_on, i
     rung_status status = make_context(&pool, device, -1, &context);
     if (status != RUNG_OK) {
         assert_null(context);
-        assert_int_equal(status, RUNG_NO_MEMORY);
+        assert_int_equal(status, RUNG_STATUS_NO_MEMORY);
         assert_int_equal(pool.live, 0);
         return false;
     }
     status = multiply(context, &operands);
     bool failed = pool.made >= n;
     if (failed && !(may_go_on && status == RUNG_OK)) {
-        if (status != RUNG_NO_MEMORY)
+        if (status != RUNG_STATUS_NO_MEMORY)
             fail_msg("allocation %lld failed on %s and the call said %s", (long long)n, device,
                      rung_status_name(status));
         assert_non_null(strstr(rung_error_text(), "memory"));
@@ -193,9 +193,9 @@ static rung_status make_objects(rung_context *context, const char *device, objec
 static rung_status run_objects(objects *objects)
 {
     static const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, objects->a, 0),
-                                           rung_matrix_in(RUNG_F32, 4, 4, objects->b, 0),
-                                           rung_matrix_in(RUNG_F32, 4, 4, objects->c, 0));
+    rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->a, 0),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->b, 0),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->c, 0));
     rung_run_options run = {.signal = objects->event};
     rung_status status = rung_buffer_write(objects->queue, objects->a, 0, 64, ones, NULL);
     if (status == RUNG_OK)
@@ -255,7 +255,7 @@ static bool survives_the_long_way(const char *device, int64_t n)
     rung_status status = go_the_long_way(context, device);
     bool failed = pool.made >= n;
     if (failed) {
-        assert_int_equal(status, RUNG_NO_MEMORY);
+        assert_int_equal(status, RUNG_STATUS_NO_MEMORY);
         assert_int_equal(go_the_long_way(context, device), RUNG_OK);
     } else {
         assert_int_equal(status, RUNG_OK);
@@ -299,9 +299,9 @@ static void running_allocates_nothing(void **state)
         assert_int_equal(make_objects(context, devices[i], &objects), RUNG_OK);
         assert_int_equal(run_objects(&objects), RUNG_OK);
         int64_t before = pool.made;
-        rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, objects.a, 0),
-                                               rung_matrix_in(RUNG_F32, 4, 4, objects.b, 0),
-                                               rung_matrix_in(RUNG_F32, 4, 4, objects.c, 0));
+        rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.a, 0),
+                                               rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.b, 0),
+                                               rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.c, 0));
         rung_run_options run = {.wait = &objects.event, .wait_count = 1, .signal = objects.event};
         for (int repeat = 0; repeat < 10; repeat++)
             assert_int_equal(rung_plan_run(objects.plan, objects.queue, &problem, &run), RUNG_OK);
@@ -336,7 +336,7 @@ static void reading_a_kernel(void **state)
             rung_kernel_destroy(kernel);
             break;
         }
-        assert_int_equal(status, RUNG_NO_MEMORY);
+        assert_int_equal(status, RUNG_STATUS_NO_MEMORY);
         assert_null(kernel);
         assert_int_equal(pool.live, before);
     }

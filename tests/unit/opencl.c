@@ -23,7 +23,7 @@ static void bytes_go_where_they_should(void **state)
     for (int i = 0; i < 64; i++)
         if (i < 3 || i >= 53)
             assert_int_equal(received[i], 0xEE);
-    assert_int_equal(rung_buffer_write(queue, buffer, 60, 5, sent, NULL), RUNG_INVALID);
+    assert_int_equal(rung_buffer_write(queue, buffer, 60, 5, sent, NULL), RUNG_STATUS_INVALID);
     assert_non_null(rung_buffer_native(buffer));
     rung_buffer_destroy(buffer);
 }
@@ -50,7 +50,7 @@ static void buffers_too_large(void **state)
     rung_buffer *buffer;
     (void)state;
     rung_status status = rung_buffer_create(device, INT64_C(1) << 60, &buffer);
-    assert_int_equal(status, RUNG_NO_MEMORY);
+    assert_int_equal(status, RUNG_STATUS_NO_MEMORY);
     assert_null(buffer);
     assert_non_null(strstr(rung_error_text(), "clCreateBuffer"));
 }
@@ -107,13 +107,13 @@ static void plans_refuse_what_they_cannot_reach(void **state)
     assert_int_equal(rung_plan_create(device, &operands.problem, NULL, &plan), RUNG_OK);
     rung_problem problem = operands.problem;
     problem.a = operands.a;
-    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "rung_gemm"));
     problem = operands.problem;
     problem.c.offset = 64 - 29; /* one element past the end */
-    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_STATUS_INVALID);
     problem.c = in_buffer(operands.c, operands.a_buffer, 30); /* C meets A */
-    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OVERLAP);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_STATUS_ALIASED);
     rung_plan_destroy(plan);
     destroy_operands(&operands);
 }
@@ -223,8 +223,8 @@ static void a_kernel_of_the_caller_s(void **state)
         fetch_and_check(queue, &operands);
         rung_plan_destroy(plan);
     }
-    assert_int_equal(plan_with(sound_text, "BN=0", &operands, &plan), RUNG_INVALID);
-    assert_int_equal(plan_with(sound_text, "NB=1", &operands, &plan), RUNG_NOT_FOUND);
+    assert_int_equal(plan_with(sound_text, "BN=0", &operands, &plan), RUNG_STATUS_INVALID);
+    assert_int_equal(plan_with(sound_text, "NB=1", &operands, &plan), RUNG_STATUS_NOT_FOUND);
     destroy_operands(&operands);
 }
 
@@ -238,7 +238,7 @@ static void errors_name_file_and_line(void **state)
     rung_status status = plan_with("/* line 1 */\n#include \"dialect.h\"\n"
                                    "#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS
                                    "{\n    int x = ;\n}\n", NULL, &operands, &plan);
-    assert_int_equal(status, RUNG_COMPILE);
+    assert_int_equal(status, RUNG_STATUS_COMPILE_FAILED);
     assert_null(plan);
     if (!strstr(rung_error_text(), "mine.cu:8"))
         fail_msg("no \"mine.cu:8\" in: %s", rung_error_text());
@@ -246,7 +246,7 @@ static void errors_name_file_and_line(void **state)
     status = plan_with("#error \"on line one\"\n#include \"dialect.h\"\n"
                        "#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS "{\n}\n", NULL,
                        &operands, &plan);
-    assert_int_equal(status, RUNG_COMPILE);
+    assert_int_equal(status, RUNG_STATUS_COMPILE_FAILED);
     if (!strstr(rung_error_text(), "mine.cu:1"))
         fail_msg("no \"mine.cu:1\" in: %s", rung_error_text());
     destroy_operands(&operands);
@@ -255,18 +255,18 @@ static void errors_name_file_and_line(void **state)
 static void kernels_that_cannot_be(void **state)
 {
     const struct { const char *text; rung_status status; const char *told; } cases[] = {
-        {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\n", RUNG_INVALID, "KERNEL("},
-        {"#include \"dialect.h\"\n#define BM 1\nKERNEL(1)\nmine" ARGUMENTS "{}\n", RUNG_INVALID,
+        {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\n", RUNG_STATUS_INVALID, "KERNEL("},
+        {"#include \"dialect.h\"\n#define BM 1\nKERNEL(1)\nmine" ARGUMENTS "{}\n", RUNG_STATUS_INVALID,
          "BN"},
-        {"#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS "{}\n", RUNG_COMPILE, "#include"},
+        {"#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS "{}\n", RUNG_STATUS_COMPILE_FAILED, "#include"},
         {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(1)\n"
-         "mine(index_t m, GLOBAL out_t *c) { *c = m; }\n", RUNG_INVALID, "2 arguments"},
+         "mine(index_t m, GLOBAL out_t *c) { *c = m; }\n", RUNG_STATUS_INVALID, "2 arguments"},
         {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(1000000)\nmine" ARGUMENTS
-         "{}\n", RUNG_UNSUPPORTED, "1000000 threads"},
+         "{}\n", RUNG_STATUS_UNSUPPORTED, "1000000 threads"},
         {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(4)\nmine" ARGUMENTS
          "{\n    __shared__ sum_t all[1 << 26];\n    all[threadIdx.x * k] = alpha;\n"
          "    __syncthreads();\n    *c = all[(threadIdx.x ^ 1) * k];\n}\n",
-         RUNG_UNSUPPORTED, "shared memory"},
+         RUNG_STATUS_UNSUPPORTED, "shared memory"},
     };
     operands operands;
     (void)state;
@@ -290,7 +290,7 @@ static void kernels_of_the_other_backend(void **state)
     make_operands(device, &operands);
     assert_int_equal(rung_kernel_find(context, "cpu", "1", &kernel), RUNG_OK);
     rung_plan_options options = {.kernel = kernel};
-    assert_int_equal(rung_plan_create(device, &operands.problem, &options, &plan), RUNG_INVALID);
+    assert_int_equal(rung_plan_create(device, &operands.problem, &options, &plan), RUNG_STATUS_INVALID);
     destroy_operands(&operands);
 }
 
@@ -306,7 +306,7 @@ static void doubles_where_there_are_none(void **state)
     long programs = rungi_opencl_live(context, RUNGI_CL_PROGRAM);
     bool has_f64 = own->has_f64;
     own->has_f64 = false;
-    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "64-bit"));
     own->has_f64 = has_f64;
     assert_int_equal(rungi_opencl_live(context, RUNGI_CL_PROGRAM), programs);
@@ -322,7 +322,7 @@ static void a_failed_plan_leaves_nothing(void **state)
     for (int kind = 0; kind < RUNGI_CL_KINDS; kind++)
         before[kind] = rungi_opencl_live(context, (rungi_cl_kind)kind);
     assert_int_equal(plan_with("#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(1)\n"
-                               "mine" ARGUMENTS "{ no }\n", NULL, &operands, &plan), RUNG_COMPILE);
+                               "mine" ARGUMENTS "{ no }\n", NULL, &operands, &plan), RUNG_STATUS_COMPILE_FAILED);
     assert_live(context, before);
     destroy_operands(&operands);
 }

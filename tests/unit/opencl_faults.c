@@ -296,26 +296,26 @@ typedef struct failure {
 } failure;
 
 static const failure failures[] = {
-    {break_get_platforms, CL_OUT_OF_HOST_MEMORY, RUNG_NO_DEVICE, "driver"},
-    {break_create_context, CL_DEVICE_NOT_AVAILABLE, RUNG_NO_DEVICE, "clCreateContext"},
-    {break_create_context, CL_OUT_OF_HOST_MEMORY, RUNG_NO_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
-    {break_create_queue, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clCreateCommandQueue"},
-    {break_create_buffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_NO_MEMORY, "clCreateBuffer"},
-    {break_create_buffer, CL_INVALID_BUFFER_SIZE, RUNG_NO_MEMORY, "CL_INVALID_BUFFER_SIZE"},
-    {break_program, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clCreateProgramWithSource"},
-    {break_create_kernel, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clCreateKernel"},
-    {break_set_argument, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clSetKernelArg"},
-    {break_set_argument, CL_INVALID_ARG_SIZE, RUNG_INVALID, "dialect.h"},
-    {break_kernel_info, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "CL_OUT_OF_RESOURCES"},
-    {break_group_info, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "CL_OUT_OF_RESOURCES"},
-    {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueNDRangeKernel"},
-    {break_launch, CL_INVALID_WORK_GROUP_SIZE, RUNG_UNSUPPORTED, "threads"},
-    {break_launch, -9999, RUNG_DEVICE_LOST, "-9999"}, /* what NVIDIA says of a bad access */
-    {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_NO_MEMORY, "clEnqueueWriteBuffer"},
-    {break_read, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueReadBuffer"},
-    {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"},
-    {break_finish, CL_OUT_OF_HOST_MEMORY, RUNG_NO_MEMORY, "clFinish"},
-    {break_finish, CL_OUT_OF_RESOURCES, RUNG_DEVICE_LOST, "open it again"}, /* a wild kernel */
+    {break_get_platforms, CL_OUT_OF_HOST_MEMORY, RUNG_STATUS_NO_DEVICE, "driver"},
+    {break_create_context, CL_DEVICE_NOT_AVAILABLE, RUNG_STATUS_NO_DEVICE, "clCreateContext"},
+    {break_create_context, CL_OUT_OF_HOST_MEMORY, RUNG_STATUS_NO_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
+    {break_create_queue, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clCreateCommandQueue"},
+    {break_create_buffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_STATUS_NO_MEMORY, "clCreateBuffer"},
+    {break_create_buffer, CL_INVALID_BUFFER_SIZE, RUNG_STATUS_NO_MEMORY, "CL_INVALID_BUFFER_SIZE"},
+    {break_program, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clCreateProgramWithSource"},
+    {break_create_kernel, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clCreateKernel"},
+    {break_set_argument, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clSetKernelArg"},
+    {break_set_argument, CL_INVALID_ARG_SIZE, RUNG_STATUS_INVALID, "dialect.h"},
+    {break_kernel_info, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "CL_OUT_OF_RESOURCES"},
+    {break_group_info, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "CL_OUT_OF_RESOURCES"},
+    {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueNDRangeKernel"},
+    {break_launch, CL_INVALID_WORK_GROUP_SIZE, RUNG_STATUS_UNSUPPORTED, "threads"},
+    {break_launch, -9999, RUNG_STATUS_DEVICE_LOST, "-9999"}, /* what NVIDIA says of a bad access */
+    {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_STATUS_NO_MEMORY, "clEnqueueWriteBuffer"},
+    {break_read, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueReadBuffer"},
+    {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"},
+    {break_finish, CL_OUT_OF_HOST_MEMORY, RUNG_STATUS_NO_MEMORY, "clFinish"},
+    {break_finish, CL_OUT_OF_RESOURCES, RUNG_STATUS_DEVICE_LOST, "open it again"}, /* a wild kernel */
 };
 
 static void heal(rungi_cl *cl)
@@ -377,10 +377,10 @@ static void each_function_may_fail_at_each_call(void **state)
 static void each_function_may_fail_while_traced(void **state)
 {
     const failure traced[] = {
-        {break_set_argument, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clSetKernelArg"},
-        {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueNDRangeKernel"},
-        {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"},
-        {break_finish, CL_OUT_OF_RESOURCES, RUNG_DEVICE_LOST, "clFinish"},
+        {break_set_argument, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clSetKernelArg"},
+        {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueNDRangeKernel"},
+        {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"},
+        {break_finish, CL_OUT_OF_RESOURCES, RUNG_STATUS_DEVICE_LOST, "clFinish"},
     };
     (void)state;
     fresh_verbose = 1;
@@ -442,17 +442,17 @@ static void check_in_panels(const failure *failure)
 static void each_function_may_fail_in_panels(void **state)
 {
     const failure some[] = {
-        {break_create_queue, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clCreateCommandQueue"},
-        {break_create_buffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_NO_MEMORY, "clCreateBuffer"},
-        {break_map, CL_MAP_FAILURE, RUNG_DEVICE_LOST, ""},
-        {break_create_kernel, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clCreateKernel"},
-        {break_set_argument, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clSetKernelArg"},
-        {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueNDRangeKernel"},
-        {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_NO_MEMORY, "clEnqueueWriteBuffer"},
-        {break_read, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueReadBuffer"},
-        {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"},
-        {break_finish, CL_OUT_OF_RESOURCES, RUNG_DEVICE_LOST, "clFinish"},
-        {break_wait, CL_OUT_OF_RESOURCES, RUNG_DEVICE_LOST, "clWaitForEvents"},
+        {break_create_queue, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clCreateCommandQueue"},
+        {break_create_buffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_STATUS_NO_MEMORY, "clCreateBuffer"},
+        {break_map, CL_MAP_FAILURE, RUNG_STATUS_DEVICE_LOST, ""},
+        {break_create_kernel, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clCreateKernel"},
+        {break_set_argument, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clSetKernelArg"},
+        {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueNDRangeKernel"},
+        {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_STATUS_NO_MEMORY, "clEnqueueWriteBuffer"},
+        {break_read, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueReadBuffer"},
+        {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"},
+        {break_finish, CL_OUT_OF_RESOURCES, RUNG_STATUS_DEVICE_LOST, "clFinish"},
+        {break_wait, CL_OUT_OF_RESOURCES, RUNG_STATUS_DEVICE_LOST, "clWaitForEvents"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
@@ -463,13 +463,13 @@ static void each_function_may_fail_in_panels(void **state)
 static void each_function_may_fail_while_spans_are_told(void **state)
 {
     const failure told[] = {
-        {break_marker, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueMarkerWithWaitList"},
-        {break_profiling, CL_PROFILING_INFO_NOT_AVAILABLE, RUNG_UNSUPPORTED, "profiling"},
-        {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_NO_MEMORY, "clEnqueueWriteBuffer"},
-        {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueNDRangeKernel"},
-        {break_read, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clEnqueueReadBuffer"},
-        {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"},
-        {break_finish, CL_OUT_OF_RESOURCES, RUNG_DEVICE_LOST, "clFinish"},
+        {break_marker, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueMarkerWithWaitList"},
+        {break_profiling, CL_PROFILING_INFO_NOT_AVAILABLE, RUNG_STATUS_UNSUPPORTED, "profiling"},
+        {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_STATUS_NO_MEMORY, "clEnqueueWriteBuffer"},
+        {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueNDRangeKernel"},
+        {break_read, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueReadBuffer"},
+        {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"},
+        {break_finish, CL_OUT_OF_RESOURCES, RUNG_STATUS_DEVICE_LOST, "clFinish"},
     };
     (void)state;
     fresh_span = ignore_span;
@@ -481,7 +481,7 @@ static void each_function_may_fail_while_spans_are_told(void **state)
 /* After a failure every queue is waited for, not the failed one alone. */
 static void all_queues_are_waited_for(void **state)
 {
-    const failure failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"};
+    const failure failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"};
     (void)state;
     for (int nth = 1;; nth++) {
         rung_context *fresh = fresh_context();
@@ -509,14 +509,14 @@ static cl_int CL_API_CALL fail_finish_too(cl_command_queue on)
 /* Waiting after a failure may fail as well: what is told is what came first. */
 static void the_first_failure_is_told(void **state)
 {
-    const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, ""};
+    const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
     rung_context *fresh = fresh_context();
     rungi_cl *cl = table_of(fresh);
     (void)state;
     fresh->overlap = 1;
     arm(cl, &failure, 3);
     cl->Finish = fail_finish_too;
-    assert_int_equal(multiply_rows(fresh, 1.0f, PANEL_ROWS), RUNG_NO_MEMORY);
+    assert_int_equal(multiply_rows(fresh, 1.0f, PANEL_ROWS), RUNG_STATUS_NO_MEMORY);
     assert_non_null(strstr(rung_error_text(), "clEnqueueNDRangeKernel"));
     heal(cl);
     rung_context_destroy(fresh);
@@ -526,7 +526,7 @@ static void the_first_failure_is_told(void **state)
  * writes must not be let go before the queue was waited for. */
 static void a_failed_flush_is_waited_for(void **state)
 {
-    const failure failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, "clFlush"};
+    const failure failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"};
     (void)state;
     for (int nth = 1;; nth++) {
         rung_context *fresh = fresh_context();
@@ -566,7 +566,7 @@ static rung_plan *plan_in_pieces(operands *operands, int64_t blocks_max)
 /* Runs with the n-th launch failing; false if there was no n-th. */
 static bool nth_launch_fails(rung_plan *plan, operands *operands, rung_event *done, int nth)
 {
-    const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, ""};
+    const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
     rungi_cl *cl = table_of(context);
     rung_run_options run = {.signal = done};
     long before = rungi_opencl_live(context, RUNGI_CL_EVENT);
@@ -574,7 +574,7 @@ static bool nth_launch_fails(rung_plan *plan, operands *operands, rung_event *do
     rung_status status = rung_plan_run(plan, queue, &operands->problem, &run);
     bool met = fault.met > 0;
     heal(cl);
-    assert_int_equal(status, met ? RUNG_NO_MEMORY : RUNG_OK);
+    assert_int_equal(status, met ? RUNG_STATUS_NO_MEMORY : RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
     assert_int_equal(rungi_opencl_live(context, RUNGI_CL_EVENT), before); /* `done` kept its own */
     return met;
@@ -698,7 +698,7 @@ static cl_int CL_API_CALL keep_read(cl_command_queue on, cl_mem from, cl_bool bl
 
 static void events_that_cannot_be_retained(void **state)
 {
-    const failure failure = {break_retain, CL_OUT_OF_RESOURCES, RUNG_NO_MEMORY, ""};
+    const failure failure = {break_retain, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
     (void)state;
     for (int nth = 1;; nth++) {
         rung_context *fresh = fresh_context();

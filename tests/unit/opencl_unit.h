@@ -57,7 +57,7 @@ typedef struct operands {
 
 static inline rung_matrix in_buffer(rung_matrix matrix, rung_buffer *buffer, int64_t offset)
 {
-    return rung_matrix_in(matrix.type, matrix.rows, matrix.cols, buffer, offset);
+    return rung_matrix_in_buffer(matrix.type, matrix.rows, matrix.cols, buffer, offset);
 }
 
 static inline void make_operands(rung_device *where, operands *operands)

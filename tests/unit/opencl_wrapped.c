@@ -136,14 +136,14 @@ static void two_ways_into_one_cl_mem(void **state)
     assert_int_equal(rung_buffer_create(device, 4096, &whole), RUNG_OK);
     assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(whole), 256, 1024, &part),
                      RUNG_OK);
-    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, whole, 64),
-                                           rung_matrix_in(RUNG_F32, 4, 4, whole, 512),
-                                           rung_matrix_in(RUNG_F32, 4, 4, part, 0));
-    assert_int_equal(rung_problem_check(&problem), RUNG_OVERLAP);
+    rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, whole, 64),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, whole, 512),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, part, 0));
+    assert_int_equal(rung_problem_check(&problem), RUNG_STATUS_ALIASED);
     problem.c.offset = 16;
     assert_int_equal(rung_problem_check(&problem), RUNG_OK);
     assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(whole), 3500, 1024, &outside),
-                     RUNG_INVALID);
+                     RUNG_STATUS_INVALID);
     assert_null(outside);
     rung_buffer_destroy(part);
     rung_buffer_destroy(whole);
@@ -163,9 +163,9 @@ static void sub_buffers_are_their_parent_s(void **state)
                                              CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
     assert_int_equal(error, CL_SUCCESS);
     assert_int_equal(rung_buffer_wrap(device, native, 64, 1024, &part), RUNG_OK);
-    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, 4, 4, whole, (4096 + 64) / 4),
-                                           rung_matrix_in(RUNG_F32, 4, 4, whole, 0),
-                                           rung_matrix_in(RUNG_F32, 4, 4, part, 0));
+    rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, whole, (4096 + 64) / 4),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, whole, 0),
+                                           rung_matrix_in_buffer(RUNG_F32, 4, 4, part, 0));
     rung_status meeting = rung_problem_check(&problem);
     problem.c.offset = 16;
     rung_status apart = rung_problem_check(&problem);
@@ -173,7 +173,7 @@ static void sub_buffers_are_their_parent_s(void **state)
     caller.cl.ReleaseMemObject(native);
     rung_buffer_destroy(whole);
     close_caller(&caller);
-    assert_int_equal(meeting, RUNG_OVERLAP);
+    assert_int_equal(meeting, RUNG_STATUS_ALIASED);
     assert_int_equal(apart, RUNG_OK);
 }
 
@@ -188,7 +188,7 @@ static void wrapped_offsets_inside_an_element(void **state)
                      RUNG_OK);
     operands.problem.c.buffer = odd;
     assert_int_equal(rung_plan_create(device, &operands.problem, NULL, &plan), RUNG_OK);
-    assert_int_equal(rung_plan_run(plan, queue, &operands.problem, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &operands.problem, NULL), RUNG_STATUS_INVALID);
     rung_plan_destroy(plan);
     rung_buffer_destroy(odd);
     destroy_operands(&operands);
@@ -208,27 +208,27 @@ static void objects_that_may_not_be_wrapped(void **state)
         caller.context, caller.id, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error);
     assert_int_equal(error, CL_SUCCESS);
     wrap_caller(&caller, &wrapped);
-    assert_int_equal(rung_queue_wrap(wrapped, unordered, &refused_queue), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_queue_wrap(wrapped, unordered, &refused_queue), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "out-of-order"));
     assert_null(refused_queue);
     caller.cl.ReleaseCommandQueue(unordered);
 
     /* `device` has another cl_context than the caller. */
     cl_mem memory = caller.cl.CreateBuffer(caller.context, CL_MEM_READ_WRITE, 64, NULL, &error);
-    assert_int_equal(rung_buffer_wrap(device, memory, 0, 64, &buffer), RUNG_INVALID);
+    assert_int_equal(rung_buffer_wrap(device, memory, 0, 64, &buffer), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "cl_context"));
     assert_null(buffer);
-    assert_int_equal(rung_buffer_wrap(wrapped, memory, 0, 65, &buffer), RUNG_INVALID);
-    assert_int_equal(rung_buffer_wrap(wrapped, memory, 64, 1, &buffer), RUNG_INVALID);
+    assert_int_equal(rung_buffer_wrap(wrapped, memory, 0, 65, &buffer), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_buffer_wrap(wrapped, memory, 64, 1, &buffer), RUNG_STATUS_INVALID);
     caller.cl.ReleaseMemObject(memory);
     cl_event user = caller.create_user_event(caller.context, &error);
-    assert_int_equal(rung_event_wrap(device, user, &event), RUNG_INVALID);
+    assert_int_equal(rung_event_wrap(device, user, &event), RUNG_STATUS_INVALID);
     assert_null(event);
     caller.set_user_event_status(user, CL_COMPLETE);
     caller.cl.ReleaseEvent(user);
     rung_device_close(wrapped);
     assert_int_equal(rung_device_wrap(context, "opencl", caller.context, NULL, &wrapped),
-                     RUNG_INVALID);
+                     RUNG_STATUS_INVALID);
     assert_null(wrapped);
     close_caller(&caller);
 }
@@ -242,7 +242,7 @@ static void queues_of_another_context(void **state)
     rung_status status = rung_queue_wrap(device, caller.queue, &foreign);
     rung_queue_destroy(foreign);
     close_caller(&caller);
-    assert_int_equal(status, RUNG_INVALID);
+    assert_int_equal(status, RUNG_STATUS_INVALID);
 }
 
 static void pause_milliseconds(long milliseconds)
@@ -316,7 +316,7 @@ static void queues_without_profiling(void **state)
     rung_run_options run = {.signal = event};
     assert_int_equal(rung_buffer_write(plain, buffer, 0, 4, &time, &run), RUNG_OK);
     assert_int_equal(rung_event_wait(event), RUNG_OK);
-    assert_int_equal(rung_event_time(event, &time), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_event_time(event, &time), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "profiling"));
     rung_event_destroy(event);
     rung_buffer_destroy(buffer);

@@ -129,11 +129,11 @@ static float expected(const rung_problem *problem, int64_t item, int64_t i, int6
     sum *= (float)problem->alpha;
     if (problem->beta != 0.0)
         sum += (float)problem->beta * at(problem, RUNGI_C, memory[RUNGI_C].before, item, i, j);
-    if (problem->epilogue.bias.rows > 0)
+    if (problem->bias.rows > 0)
         sum += at(problem, RUNGI_BIAS, memory[RUNGI_BIAS].before, item, i, j);
-    if (problem->epilogue.activation == RUNG_RELU && sum < 0)
+    if (problem->activation == RUNG_ACTIVATION_RELU && sum < 0)
         sum = 0;
-    if (problem->epilogue.residual.rows > 0)
+    if (problem->residual.rows > 0)
         sum += at(problem, RUNGI_RESIDUAL, memory[RUNGI_RESIDUAL].before, item, i, j);
     return sum;
 }
@@ -259,12 +259,12 @@ static void epilogues(void **state)
             int64_t m = tall ? 70 : 20, n = tall ? 20 : 70;
             rung_problem problem = problem_of(m, n, 9, ROWS, COLS, ROW_GAPS);
             rung_matrix row = view_of(ROWS, 1, n, NULL), column = view_of(ROWS, m, 1, NULL);
-            problem.epilogue.bias = kind == 0   ? rung_matrix_repeat(row, m, n)
-                                    : kind == 1 ? rung_matrix_repeat(column, m, n)
+            problem.bias = kind == 0   ? rung_matrix_broadcast(row, m, n)
+                                    : kind == 1 ? rung_matrix_broadcast(column, m, n)
                                                 : view_of(COL_GAPS, m, n, NULL);
-            problem.epilogue.activation = RUNG_RELU;
+            problem.activation = RUNG_ACTIVATION_RELU;
             if (kind != 1)
-                problem.epilogue.residual = view_of(COLS, m, n, NULL);
+                problem.residual = view_of(COLS, m, n, NULL);
             multiply(on, problem);
         }
     rung_context_destroy(on);
@@ -286,8 +286,8 @@ static void batches(void **state)
             if (kind == 3) {
                 problem.a.batch_offsets = places;
                 problem.c.batch_offsets = places;
-                problem.epilogue.residual = view_of(ROWS, 11, 7, NULL);
-                problem.epilogue.residual.batch_stride = 80;
+                problem.residual = view_of(ROWS, 11, 7, NULL);
+                problem.residual.batch_stride = 80;
             }
             multiply(on, problem);
         }
@@ -466,7 +466,7 @@ static void spans_add_up(void **state)
     int64_t queues = 0;
     (void)state;
     problem.beta = 1.0;
-    problem.epilogue.bias = rung_matrix_repeat(view_of(ROWS, 1, 20, NULL), 100, 20);
+    problem.bias = rung_matrix_broadcast(view_of(ROWS, 1, 20, NULL), 100, 20);
     told.count = 0;
     multiply(on, problem);
     check_order();
@@ -510,7 +510,7 @@ static void spans_of_the_cpu(void **state)
     assert_int_equal(rung_kernel_find(on, "cpu", told.spans[0].name, &kernel), RUNG_OK);
     check_order();
     told.count = 0;
-    assert_int_equal(rung_multiply(on, &(rung_problem){.batch = -1}), RUNG_INVALID);
+    assert_int_equal(rung_multiply(on, &(rung_problem){.batch = -1}), RUNG_STATUS_INVALID);
     assert_int_equal(told.count, 0); /* what failed tells nothing */
     rung_context_destroy(on);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed.c - rung_pack: a B that is packed once gives the bits that it gives where it stands, for every
+/* packed.c - rung_plan_pack_b: a B that is packed once gives the bits that it gives where it stands, for every
  * m, with threads, in batches and under epilogues; and what is refused. */
 #include "unit.h"
 
@@ -26,7 +26,7 @@ static rung_buffer *packed_by(rung_plan *plan, rung_matrix b)
     int64_t bytes = rung_plan_describe(plan)->packed;
     assert_true(bytes >= K * (int64_t)sizeof(float));
     assert_int_equal(rung_buffer_create(device, bytes, &buffer), RUNG_OK);
-    if (rung_pack(plan, queue, &b, buffer, NULL) != RUNG_OK)
+    if (rung_plan_pack_b(plan, queue, &b, buffer, NULL) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return buffer;
 }
@@ -130,12 +130,12 @@ static void batches_and_epilogues(void **state)
     problem.batch = 2;
     problem.a.batch_stride = M * K;
     problem.c.batch_stride = M * N;
-    problem.epilogue.activation = RUNG_RELU;
-    problem.epilogue.bias = rung_matrix_repeat(rung_matrix_of(RUNG_F32, 1, N, b_memory), M, N);
+    problem.activation = RUNG_ACTIVATION_RELU;
+    problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, N, b_memory), M, N);
     assert_same_bits(problem, problem.b, 2, NULL);
 }
 
-/* rung_pack says what is wrong with its B. */
+/* rung_plan_pack_b says what is wrong with its B. */
 static void wrong_matrices_are_named(void **state)
 {
     (void)state;
@@ -146,13 +146,13 @@ static void wrong_matrices_are_named(void **state)
     rung_matrix scattered = problem.b, turned = rung_matrix_transpose(problem.b);
     rung_matrix other = rung_matrix_of(RUNG_I32, K, N, b_memory);
     scattered.batch_offsets = offsets;
-    assert_int_equal(rung_pack(plan, queue, &scattered, packed, NULL), RUNG_INVALID);
-    assert_string_equal(rung_error_text(), "rung_pack: B uses batch offsets; a packed B must be the same for every item "
+    assert_int_equal(rung_plan_pack_b(plan, queue, &scattered, packed, NULL), RUNG_STATUS_INVALID);
+    assert_string_equal(rung_error_text(), "rung_plan_pack_b: B uses batch offsets; a packed B must be the same for every item "
                                            "(batch_stride 0)");
-    assert_int_equal(rung_pack(plan, queue, &turned, packed, NULL), RUNG_INVALID);
-    assert_string_equal(rung_error_text(), "rung_pack: B is 75 x 1100; the plan was created for 1100 x 75");
-    assert_int_equal(rung_pack(plan, queue, &other, packed, NULL), RUNG_INVALID);
-    assert_string_equal(rung_error_text(), "rung_pack: the type of B is i32; the plan was created for f32");
+    assert_int_equal(rung_plan_pack_b(plan, queue, &turned, packed, NULL), RUNG_STATUS_INVALID);
+    assert_string_equal(rung_error_text(), "rung_plan_pack_b: B is 75 x 1100; the plan was created for 1100 x 75");
+    assert_int_equal(rung_plan_pack_b(plan, queue, &other, packed, NULL), RUNG_STATUS_INVALID);
+    assert_string_equal(rung_error_text(), "rung_plan_pack_b: the type of B is i32; the plan was created for f32");
     rung_buffer_destroy(packed);
     rung_plan_destroy(plan);
 }
@@ -165,25 +165,25 @@ static void what_is_refused(void **state)
     rung_buffer *packed = packed_by(plan, problem.b), *small;
     rung_run_options options = {.packed = packed};
     assert_int_equal(rung_buffer_create(device, 64, &small), RUNG_OK);
-    assert_int_equal(rung_pack(plain, queue, &problem.b, packed, NULL), RUNG_INVALID);
-    assert_int_equal(rung_pack(plan, queue, &problem.b, small, NULL), RUNG_INVALID);
-    assert_int_equal(rung_pack(plan, queue, &problem.a, packed, NULL), RUNG_INVALID);
-    assert_int_equal(rung_pack(plan, queue, NULL, packed, NULL), RUNG_INVALID);
-    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_pack_b(plain, queue, &problem.b, packed, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_plan_pack_b(plan, queue, &problem.b, small, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_plan_pack_b(plan, queue, &problem.a, packed, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_plan_pack_b(plan, queue, NULL, packed, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_STATUS_INVALID);
     options.packed = small;
-    assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_STATUS_INVALID);
     options.packed = packed; /* C in the packed B */
-    wrong.c = rung_matrix_in(RUNG_F32, M, N, packed, 0);
-    assert_int_equal(rung_plan_run(plan, queue, &wrong, &options), RUNG_OVERLAP);
+    wrong.c = rung_matrix_in_buffer(RUNG_F32, M, N, packed, 0);
+    assert_int_equal(rung_plan_run(plan, queue, &wrong, &options), RUNG_STATUS_ALIASED);
     wrong = problem;
     wrong.batch = 2;
     wrong.a.batch_stride = wrong.b.batch_stride = 1;
     wrong.c.batch_stride = M * N;
-    assert_int_equal(rung_plan_create(device, &wrong, &(rung_plan_options){.packs_b = 1}, &none), RUNG_INVALID);
+    assert_int_equal(rung_plan_create(device, &wrong, &(rung_plan_options){.packs_b = 1}, &none), RUNG_STATUS_INVALID);
     rung_kernel *naive;
     assert_int_equal(rung_kernel_find(NULL, "cpu", "01", &naive), RUNG_OK);
     assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.kernel = naive, .packs_b = 1}, &none),
-                     RUNG_UNSUPPORTED);
+                     RUNG_STATUS_UNSUPPORTED);
     rung_buffer_destroy(small);
     rung_buffer_destroy(packed);
     rung_plan_destroy(plain);
@@ -222,7 +222,7 @@ static void assert_refused(rung_plan *plan, rung_problem problem, rung_buffer *p
     problem.c.data = malloc(c_bytes);
     memset(problem.c.data, 0xa5, c_bytes);
     memcpy(before, problem.c.data, c_bytes);
-    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}), RUNG_STATUS_INVALID);
     if (!strstr(rung_error_text(), words))
         fail_msg("\"%s\" does not say \"%s\"", rung_error_text(), words);
     assert_memory_equal(problem.c.data, before, c_bytes);
@@ -270,7 +270,7 @@ static void parameters_without_effect_are_taken(void **state)
     rung_plan_destroy(plan);
 }
 
-/* A buffer that rung_pack has not filled: new, in memory that a packed B was freed from, or full of anything. */
+/* A buffer that rung_plan_pack_b has not filled: new, in memory that a packed B was freed from, or full of anything. */
 static void unfilled_buffers_are_refused(void **state)
 {
     (void)state;
@@ -282,7 +282,7 @@ static void unfilled_buffers_are_refused(void **state)
     for (int i = 0; i < 8; i++) {
         rung_buffer_destroy(packed_by(plan, problem.b));
         assert_int_equal(rung_buffer_create(device, bytes, &buffer), RUNG_OK);
-        assert_refused(plan, problem, buffer, "rung_pack");
+        assert_refused(plan, problem, buffer, "rung_plan_pack_b");
         rung_buffer_destroy(buffer);
     }
     char *garbage = malloc((size_t)bytes);
@@ -290,7 +290,7 @@ static void unfilled_buffers_are_refused(void **state)
         garbage[i] = (char)unit_random(&seed, 256);
     assert_int_equal(rung_buffer_create(device, bytes, &buffer), RUNG_OK);
     assert_int_equal(rung_buffer_write(queue, buffer, 0, bytes, garbage, NULL), RUNG_OK);
-    assert_refused(plan, problem, buffer, "rung_pack");
+    assert_refused(plan, problem, buffer, "rung_plan_pack_b");
     rung_buffer_destroy(buffer);
     rung_plan_destroy(plan);
     free(garbage);
@@ -310,7 +310,7 @@ static void damaged_headers_are_refused(void **state)
     for (int bit = 0; bit < 8 * HEADER; bit++) {
         header[bit / 8] ^= (unsigned char)(1 << bit % 8);
         assert_int_equal(rung_buffer_write(queue, packed, 0, HEADER, header, NULL), RUNG_OK);
-        assert_refused(plan, problem, packed, "rung_pack");
+        assert_refused(plan, problem, packed, "rung_plan_pack_b");
         header[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     assert_int_equal(rung_buffer_write(queue, packed, 0, HEADER, header, NULL), RUNG_OK);
@@ -335,7 +335,7 @@ static void alignment_is_checked(void **state)
     assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
     rung_buffer_destroy(wrapped);
     assert_int_equal(rung_buffer_wrap(device, memory, 32, bytes, &wrapped), RUNG_OK);
-    assert_int_equal(rung_pack(plan, queue, &problem.b, wrapped, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_pack_b(plan, queue, &problem.b, wrapped, NULL), RUNG_STATUS_INVALID);
     assert_refused(plan, problem, wrapped, "multiple of 64");
     rung_buffer_destroy(wrapped);
     rung_buffer_destroy(packed);

@@ -58,7 +58,7 @@ static rung_status make_plan(const char *kernel_name, const rung_problem *proble
 static void assert_refused(const char *kernel, const rung_problem *problem, const char *words)
 {
     rung_plan *plan;
-    assert_int_equal(make_plan(kernel, problem, 0, &plan), RUNG_UNSUPPORTED);
+    assert_int_equal(make_plan(kernel, problem, 0, &plan), RUNG_STATUS_UNSUPPORTED);
     assert_null(plan);
     if (!strstr(rung_error_text(), words))
         fail_msg("not \"%s\" in \"%s\"", words, rung_error_text());
@@ -123,13 +123,13 @@ static void threads_are_told(void **state)
     assert_int_equal(exchange(0), 0); /* nothing of this thread's own is left */
 }
 
-/* What a plan and rung_part_list tell of it. */
+/* What a plan and rung_dependency_list tell of it. */
 static void what_is_told(void **state)
 {
     rung_matrix matrix = rung_matrix_of(RUNG_F32, 4, 4, NULL);
     rung_problem problem = rung_problem_of(matrix, matrix, matrix);
     rungi_cpu_features features;
-    rung_part parts[32];
+    rung_dependency parts[32];
     int64_t count = 0, seen = 0;
     rung_plan *plan;
     (void)state;
@@ -140,7 +140,7 @@ static void what_is_told(void **state)
     assert_string_equal(info->kernel, "00_vendor:openblas");
     assert_non_null(strstr(info->library, "OpenBLAS 9.8.7 (Prescott), "));
     assert_non_null(strstr(info->library, STANDIN_OPENBLAS));
-    assert_int_equal(info->compute, RUNG_STRICT);
+    assert_int_equal(info->compute, RUNG_COMPUTE_STRICT);
     if (features.isa >= RUNGI_ISA_AVX512)
         assert_string_equal(info->doubt, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=SkylakeX");
     else if (features.isa == RUNGI_ISA_AVX2)
@@ -149,7 +149,7 @@ static void what_is_told(void **state)
         assert_string_equal(info->doubt, "");
     rung_plan_destroy(plan);
 
-    assert_int_equal(rung_part_list(context, parts, 32, &count), RUNG_OK);
+    assert_int_equal(rung_dependency_list(context, parts, 32, &count), RUNG_OK);
     for (int64_t i = 0; i < count; i++) {
         seen += strcmp(parts[i].backend, "cpu") == 0;
         if (strcmp(parts[i].name, "OpenBLAS") == 0)
@@ -256,8 +256,8 @@ static void refusals(void **state)
     rung_problem narrow = rung_problem_of(bf16, bf16, matrix);
     assert_refused("00_vendor", &narrow, "a CBLAS does not multiply bf16");
     rung_problem biased = problem;
-    biased.epilogue.activation = RUNG_RELU;
-    assert_refused("00_vendor", &biased, "is not made for epilogues");
+    biased.activation = RUNG_ACTIVATION_RELU;
+    assert_refused("00_vendor", &biased, "does not support an epilogue");
     rung_problem wide = problem;
     wide.a.row_stride = INT64_C(1) << 31;
     assert_refused("00_vendor", &wide, "sizes below 2^31");
@@ -278,7 +278,7 @@ static void refusals(void **state)
     assert_int_equal(rung_plan_run(plan, queue, &nothing, NULL), RUNG_OK);
     rung_plan_destroy(plan);
 
-    assert_int_equal(make_plan("00_vendor", &problem, -1, &plan), RUNG_INVALID);
+    assert_int_equal(make_plan("00_vendor", &problem, -1, &plan), RUNG_STATUS_INVALID);
 }
 
 /* Somebody else's function of the same name is there for all to see, as MKL's are once it has

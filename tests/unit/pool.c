@@ -680,7 +680,7 @@ static void no_memory(void **state)
         atomic_store(&own->memory.fail_at, 0);
         if (status == RUNG_OK && atomic_load(&own->memory.made) < n)
             break;
-        assert_int_equal(status, RUNG_NO_MEMORY);
+        assert_int_equal(status, RUNG_STATUS_NO_MEMORY);
         assert_non_null(strstr(rung_error_text(), "memory"));
         assert_int_equal(atomic_load(&own->memory.live), live); /* all given back */
     }
@@ -697,7 +697,7 @@ static void no_memory_for_workers(void **state)
     fixture *own = *state;
     tally tally = {0};
     char sentence[256];
-    assert_int_equal(rung_kernel_check(NULL, NULL), RUNG_INVALID); /* a sentence that has to stay */
+    assert_int_equal(rung_kernel_check(NULL, NULL), RUNG_STATUS_INVALID); /* a sentence that has to stay */
     snprintf(sentence, sizeof sentence, "%s", rung_error_text());
     atomic_store(&own->memory.fail_at, atomic_load(&own->memory.made) + 2);
     assert_int_equal(rungi_pool_reserve(own->pool, 4, 0), RUNG_OK);

@@ -126,7 +126,7 @@ static void sizes_at_the_ends(void **state)
         assert_true(shape.rows >= 0 && shape.cols >= 0);
     }
     assert_int_equal(rungi_simt_shape_of(kernel, &values, INT64_MAX, INT64_MAX, INT32_MAX, &shape),
-                     RUNG_TOO_LARGE);
+                     RUNG_STATUS_TOO_LARGE);
     assert_int_equal(rungi_simt_shape_of(kernel, &values, INT64_C(1) << 40, 1, INT32_MAX, &shape),
                      RUNG_OK);
     assert_int_equal(shape.blocks, INT64_C(1) << 35);
@@ -152,7 +152,7 @@ static void files_that_say_too_little(void **state)
         rungi_simt_shape shape;
         rung_kernel *kernel = read_text(cases[i].text);
         assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
-        assert_int_equal(rungi_simt_shape_of(kernel, &values, 8, 8, 100, &shape), RUNG_INVALID);
+        assert_int_equal(rungi_simt_shape_of(kernel, &values, 8, 8, 100, &shape), RUNG_STATUS_INVALID);
         assert_non_null(strstr(rung_error_text(), cases[i].told));
         assert_non_null(strstr(rung_error_text(), "mine.cu"));
         rung_kernel_destroy(kernel);
@@ -346,7 +346,7 @@ static void files_without_the_include(void **state)
     char *text;
     (void)state;
     rung_kernel *kernel = read_text("KERNEL(1) f(\n");
-    assert_int_equal(rungi_simt_source(kernel, &text), RUNG_COMPILE);
+    assert_int_equal(rungi_simt_source(kernel, &text), RUNG_STATUS_COMPILE_FAILED);
     assert_null(text);
     assert_non_null(strstr(rung_error_text(), "#include \"dialect.h\""));
     rung_kernel_destroy(kernel);
@@ -411,13 +411,13 @@ static void defines(void **state)
     rung_kernel *kernel = read_text("#ifndef TILE\n#define TILE 32 // 8 16\n#endif\n"
                                     "#ifndef UNROLL\n#define UNROLL 4\n#endif\n");
     assert_int_equal(rungi_kernel_values(kernel, "UNROLL=2147483647", RUNGI_USUAL_BYTES, &values), RUNG_OK);
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, text);
+    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32}, text);
     assert_string_equal(text, "-DTILE=32 -DUNROLL=2147483647");
     rung_kernel_destroy(kernel);
 
     kernel = read_text("");
     assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32}, text);
+    rungi_simt_defines(kernel, &values, &(rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32}, text);
     assert_string_equal(text, "");
     rung_kernel_destroy(kernel);
 }
@@ -448,14 +448,14 @@ static void defines_say_types_and_epilogue(void **state)
                         "-DIN_F64 -DOUT_F32");
     assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_I8, .out = RUNG_I32}),
                         "-DIN_I8 -DOUT_I32");
-    assert_string_equal(defines_of((rungi_simt_path){.split = true}), "-DSPLIT=1");
-    assert_string_equal(defines_of((rungi_simt_path){.bias = true}), "-DBIAS=1");
-    assert_string_equal(defines_of((rungi_simt_path){.residual = true}), "-DRESIDUAL=1");
-    assert_string_equal(defines_of((rungi_simt_path){.activation = RUNG_RELU}), "-DACTIVATION=1");
-    assert_string_equal(defines_of((rungi_simt_path){.activation = RUNG_GELU}), "-DACTIVATION=2");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .split = true}), "-DSPLIT=1");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .bias = true}), "-DBIAS=1");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .residual = true}), "-DRESIDUAL=1");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .activation = RUNG_ACTIVATION_RELU}), "-DACTIVATION=1");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .activation = RUNG_ACTIVATION_GELU}), "-DACTIVATION=2");
     const char *all = defines_of((rungi_simt_path){
         .in = RUNG_F16, .out = RUNG_F32, .has_paths = true, .guarded = true, .a_along_l = true,
-        .split = true, .bias = true, .activation = RUNG_GELU, .residual = true});
+        .split = true, .bias = true, .activation = RUNG_ACTIVATION_GELU, .residual = true});
     assert_string_equal(all, "-DIN_F16 -DOUT_F32 -DWIDE=0 -DGUARDED=1 -DA_ALONG_L=1 -DB_ALONG_L=0 "
                              "-DSPLIT=1 -DBIAS=1 -DACTIVATION=2 -DRESIDUAL=1");
     assert_non_null(strstr(rungi_source_finish, "ACTIVATION_IN(output->extra) == 1")); /* where the numbers are read */
@@ -483,11 +483,11 @@ static void the_longest_defines_are_whole(void **state)
     assert_string_equal(written, list);
     rungi_simt_defines(kernel, &values, &(rungi_simt_path){
         .in = RUNG_BF16, .out = RUNG_BF16, .has_paths = true, .wide = true, .partly = true, .split = true, .bias = true,
-        .activation = RUNG_GELU, .residual = true}, text);
+        .activation = RUNG_ACTIVATION_GELU, .residual = true}, text);
     assert_non_null(strstr(text, "NO_P=2147483647 -DIN_BF16 -DOUT_BF16 -DWIDE=2"));
     assert_string_equal(text + strlen(text) - strlen(" -DRESIDUAL=1"), " -DRESIDUAL=1");
     strcat(list, ",");
-    assert_int_equal(rungi_kernel_values(kernel, list, RUNGI_USUAL_BYTES, &values), RUNG_INVALID);
+    assert_int_equal(rungi_kernel_values(kernel, list, RUNGI_USUAL_BYTES, &values), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "the maximum is 687"));
     rung_kernel_destroy(kernel);
 }
@@ -553,16 +553,16 @@ static void paths_know_the_epilogue(void **state)
     assert_int_equal(rungi_kernel_values(kernel, "tiny", RUNGI_USUAL_BYTES, &values), RUNG_OK);
     rung_problem problem = batch_of_three();
     assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
-    assert_true(path.wide && !path.bias && !path.residual && path.activation == RUNG_NONE);
+    assert_true(path.wide && !path.bias && !path.residual && path.activation == RUNG_ACTIVATION_NONE);
     assert_false(path.split); /* which is decided later */
-    problem.epilogue.bias = rung_matrix_repeat(of(1, 16), 32, 16);
+    problem.bias = rung_matrix_broadcast(of(1, 16), 32, 16);
     assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
     assert_true(path.wide && path.bias && !path.residual);
-    problem.epilogue.bias = (rung_matrix){0};
-    problem.epilogue.residual = of(32, 16);
-    problem.epilogue.activation = RUNG_GELU;
+    problem.bias = (rung_matrix){0};
+    problem.residual = of(32, 16);
+    problem.activation = RUNG_ACTIVATION_GELU;
     assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
-    assert_true(!path.bias && path.residual && path.activation == RUNG_GELU);
+    assert_true(!path.bias && path.residual && path.activation == RUNG_ACTIVATION_GELU);
     problem = batch_of_three();
     problem.a.type = problem.b.type = RUNG_F16;
     assert_int_equal(rungi_simt_path_of(kernel, &values, &problem, true, &path), RUNG_OK);
@@ -600,26 +600,26 @@ static void turned_problems(void **state)
     static const int64_t of_a[3] = {0, 300, 600};
     (void)state;
     rung_problem problem = batch_of_three();
-    problem.epilogue.bias = rung_matrix_repeat(of(1, 16), 32, 16);
-    problem.epilogue.residual = rung_matrix_repeat(of(32, 1), 32, 16);
-    problem.epilogue.residual.batch_stride = 32;
-    problem.epilogue.activation = RUNG_RELU;
+    problem.bias = rung_matrix_broadcast(of(1, 16), 32, 16);
+    problem.residual = rung_matrix_broadcast(of(32, 1), 32, 16);
+    problem.residual.batch_stride = 32;
+    problem.activation = RUNG_ACTIVATION_RELU;
     problem.a.batch_offsets = of_a;
     rung_problem same = rungi_simt_turned(&problem);
     assert_same(&same.a, &problem.a);
     assert_same(&same.b, &problem.b);
     assert_same(&same.c, &problem.c);
-    assert_same(&same.epilogue.bias, &problem.epilogue.bias);
+    assert_same(&same.bias, &problem.bias);
     problem.c.row_stride = 1;
     problem.c.col_stride = 32;
     rung_problem turned = rungi_simt_turned(&problem);
     assert_turned(&turned.a, &problem.b);
     assert_turned(&turned.b, &problem.a); /* with its offsets */
     assert_turned(&turned.c, &problem.c);
-    assert_turned(&turned.epilogue.bias, &problem.epilogue.bias);
-    assert_turned(&turned.epilogue.residual, &problem.epilogue.residual);
+    assert_turned(&turned.bias, &problem.bias);
+    assert_turned(&turned.residual, &problem.residual);
     assert_int_equal(turned.batch, 3);
-    assert_int_equal(turned.epilogue.activation, RUNG_RELU);
+    assert_int_equal(turned.activation, RUNG_ACTIVATION_RELU);
     assert_ptr_equal(turned.b.batch_offsets, of_a);
 }
 

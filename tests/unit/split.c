@@ -3,6 +3,7 @@
  * need, on a real OpenCL driver. What can go wrong here goes wrong quietly: a share that
  * is summed twice, an epilogue that is applied once a share, a second launch that begins
  * at the wrong item. Numbers are small and whole, so a result is right or wrong. */
+#include "core/lists.h"
 #include "opencl_unit.h"
 
 #include <math.h>
@@ -163,7 +164,7 @@ static void workspaces_past_the_address_space(void **state)
     draw(&sketch, "07", INT64_C(1) << 31, INT64_C(1) << 31, 4096);
     sketch.plan.splits_asked = 4;
     assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split),
-                     RUNG_TOO_LARGE);
+                     RUNG_STATUS_TOO_LARGE);
     sketch.plan.splits_asked = 0;
     sketch.plan.workspace_offered = INT64_MAX;
     assert_int_equal(cut(&sketch, 1, 8).splits, 1);
@@ -171,14 +172,14 @@ static void workspaces_past_the_address_space(void **state)
     sketch.problem.batch = INT64_MAX / 8;
     sketch.plan.splits_asked = 4;
     assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split),
-                     RUNG_TOO_LARGE);
+                     RUNG_STATUS_TOO_LARGE);
     sketch.plan.splits_asked = 0;
     sketch.problem.c.batch_offsets = &offset;
     assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split),
-                     RUNG_TOO_LARGE);
+                     RUNG_STATUS_TOO_LARGE);
     sketch.problem.batch = INT64_MAX / 24; /* so many places just fit, but not to 16 bytes */
     assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split),
-                     RUNG_TOO_LARGE);
+                     RUNG_STATUS_TOO_LARGE);
 }
 
 /* ---- A problem on the device ----------------------------------------------------- */
@@ -196,7 +197,7 @@ typedef struct work {
 
 static rung_matrix *view_of(rung_problem *problem, int operand)
 {
-    rung_matrix *views[] = {&problem->a, &problem->b, &problem->c, &problem->epilogue.bias};
+    rung_matrix *views[] = {&problem->a, &problem->b, &problem->c, &problem->bias};
     return views[operand];
 }
 
@@ -217,13 +218,13 @@ static void make_work(work *work, int64_t m, int64_t n, int64_t k, int64_t batch
         view_of(&work->here, i)->batch_stride = i == BIAS ? 0 : item;
         assert_int_equal(rung_buffer_create(device, 4 * work->elements[i], &work->buffers[i]), RUNG_OK);
     }
-    work->here.epilogue.bias = (rung_matrix){0}; /* until it is asked for */
+    work->here.bias = (rung_matrix){0}; /* until it is asked for */
 }
 
 static void add_bias(work *work)
 {
     rung_matrix row = rung_matrix_of(RUNG_F32, 1, work->here.c.cols, work->data[BIAS]);
-    work->here.epilogue.bias = rung_matrix_repeat(row, work->here.c.rows, work->here.c.cols);
+    work->here.bias = rung_matrix_broadcast(row, work->here.c.rows, work->here.c.cols);
 }
 
 /* The problem in buffers, once `here` is as it should be. */
@@ -257,7 +258,7 @@ static void destroy_work(work *work)
 
 static float expected_of(const rung_problem *problem, int64_t item, int64_t i, int64_t j)
 {
-    rung_matrix views[] = {problem->a, problem->b, problem->c, problem->epilogue.bias};
+    rung_matrix views[] = {problem->a, problem->b, problem->c, problem->bias};
     float value = 0;
     for (int view = 0; view < OPERANDS; view++)
         views[view].offset += views[view].batch_offsets ? views[view].batch_offsets[item]
@@ -269,7 +270,7 @@ static float expected_of(const rung_problem *problem, int64_t item, int64_t i, i
         value += (float)problem->beta * *unit_at(&views[C], i, j);
     if (views[BIAS].rows > 0)
         value += *unit_at(&views[BIAS], i, j);
-    return problem->epilogue.activation == RUNG_RELU ? fmaxf(value, 0) : value;
+    return problem->activation == RUNG_ACTIVATION_RELU ? fmaxf(value, 0) : value;
 }
 
 /* Compares what was fetched with the loops over `here`, whose C is still the old one.
@@ -345,7 +346,7 @@ static void shares_are_added_up(void **state)
     for (int64_t i = 0; rung_kernel_at(context, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
         work work;
-        if (!(info->abilities & RUNG_SPLIT))
+        if (!(info->abilities & RUNG_ABILITY_SPLIT_K))
             continue;
         count++;
         make_work(&work, 19, 21, 150, 1, 51);
@@ -379,7 +380,7 @@ static void an_epilogue_is_applied_once(void **state)
     add_bias(&work);
     work.here.alpha = -2;
     work.here.beta = 1;
-    work.here.epilogue.activation = RUNG_RELU;
+    work.here.activation = RUNG_ACTIVATION_RELU;
     check_work(&work, "07", "tiny", 4);
     destroy_work(&work);
 }
@@ -445,12 +446,12 @@ static void a_plan_tells_what_it_needs(void **state)
     assert_int_equal(info->workspace, 4 * 4 * 19 * 21);
     assert_int_equal(info->blocks, 2 * 2 * 4); /* tiles of 16 x 16, and shares */
     rung_run_options options = {0};
-    assert_int_equal(rung_plan_run(plan, queue, &work.there, NULL), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &work.there, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "workspace"));
-    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     assert_int_equal(rung_buffer_create(device, info->workspace - 1, &small), RUNG_OK);
     options.workspace = small;
-    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     give_workspace(&work, plan); /* to the byte */
     run_work(&work, plan, memory);
     assert_int_equal(wrong_elements(&work, memory), 0);
@@ -460,7 +461,7 @@ static void a_plan_tells_what_it_needs(void **state)
     assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 4, info->workspace, &crooked),
                      RUNG_OK);
     options.workspace = crooked;
-    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     rung_buffer_destroy(crooked);
     rung_buffer_destroy(work.workspace);
     assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 48, info->workspace,
@@ -486,7 +487,7 @@ static void workspaces_of_another_device(void **state)
     assert_int_equal(rung_device_open(context, "cpu", &cpu), RUNG_OK);
     assert_int_equal(rung_buffer_create(cpu, 1 << 20, &buffer), RUNG_OK);
     rung_run_options options = {.workspace = buffer};
-    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     rung_buffer_destroy(buffer);
     rung_device_close(cpu);
     rung_plan_destroy(plan);
@@ -508,7 +509,7 @@ static void workspaces_that_are_operands(void **state)
     rung_run_options options = {.workspace = large};
     problem.b.buffer = large;
     problem.b.offset = bytes / 4 - 1; /* its first element is the workspace's last */
-    assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_OVERLAP);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_STATUS_ALIASED);
     problem.b.offset = (bytes + 15) / 16 * 4; /* behind it, and as aligned as before */
     assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
@@ -527,7 +528,7 @@ static void kernels_that_cannot_cut(void **state)
     move_work(&work);
     assert_int_equal(rung_kernel_find(context, "opencl", "01", &kernel), RUNG_OK);
     rung_plan_options options = {.kernel = kernel, .splits = 2};
-    assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_STATUS_UNSUPPORTED);
     assert_null(plan);
     options = (rung_plan_options){.splits = 2}; /* then another is chosen */
     assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_OK);
@@ -660,8 +661,8 @@ static void many_items_with_shares(void **state)
     work work;
     (void)state;
     make_work(&work, 1, 1, 8, many, 64);
-    work.here.epilogue.bias = work.here.a; /* eight elements an item, the first of them */
-    work.here.epilogue.bias.cols = 1;
+    work.here.bias = work.here.a; /* eight elements an item, the first of them */
+    work.here.bias.cols = 1;
     float *bias = work.data[BIAS];
     work.data[BIAS] = malloc((size_t)work.elements[A] * sizeof(float));
     assert_non_null(work.data[BIAS]);
@@ -670,7 +671,7 @@ static void many_items_with_shares(void **state)
     rung_buffer_destroy(work.buffers[BIAS]);
     work.elements[BIAS] = work.elements[A];
     assert_int_equal(rung_buffer_create(device, 4 * work.elements[A], &work.buffers[BIAS]), RUNG_OK);
-    work.here.epilogue.bias.data = work.data[BIAS];
+    work.here.bias.data = work.data[BIAS];
     check_work(&work, "07", "tiny", 2);
     destroy_work(&work);
 }
@@ -687,13 +688,13 @@ static void kernels_that_cannot_scatter(void **state)
     move_work(&work);
     assert_int_equal(rung_kernel_find(context, "opencl", "01", &kernel), RUNG_OK);
     rung_plan_options options = {.kernel = kernel};
-    assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_UNSUPPORTED);
+    assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_STATUS_UNSUPPORTED);
     work.there.a.batch_offsets = work.there.b.batch_offsets = work.there.c.batch_offsets = NULL;
     work.there.c.batch_stride = 4;
     assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_OK);
     rung_plan_destroy(plan);
-    work.there.epilogue.activation = RUNG_RELU;
-    assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_UNSUPPORTED);
+    work.there.activation = RUNG_ACTIVATION_RELU;
+    assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_STATUS_UNSUPPORTED);
     destroy_work(&work);
     for (int i = 0; i < 3; i++)
         free(offsets[i]);
@@ -746,7 +747,7 @@ static void wide_only_where_every_item_is(void **state)
     assert_true(plan->needs_aligned);
     work.there.a.batch_offsets = odd;
     rung_run_options options = {.workspace = work.workspace};
-    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "aligned"));
     rung_plan_destroy(plan);
     destroy_work(&work);
@@ -760,7 +761,7 @@ static void an_empty_view_may_say_anything(void **state)
     (void)state;
     make_work(&work, 6, 7, 9, 1, 69);
     move_work(&work);
-    work.there.epilogue.bias = (rung_matrix){.type = RUNG_TYPE_COUNT, .cols = 7, .row_stride = -1,
+    work.there.bias = (rung_matrix){.type = RUNG_TYPE_NONE, .cols = 7, .row_stride = -1,
                                              .buffer = work.buffers[BIAS], .offset = INT64_MAX,
                                              .batch_stride = INT64_MAX};
     rung_plan *plan = make_plan(&work, "07", "tiny", 0);
@@ -1000,19 +1001,19 @@ static void modes_are_never_worse_than_asked(void **state)
     static const char *const said[] = {"", "// computes: bf16x3\n", "// computes: tf32\n", "// computes: bf16x1\n"};
     rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, NULL);
     (void)state;
-    for (int computes = 0; computes < RUNG_COMPUTE_COUNT; computes++) {
+    for (int computes = 0; computes < RUNGI_COMPUTE_COUNT; computes++) {
         char text[1024];
         rung_kernel *kernel, *idle = kernel_with(0);
         snprintf(text, sizeof text, "%s%s", said[computes], rung_kernel_describe(idle)->source);
         assert_int_equal(rung_kernel_from_source(context, "opencl", "idle.cu", text, &kernel), RUNG_OK);
         rung_kernel_destroy(idle);
-        for (int asked = 0; asked < RUNG_COMPUTE_COUNT; asked++) {
+        for (int asked = 0; asked < RUNGI_COMPUTE_COUNT; asked++) {
             rung_problem problem = rung_problem_of(square, square, square);
             rung_plan_options options = {.kernel = kernel};
             rung_plan *plan;
             problem.compute = (rung_compute)asked;
             assert_int_equal(rung_plan_create(device, &problem, &options, &plan),
-                             computes <= asked ? RUNG_OK : RUNG_UNSUPPORTED);
+                             computes <= asked ? RUNG_OK : RUNG_STATUS_UNSUPPORTED);
             rung_plan_destroy(plan);
         }
         rung_kernel_destroy(kernel);

@@ -309,7 +309,7 @@ static void what_a_key_tells_apart(void **state)
     rung_problem problem = square_of(RUNG_F32, 16, 17, 64);
     (void)state;
     assert_key_ends(&problem, "f32 strict rrr 16x64x64 one");
-    problem.compute = RUNG_TF32;
+    problem.compute = RUNG_COMPUTE_TF32;
     problem.b = rung_matrix_transpose(rung_matrix_of(RUNG_F32, 17, 64, NULL));
     assert_key_ends(&problem, "f32 tf32 rcr 16x64x64 one");
     problem.a.row_stride = 200;
@@ -320,11 +320,11 @@ static void what_a_key_tells_apart(void **state)
     problem.batch = 3;
     problem.c.batch_stride = 4096 * 4097;
     assert_key_ends(&problem, "f16:f32 strict rrr 4096xmorex4096 batch");
-    assert_int_equal(rung_tuning_key(&device, &problem, text, sizeof text), RUNG_TOO_LARGE);
+    assert_int_equal(rung_tuning_key(&device, &problem, text, sizeof text), RUNG_STATUS_TOO_LARGE);
     assert_string_equal(text, "");
     problem.c.type = RUNG_I8;
-    assert_int_equal(rung_tuning_key(&device, &problem, text, sizeof text), RUNG_UNSUPPORTED);
-    assert_int_equal(rung_tuning_key(NULL, &problem, text, sizeof text), RUNG_INVALID);
+    assert_int_equal(rung_tuning_key(&device, &problem, text, sizeof text), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_tuning_key(NULL, &problem, text, sizeof text), RUNG_STATUS_INVALID);
 }
 
 /* ---- Choosing ---------------------------------------------------------------------------------- */
@@ -453,7 +453,7 @@ static void records_that_do_not_suit(void **state)
 /* Neither memory that a record's kernel does not get nor anything else about it is a failure. */
 static void a_record_s_failure_is_its_own(void **state)
 {
-    static const rung_status statuses[] = {RUNG_NO_MEMORY, RUNG_DEVICE_LOST, RUNG_UNSUPPORTED, RUNG_INVALID};
+    static const rung_status statuses[] = {RUNG_STATUS_NO_MEMORY, RUNG_STATUS_DEVICE_LOST, RUNG_STATUS_UNSUPPORTED, RUNG_STATUS_INVALID};
     (void)state;
     refusal.kernel = "04_shared";
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
@@ -466,11 +466,11 @@ static void a_record_s_failure_is_its_own(void **state)
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
     rung_plan *plan;
     refusal.kernel = "10_pipeline";
-    refusal.status = RUNG_DEVICE_LOST;
+    refusal.status = RUNG_STATUS_DEVICE_LOST;
     assert_int_equal(rung_plan_create(&device, &problem, NULL, &plan), RUNG_OK);
     rung_plan_destroy(plan);
     use_store("");
-    assert_int_equal(rung_plan_create(&device, &problem, NULL, &plan), RUNG_DEVICE_LOST);
+    assert_int_equal(rung_plan_create(&device, &problem, NULL, &plan), RUNG_STATUS_DEVICE_LOST);
 }
 
 /* A record that does not compile is compiled once a context, and others are still tried. */
@@ -479,7 +479,7 @@ static void what_does_not_compile(void **state)
     char lines[4096];
     (void)state;
     refusal.kernel = "04_shared";
-    refusal.status = RUNG_COMPILE;
+    refusal.status = RUNG_STATUS_COMPILE_FAILED;
     refusal.tries = 0;
     snprintf(lines, sizeof lines, "%s%s%s", line_of("64x64x64 one 07_tile2d BM=64,BN=64,BK=16,TM=4,TN=4 5"),
              line_of("64x64x64 one 04_shared TILE=8 5"), line_of("64x64x64 one 04_shared TILE=16 5"));
@@ -660,9 +660,9 @@ static void paths_of_the_environment(void **state)
     assert_string_equal(paths[2], "");
     assert_int_equal(rung_tuning_path(NULL, path, sizeof path), RUNG_OK);
     assert_string_equal(path, "/home/me/.config/rung/tuning");
-    assert_int_equal(rung_tuning_path(NULL, path, 28), RUNG_TOO_LARGE);
+    assert_int_equal(rung_tuning_path(NULL, path, 28), RUNG_STATUS_TOO_LARGE);
     unsetenv("HOME");
-    assert_int_equal(rung_tuning_path(NULL, path, sizeof path), RUNG_NOT_FOUND);
+    assert_int_equal(rung_tuning_path(NULL, path, sizeof path), RUNG_STATUS_NOT_FOUND);
     assert_true(rungi_store_paths(paths));
     assert_string_equal(paths[1], "");
 }
@@ -801,12 +801,12 @@ static void what_is_not_removed(void **state)
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
     char text[64];
     (void)state;
-    assert_int_equal(rung_tuning_remove(NULL, &problem, path, NULL), RUNG_INVALID);
-    assert_int_equal(rung_tuning_remove(&device, NULL, path, NULL), RUNG_INVALID);
+    assert_int_equal(rung_tuning_remove(NULL, &problem, path, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_tuning_remove(&device, NULL, path, NULL), RUNG_STATUS_INVALID);
     FILE *file = fopen(path, "w");
     fprintf(file, "Dear store,\n");
     fclose(file);
-    assert_int_equal(rung_tuning_remove(&device, &problem, path, NULL), RUNG_INVALID);
+    assert_int_equal(rung_tuning_remove(&device, &problem, path, NULL), RUNG_STATUS_INVALID);
     read_text(path, text, sizeof text);
     assert_string_equal(text, "Dear store,\n");
 }
@@ -890,7 +890,7 @@ static void what_is_not_saved(void **state)
     assert_not_saved("04_shared", "TILE=8", 1, path_of("locked"), "cannot be locked");
     assert_int_equal(mkfifo(path_of("piped.lock"), 0700), 0);
     assert_not_saved("04_shared", "TILE=8", 1, path_of("piped"), "it is no regular file");
-    assert_int_equal(rung_tuning_save(&device, NULL, NULL, path), RUNG_INVALID);
+    assert_int_equal(rung_tuning_save(&device, NULL, NULL, path), RUNG_STATUS_INVALID);
 }
 
 /* A kernel that computes in less than was asked for would be refused by every plan. */
@@ -904,7 +904,7 @@ static void kernels_of_other_compute_modes(void **state)
         skip();
     device.backend = rungi_backends[cuda];
     for (int64_t i = 0; rung_kernel_at(context, "cuda", i, &kernel) == RUNG_OK; i++) {
-        if (kernel->info.compute == RUNG_STRICT || kernel->info.number == 0 ||
+        if (kernel->info.compute == RUNG_COMPUTE_STRICT || kernel->info.number == 0 ||
             !(kernel->info.products & 1u << RUNG_F32_TO_F32))
             continue;
         rung_tuning tuning = {kernel->info.name, NULL, 1};
@@ -968,10 +968,10 @@ static void merging(void **state)
     assert_int_equal(changed, 0);
     assert_int_equal(rung_tuning_merge(context, from, path_of("new"), &changed), RUNG_OK);
     assert_int_equal(changed, 4);
-    assert_int_equal(rung_tuning_merge(context, path_of("missing"), into, NULL), RUNG_NOT_FOUND);
-    assert_int_equal(rung_tuning_merge(context, write_text("bad", "x\n", 2), into, NULL), RUNG_INVALID);
-    assert_int_equal(rung_tuning_merge(context, from, path_of("bad"), &changed), RUNG_INVALID);
-    assert_int_equal(rung_tuning_merge(context, NULL, into, NULL), RUNG_INVALID);
+    assert_int_equal(rung_tuning_merge(context, path_of("missing"), into, NULL), RUNG_STATUS_NOT_FOUND);
+    assert_int_equal(rung_tuning_merge(context, write_text("bad", "x\n", 2), into, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_tuning_merge(context, from, path_of("bad"), &changed), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_tuning_merge(context, NULL, into, NULL), RUNG_STATUS_INVALID);
 }
 
 /* A store without records is one; of several with a key one line changes; the user's folder is made. */
@@ -1219,7 +1219,7 @@ static bool survives(const char *path, const char *into, int64_t n)
                                   rung_tuning_merge(small, path, into, NULL)};
         rung_plan_destroy(plan);
         for (int i = 0; i < 3; i++) {
-            assert_true(statuses[i] == RUNG_OK || statuses[i] == RUNG_NO_MEMORY);
+            assert_true(statuses[i] == RUNG_OK || statuses[i] == RUNG_STATUS_NO_MEMORY);
             failures += statuses[i] != RUNG_OK;
         }
         assert_in_range(failures, 0, 1);

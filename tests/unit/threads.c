@@ -171,9 +171,9 @@ static void destroy_own(own *own)
 
 static rung_status run_once(worker *worker, own *own, buffers *buffers)
 {
-    rung_problem problem = rung_problem_of(rung_matrix_in(RUNG_F32, M, K, own->a, 0),
-                                           rung_matrix_in(RUNG_F32, K, N, own->b, 0),
-                                           rung_matrix_in(RUNG_F32, M, N, own->c, 0));
+    rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, M, K, own->a, 0),
+                                           rung_matrix_in_buffer(RUNG_F32, K, N, own->b, 0),
+                                           rung_matrix_in_buffer(RUNG_F32, M, N, own->c, 0));
     rung_run_options run = {.signal = own->event};
     rung_status status = rung_buffer_write(own->queue, own->a, 0, M * K * 4, buffers->a, NULL);
     if (status == RUNG_OK)
@@ -316,7 +316,7 @@ static void *evaluate_often(void *opaque)
         if (rung_kernel_find(worker->context, "opencl", "1", &kernel) != RUNG_OK ||
             rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM * BN", &value) != RUNG_OK || value < 1)
             note(worker, "evaluating");
-        if (rung_kernel_check(kernel, "NO_SUCH=1") != RUNG_NOT_FOUND ||
+        if (rung_kernel_check(kernel, "NO_SUCH=1") != RUNG_STATUS_NOT_FOUND ||
             !strstr(rung_error_text(), "NO_SUCH"))
             note(worker, "the thread's own error");
     }

@@ -71,7 +71,7 @@ static char *at(void *user, void *memory, int64_t offset)
 static rung_status wait_all(void *user, int64_t count, MPI_Request *requests, const int *ranks)
 {
     (void)user, (void)ranks;
-    return MPI_Waitall((int)count, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? RUNG_OK : RUNG_DEVICE_LOST;
+    return MPI_Waitall((int)count, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? RUNG_OK : RUNG_STATUS_DEVICE_LOST;
 }
 
 static rung_product product_named(const char *name)

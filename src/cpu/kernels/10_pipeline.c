@@ -182,7 +182,7 @@ static rung_status settle_packed(const work *work, rungi_cpu_form *form)
     const rungi_cpu_job *job = work->job;
     int64_t width = 2 * work->tiles->lanes, bytes;
     if (!rungi_multiply(rungi_round_up(job->n, width), job->k, &bytes) || !rungi_multiply(bytes, work->size, &bytes))
-        return rungi_fail(RUNG_TOO_LARGE, "10_pipeline: the packed B, %lld x %lld, needs more bytes than can be "
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "10_pipeline: the packed B, %lld x %lld, needs more bytes than can be "
                           "addressed; multiply by it in parts", (long long)job->k, (long long)job->n);
     form->packed = (rungi_packed_layout){.stored = sum_type(job), .width = width, .depth = work->kc, .bytes = bytes};
     return RUNG_OK;

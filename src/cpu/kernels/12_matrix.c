@@ -640,7 +640,7 @@ static void finish_zeros(const rungi_cpu_job *job)
 static bool is_plain(const rungi_cpu_job *job)
 {
     return (job->out == RUNG_F32 || job->out == RUNG_I32) && job->alpha == 1 && job->beta == 0 && !job->bias.first &&
-           !job->residual.first && job->activation == RUNG_NONE && job->c.col_stride == 1;
+           !job->residual.first && job->activation == RUNG_ACTIVATION_NONE && job->c.col_stride == 1;
 }
 
 static bool is_streamed(const rungi_cpu_job *job)
@@ -740,14 +740,14 @@ static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *
 {
     bool has_tiles = has->isa >= RUNGI_ISA_AMX, has_dots = in == RUNG_BF16 ? has->has_bf16 : has->has_vnni;
     if (in == RUNG_F32 && !has_tiles)
-        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies f32 by AMX, which is not here");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix multiplies f32 by AMX, which is not here");
     if (in == RUNG_BF16 && !has_dots)
-        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies bf16 by AMX or AVX512_BF16, which are not here");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix multiplies bf16 by AMX or AVX512_BF16, which are not here");
     if (in == RUNG_I8 && !has_dots)
-        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix multiplies i8 by AMX or AVX512_VNNI, which are not here");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix multiplies i8 by AMX or AVX512_VNNI, which are not here");
     has_tiles = has_tiles && rungi_cpu_ask_for_tiles();
     if (in == RUNG_F32 && !has_tiles)
-        return rungi_fail(RUNG_UNSUPPORTED, "12_matrix: the system does not let this process use AMX; if it has signal "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix: the system does not let this process use AMX; if it has signal "
                           "handlers on stacks of their own (sigaltstack), give those 16 KiB or more");
     *path = in == RUNG_F32    ? TILES_PARTS
             : in == RUNG_BF16 ? has_tiles ? TILES_BF16 : DOT_BF16
@@ -783,7 +783,7 @@ static rung_status settle_packed(const rungi_cpu_job *job, path path, rungi_cpu_
     int64_t bytes, unit = l.unit + floats_unit(&l) + (path == TILES_PARTS ? (int64_t)sizeof(rungi_range) : 0);
     if (!rungi_multiply(packed_panels(job->n), rungi_divide_up(job->k, l.step), &bytes) ||
         !rungi_multiply(bytes, unit, &bytes) || bytes > INT64_MAX - 64)
-        return rungi_fail(RUNG_TOO_LARGE, "12_matrix: the packed B, %lld x %lld, needs more bytes than can be "
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "12_matrix: the packed B, %lld x %lld, needs more bytes than can be "
                           "addressed; multiply by it in parts", (long long)job->k, (long long)job->n);
     form->packed = (rungi_packed_layout){.stored = job->in, .width = PANEL, .depth = l.depth,
                                          .bytes = rungi_round_up(bytes, 64)};
@@ -860,7 +860,7 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
     (void)job;
     (void)compute;
     (void)form;
-    return rungi_fail(RUNG_UNSUPPORTED, "12_matrix is for x86-64 processors");
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix is for x86-64 processors");
 }
 #endif
 

@@ -62,9 +62,9 @@ static inline void finish(const rungi_cpu_job *job, int64_t i, int64_t j, sum_t 
         value += job->beta * load_out(job->out, job->c.first, place);
     if (job->bias.first)
         value += load_out(job->out, job->bias.first, at(job->bias, i, j));
-    if (job->activation == RUNG_RELU)
+    if (job->activation == RUNG_ACTIVATION_RELU)
         value = value < 0 ? 0 : value; /* a NaN stays */
-    else if (job->activation == RUNG_GELU)
+    else if (job->activation == RUNG_ACTIVATION_GELU)
         value = 0.5 * value * (1 + erf(value * 0.70710678118654752440));
     if (job->residual.first)
         value += load_out(job->out, job->residual.first, at(job->residual, i, j));
@@ -88,7 +88,7 @@ finish_plain(const rungi_cpu_job *job, rung_type type, int64_t first, int64_t co
 
 static inline bool is_plain(const rungi_cpu_job *job)
 {
-    return job->c.col_stride == 1 && !job->bias.first && !job->residual.first && job->activation == RUNG_NONE;
+    return job->c.col_stride == 1 && !job->bias.first && !job->residual.first && job->activation == RUNG_ACTIVATION_NONE;
 }
 
 /* Elements (i, j) and on of a row, so many. */
@@ -116,7 +116,7 @@ static inline void finish(const rungi_cpu_job *job, int64_t i, int64_t j, sum_t 
         value += (uint32_t)(int64_t)job->beta * *out;
     if (job->bias.first)
         value += ((const uint32_t *)job->bias.first)[at(job->bias, i, j)];
-    if (job->activation == RUNG_RELU && value > INT32_MAX)
+    if (job->activation == RUNG_ACTIVATION_RELU && value > INT32_MAX)
         value = 0;
     if (job->residual.first)
         value += ((const uint32_t *)job->residual.first)[at(job->residual, i, j)];

@@ -19,7 +19,7 @@ static rungi_notice judge(const rungi_notice *reports, int ranks)
             return reports[i];
     for (int i = 1; i < ranks; i++)
         if (reports[i].signature != reports[0].signature) {
-            rungi_notice notice = {.status = RUNG_INVALID, .rank = i};
+            rungi_notice notice = {.status = RUNG_STATUS_INVALID, .rank = i};
             snprintf(notice.text, sizeof notice.text, "its matrices, scalars or options are not those of rank 0; all ranks "
                      "describe the same multiply");
             return notice;
@@ -47,7 +47,7 @@ static rung_status lead(rungi_team *team, rungi_notice *notice)
     MPI_Request *requests = calloc(ranks, sizeof *requests);
     int *others = calloc(ranks, sizeof *others);
     rung_status status = reports && requests && others ? RUNG_OK
-                         : rungi_team_break(team, rung_fail(RUNG_NO_MEMORY, "no memory to hear from all ranks"));
+                         : rungi_team_break(team, rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to hear from all ranks"));
     if (status == RUNG_OK) {
         reports[0] = *notice;
         status = exchange(team, true, reports, requests, others);
@@ -70,7 +70,7 @@ static rung_status follow(rungi_team *team, rungi_notice *notice)
     rungi_notice *notices = malloc(2 * sizeof *notices);
     MPI_Request requests[2];
     if (!notices)
-        return rungi_team_break(team, rung_fail(RUNG_NO_MEMORY, "no memory to report to rank 0"));
+        return rungi_team_break(team, rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to report to rank 0"));
     notices[0] = *notice;
     int code = MPI_Irecv(&notices[1], sizeof *notices, MPI_BYTE, 0, TAG_VERDICT, team->comm, &requests[0]);
     if (code == MPI_SUCCESS)
@@ -94,5 +94,5 @@ rung_status rungi_team_agree(rungi_team *team, rung_status status, uint64_t sign
         return heard;
     if (notice.status == RUNG_OK)
         return RUNG_OK;
-    return rung_fail((rung_status)notice.status, "rank %lld: %s", (long long)notice.rank, notice.text);
+    return rung_error_set((rung_status)notice.status, "rank %lld: %s", (long long)notice.rank, notice.text);
 }

@@ -172,7 +172,7 @@ rung_status rung_mpi_share(const rung_cluster *cluster, const rung_grid *grid, i
     rungi_deal deal = rungi_deal_of(cluster, grid, operand);
     rungi_seat seat;
     if (rank < 0 || !rungi_deal_seat(&deal, rank, &seat) || index < 0 || index >= deal.row_chunks * deal.col_chunks)
-        return rung_fail(RUNG_NOT_FOUND, "rank %lld has no piece %lld of that", (long long)rank, (long long)index);
+        return rung_error_set(RUNG_STATUS_NOT_FOUND, "rank %lld has no piece %lld of that", (long long)rank, (long long)index);
     *piece = rungi_deal_piece(&deal, seat, index);
     for (int64_t i = 0; i < index; i++)
         piece->offset += rungi_deal_piece(&deal, seat, i).count;

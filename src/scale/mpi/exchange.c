@@ -234,7 +234,7 @@ static rung_status open_lists(rungi_route *route)
     route->of_blocks.elements = lists; /* the first of them all */
     route->chunk_starts = calloc((size_t)(route->deal.row_chunks * route->deal.col_chunks), sizeof *route->chunk_starts);
     if (!lists || !route->chunk_starts)
-        return rung_fail(RUNG_NO_MEMORY, "no memory to count what goes to %d ranks", route->team->ranks);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to count what goes to %d ranks", route->team->ranks);
     route->of_share.elements = lists + ranks;
     route->of_blocks.starts = lists + 2 * ranks;
     route->of_share.starts = lists + 3 * ranks;
@@ -257,7 +257,7 @@ rung_status rungi_route_open(rungi_route *route, const rung_cluster *cluster, co
     size_t most = (size_t)most_messages(route) + 1;
     route->requests = malloc(most * sizeof *route->requests);
     route->peers = malloc(most * sizeof *route->peers);
-    return route->requests && route->peers ? RUNG_OK : rung_fail(RUNG_NO_MEMORY, "no memory for a list of messages");
+    return route->requests && route->peers ? RUNG_OK : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of messages");
 }
 
 void rungi_route_close(rungi_route *route)

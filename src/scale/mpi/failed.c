@@ -10,5 +10,5 @@ rung_status rungi_mpi_failed(int code)
     int length = 0;
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
         length = 0;
-    return rung_fail(RUNG_DEVICE_LOST, "MPI failed: %.*s; end the job", length, text);
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "MPI failed: %.*s; end the job", length, text);
 }

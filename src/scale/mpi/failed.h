@@ -5,7 +5,7 @@
 
 #include "rung/rung.h"
 
-/* RUNG_DEVICE_LOST with MPI's own words. */
+/* RUNG_STATUS_DEVICE_LOST with MPI's own words. */
 rung_status rungi_mpi_failed(int code);
 
 #endif /* RUNGI_MPI_FAILED_H */

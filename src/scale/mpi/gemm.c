@@ -38,20 +38,20 @@ typedef struct call {
 static rung_status check_scalar(const char *name, double value, rung_type sum)
 {
     if (sum == RUNG_I32 && !rungi_is_int32(value))
-        return rung_fail(RUNG_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit number", name, value);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit number", name, value);
     return RUNG_OK;
 }
 
 static rung_status check_options(const rung_mpi_options *options)
 {
     if (!(options->silence > 0.0))
-        return rung_fail(RUNG_INVALID, "a rank would be lost after %g s of silence; give it some, or 0 for 300",
+        return rung_error_set(RUNG_STATUS_INVALID, "a rank would be lost after %g s of silence; give it some, or 0 for 300",
                          options->silence);
     if (options->message_bytes < 1 || options->message_bytes > message_max)
-        return rung_fail(RUNG_INVALID, "messages of %lld bytes at most; 1 to 2^30, or 0 for that",
+        return rung_error_set(RUNG_STATUS_INVALID, "messages of %lld bytes at most; 1 to 2^30, or 0 for that",
                          (long long)options->message_bytes);
     if (options->memory < 0)
-        return rung_fail(RUNG_INVALID, "a rank has %lld bytes of memory; 0 stands for enough", (long long)options->memory);
+        return rung_error_set(RUNG_STATUS_INVALID, "a rank has %lld bytes of memory; 0 stands for enough", (long long)options->memory);
     return RUNG_OK;
 }
 
@@ -61,11 +61,11 @@ static rung_status check_shapes(call *call)
     const rungi_layout *a = &call->layouts[0], *b = &call->layouts[1], *c = &call->layouts[2];
     rung_product product = rung_product_of(call->matrices[0]->type, call->matrices[2]->type);
     if (a->rows.extent != c->rows.extent || b->cols.extent != c->cols.extent || a->cols.extent != b->rows.extent)
-        return rung_fail(RUNG_INVALID, "A is %lld x %lld, B %lld x %lld and C %lld x %lld; A is m x k, B k x n, C m x n",
+        return rung_error_set(RUNG_STATUS_INVALID, "A is %lld x %lld, B %lld x %lld and C %lld x %lld; A is m x k, B k x n, C m x n",
                          (long long)a->rows.extent, (long long)a->cols.extent, (long long)b->rows.extent,
                          (long long)b->cols.extent, (long long)c->rows.extent, (long long)c->cols.extent);
     if (call->matrices[0]->type != call->matrices[1]->type || product == RUNG_PRODUCT_COUNT)
-        return rung_fail(RUNG_INVALID, "%s times %s into %s is no product; see RUNG_PRODUCT_LIST",
+        return rung_error_set(RUNG_STATUS_INVALID, "%s times %s into %s is no product; see RUNG_PRODUCT_LIST",
                          rung_type_name(call->matrices[0]->type), rung_type_name(call->matrices[1]->type),
                          rung_type_name(call->matrices[2]->type));
     call->cluster = (rung_cluster){.ranks = call->team->ranks, .m = c->rows.extent, .n = c->cols.extent,
@@ -91,7 +91,7 @@ static rung_status choose_grid(call *call)
         return status;
     int64_t memory = rungi_grid_memory(&call->cluster, &call->grid);
     if (call->options.memory > 0 && memory > call->options.memory)
-        return rung_fail(RUNG_NO_MEMORY, "a grid of %lld x %lld x %lld needs %lld bytes a rank, and there are %lld; take more "
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "a grid of %lld x %lld x %lld needs %lld bytes a rank, and there are %lld; take more "
                          "ranks, or leave the grid to rung_grid_choose", (long long)call->grid.pm, (long long)call->grid.pn,
                          (long long)call->grid.pk, (long long)memory, (long long)call->options.memory);
     return RUNG_OK;
@@ -104,7 +104,7 @@ static rung_status check_shares(const call *call)
         const rung_mpi_matrix *matrix = call->matrices[i];
         int64_t elements = rung_mpi_share_elements(&call->cluster, &call->grid, call->team->rank, (rung_mpi_operand)i);
         if (matrix->kind == RUNG_MPI_SHARES && elements > 0 && !matrix->data)
-            return rung_fail(RUNG_INVALID, "%c's share has %lld elements on this rank, and no memory: data is NULL", "ABC"[i],
+            return rung_error_set(RUNG_STATUS_INVALID, "%c's share has %lld elements on this rank, and no memory: data is NULL", "ABC"[i],
                              (long long)elements);
     }
     return RUNG_OK;
@@ -115,7 +115,7 @@ static rung_status check(call *call)
     rung_status status = check_options(&call->options);
     for (int i = 0; status == RUNG_OK && i < OPERANDS; i++) {
         if (!call->matrices[i])
-            return rung_fail(RUNG_INVALID, "%c is NULL; a rank without elements describes it too", "ABC"[i]);
+            return rung_error_set(RUNG_STATUS_INVALID, "%c is NULL; a rank without elements describes it too", "ABC"[i]);
         status = rungi_layout_open(call->matrices[i], (rung_mpi_operand)i, call->team->rank, call->team->ranks,
                                    &call->layouts[i]);
     }
@@ -167,7 +167,7 @@ static rung_status open_share(call *call, int operand)
         call->shares[operand] = rungi_team_allocate(call->team, bytes);
         call->is_own[operand] = true;
         if (!call->shares[operand])
-            return rung_fail(RUNG_NO_MEMORY, "%lld bytes for a share of %c are not there; take more ranks", (long long)bytes,
+            return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld bytes for a share of %c are not there; take more ranks", (long long)bytes,
                              "ABC"[operand]);
     }
     if (matrix->kind == RUNG_MPI_SHARES)
@@ -191,7 +191,7 @@ static rung_status open_messages(call *call)
     call->out = rungi_team_allocate(call->team, out);
     call->in = rungi_team_allocate(call->team, in);
     if ((out > 0 && !call->out) || (in > 0 && !call->in))
-        return rung_fail(RUNG_NO_MEMORY, "%lld bytes to send matrices from their layout are not there; take more ranks, or "
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld bytes to send matrices from their layout are not there; take more ranks, or "
                          "keep them as shares", (long long)(out + in));
     return RUNG_OK;
 }
@@ -292,7 +292,7 @@ static rung_status multiply(call *call)
     snprintf(text, sizeof text, "%s", multiplied == RUNG_OK ? "" : rung_error_text());
     status = put_back(call);
     if (status == RUNG_OK && multiplied != RUNG_OK)
-        status = rung_fail(multiplied, "%s", text);
+        status = rung_error_set(multiplied, "%s", text);
     return status;
 }
 

@@ -94,7 +94,7 @@ static rung_status duplicate(MPI_Comm comm, double silence, MPI_Comm *copy)
     while (code == MPI_SUCCESS && !done) {
         code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (!done && rungi_seconds() - start > silence)
-            return rung_fail(RUNG_DEVICE_LOST, "a rank of the communicator has not called rung_mpi_gemm for %g s; all ranks "
+            return rung_error_set(RUNG_STATUS_DEVICE_LOST, "a rank of the communicator has not called rung_mpi_gemm for %g s; all ranks "
                              "call it, or one has died: end the job", silence);
         if (!done)
             sched_yield();
@@ -131,7 +131,7 @@ static rung_status attach_team(MPI_Comm comm, rungi_team **team)
     if (!made || !heard) {
         free(made);
         free(heard);
-        return rung_fail(RUNG_NO_MEMORY, "no memory for a communicator");
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a communicator");
     }
     *made = (rungi_team){.rank = rank, .ranks = ranks, .heard = heard};
     code = MPI_Comm_set_attr(comm, team_key, made);
@@ -146,7 +146,7 @@ static rung_status attach_team(MPI_Comm comm, rungi_team **team)
 /* The sentence of an old failure. */
 static rung_status still_broken(const rungi_team *team)
 {
-    return rung_fail(RUNG_DEVICE_LOST, "a call on this communicator failed with data under way, and nothing goes on it any "
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "a call on this communicator failed with data under way, and nothing goes on it any "
                      "more; end the job. It was: %s", team->news.text);
 }
 
@@ -155,10 +155,10 @@ rung_status rungi_team_of(MPI_Comm comm, double silence, rungi_team **team)
     int found = 0, is_ready = 0;
     *team = NULL;
     if (MPI_Initialized(&is_ready) != MPI_SUCCESS || !is_ready)
-        return rung_fail(RUNG_INVALID, "MPI is not initialised; call MPI_Init first");
+        return rung_error_set(RUNG_STATUS_INVALID, "MPI is not initialised; call MPI_Init first");
     pthread_once(&key_made, make_key);
     if (team_key == MPI_KEYVAL_INVALID)
-        return rung_fail(RUNG_NO_MEMORY, "MPI gives no key for a communicator's attributes");
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "MPI gives no key for a communicator's attributes");
     int code = MPI_Comm_get_attr(comm, team_key, team, &found);
     if (code != MPI_SUCCESS)
         return rungi_mpi_failed(code);
@@ -244,7 +244,7 @@ rung_status rungi_team_failed(const rungi_team *team)
 {
     if (!team->is_broken)
         return RUNG_OK;
-    return rung_fail((rung_status)team->news.status, "rank %lld found: %s", (long long)team->news.rank, team->news.text);
+    return rung_error_set((rung_status)team->news.status, "rank %lld found: %s", (long long)team->news.rank, team->news.text);
 }
 
 /* ---- Waiting ---------------------------------------------------------------------------------- */
@@ -318,7 +318,7 @@ static rung_status lose_silent(vigil *vigil)
     }
     for (int i = 0; i < count && i < NAMED_MAX; i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%d", i == 0 ? "" : ", ", list[i]);
-    return rung_fail(RUNG_DEVICE_LOST, "rank%s %s%s%s sent nothing for %g s and do%s not answer: dead, stopped or not in this "
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "rank%s %s%s%s sent nothing for %g s and do%s not answer: dead, stopped or not in this "
                      "call; end the job", count > 1 ? "s" : "", names, count > NAMED_MAX ? " and more" : "",
                      count > 1 ? " have" : " has", vigil->team->silence, count > 1 ? "" : "es");
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lists.h - how many enumerators this version has, for tables. The public header has no counts: a program that
+ * was compiled with an old count would misread a newer library. Each name function (rung_type_name() and others)
+ * checks its table against the count here. */
+#ifndef RUNGI_LISTS_H
+#define RUNGI_LISTS_H
+
+#include "rung/rung.h"
+
+enum {
+    RUNGI_TYPE_COUNT       = RUNG_Q4_0 + 1, /* RUNG_TYPE_NONE included */
+    RUNGI_COMPUTE_COUNT    = RUNG_COMPUTE_BF16X1 + 1,
+    RUNGI_ACTIVATION_COUNT = RUNG_ACTIVATION_GELU + 1,
+    RUNGI_ENGINE_COUNT     = RUNG_ENGINE_EMULATED + 1
+};
+
+#endif /* RUNGI_LISTS_H */
