@@ -194,7 +194,7 @@ static void save(lab_tuner *session, const lab_problem *problem, lab_tuned *tune
 {
     lab_finals *finals = &tuned->finals;
     rung_problem multiply = lab_problem_multiply(problem, true);
-    rung_tuning found = {finals->kernel, finals->parameters, finals->gflops};
+    rung_tuning found = {sizeof(rung_tuning), finals->kernel, finals->parameters, finals->gflops};
     rung_kernel *kernel;
     if (!finals->decided || !finals->improved)
         return;
@@ -215,7 +215,7 @@ static void drop_record(lab_tuner *session, const lab_problem *problem, lab_tune
 {
     lab_finals *finals = &tuned->finals;
     rung_problem multiply = lab_problem_multiply(problem, true);
-    rung_tuning defaults = {finals->default_kernel, finals->default_parameters, finals->default_gflops};
+    rung_tuning defaults = {sizeof(rung_tuning), finals->default_kernel, finals->default_parameters, finals->default_gflops};
     int64_t removed = 0;
     rung_status status = rung_tuning_remove(problem->device, &multiply, session->options->store, &removed);
     tuned->record_removed = status == RUNG_OK && removed > 0;

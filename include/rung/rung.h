@@ -46,6 +46,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -305,6 +306,7 @@ RUNG_API const char *rung_activation_name(rung_activation activation);
  * in this process's memory, one number an item, none negative, which must stay as it is
  * until the work is done. Those of C ascend. */
 typedef struct rung_problem {
+    size_t        size; /* set by rung_problem_of() */
     double        alpha;
     rung_matrix   a, b;
     double        beta;
@@ -318,7 +320,18 @@ typedef struct rung_problem {
 
 /* alpha = 1, beta = 0, one item, strict, no epilogue; set the fields of the result for
  * anything else. */
-RUNG_API rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c);
+static inline rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c)
+{
+    rung_problem problem;
+    memset(&problem, 0, sizeof problem);
+    problem.size = sizeof problem;
+    problem.alpha = 1.0;
+    problem.a = a;
+    problem.b = b;
+    problem.c = c;
+    problem.batch = 1;
+    return problem;
+}
 
 /* What every call checks before it computes: shapes fit (whether a kernel takes the types,
  * a plan finds out), no product of
@@ -375,6 +388,7 @@ typedef void (*rung_span_function)(void *user, const rung_span *span);
 
 /* All zero is the default. */
 typedef struct rung_context_options {
+    size_t                 size;     /* set by rung_context_options_default() */
     const char            *device;   /* for rung_gemm; NULL: $RUNG_DEVICE, else "cpu" */
     int                    verbose;  /* 0: $RUNG_VERBOSE, 1 or 2: that, -1: silent */
     rung_log_function      log;      /* NULL: standard error */
@@ -387,6 +401,14 @@ typedef struct rung_context_options {
     int64_t                threads;  /* of a multiply on the CPU, the caller's included, at most; 0:
                                       * $RUNG_THREADS, else the processors this process may use */
 } rung_context_options;
+
+static inline rung_context_options rung_context_options_default(void)
+{
+    rung_context_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
 
 /* A context owns devices, compiled code and the log. NULL stands for the default
  * context wherever one is taken; it is made at its first use with default options
@@ -501,6 +523,7 @@ RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
 
 /* What any piece of work may be given; NULL stands for all zero. */
 typedef struct rung_run_options {
+    size_t             size;      /* set by rung_run_options_default() */
     rung_event *const *wait;      /* starts after all of these, 64 at most ... */
     int64_t            wait_count;
     rung_event        *signal;    /* ... and signals this one when done */
@@ -508,6 +531,14 @@ typedef struct rung_run_options {
                                    * multiple of 16, no operand's memory, one run at a time */
     rung_buffer       *packed;    /* plans with packs_b: B as rung_plan_pack_b packed it */
 } rung_run_options;
+
+static inline rung_run_options rung_run_options_default(void)
+{
+    rung_run_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
 
 /* Memory of a device; on the CPU it is memory of this process. A buffer of 0
  * bytes is fine. */
@@ -728,6 +759,7 @@ RUNG_API void        rung_code_destroy(rung_code *code);
  *
  * On the CPU the views may have data as well as buffers. */
 typedef struct rung_plan_options {
+    size_t             size;       /* set by rung_plan_options_default() */
     const rung_kernel *kernel;     /* NULL: the library chooses */
     const char        *parameters; /* "TILE=16"; NULL: the kernel's defaults */
     int64_t            splits;     /* into how many shares k is cut; 0: the library chooses ... */
@@ -737,6 +769,14 @@ typedef struct rung_plan_options {
     int64_t            threads;    /* CPU: so many at most, the caller's included; 0: the context's */
     int                packs_b;    /* not 0: B is given packed, see rung_plan_pack_b */
 } rung_plan_options;
+
+static inline rung_plan_options rung_plan_options_default(void)
+{
+    rung_plan_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
 
 /* Where C has few tiles and k is long, k is cut into shares that are summed side by
  * side, into a workspace, and added up in a fixed order: the same bits every run. There may
@@ -804,10 +844,19 @@ RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const 
  * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of
  * each, and verbose 1 if the file that $RUNG_TUNING names is not there. */
 typedef struct rung_tuning {
+    size_t      size;       /* set by rung_tuning_default() */
     const char *kernel;     /* "07_tile2d" */
     const char *parameters; /* all of them: "BM=64,BN=64,..." */
     double      gflops;     /* measured; 0: not told */
 } rung_tuning;
+
+static inline rung_tuning rung_tuning_default(void)
+{
+    rung_tuning tuning;
+    memset(&tuning, 0, sizeof tuning);
+    tuning.size = sizeof tuning;
+    return tuning;
+}
 
 /* What a record is found by, as text: device, driver, product, compute mode, layout, orders
  * of m, n and k, batch or none. RUNG_STATUS_TOO_LARGE if it does not fit. */

@@ -10,11 +10,6 @@
 #include "core/lists.h"
 #include "core/matrix.h"
 
-rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c)
-{
-    return (rung_problem){.alpha = 1.0, .a = a, .b = b, .beta = 0.0, .c = c, .batch = 1};
-}
-
 rung_matrix *rungi_problem_place(rung_problem *problem, rungi_operand operand)
 {
     switch (operand) {

@@ -31,7 +31,7 @@ echo "$(wc -w <<< "$shown") names, $bytes bytes"
 library=$RUNG_BUILD/librung-scale.so
 if [ -e "$library" ]; then
     others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-             grep -vE '^(librung\.so\.0\]|lib(c|m|pthread)\.so\.[0-9]+|ld-linux.*)$')
+             grep -vE '^(librung\.so\.0|lib(c|m|pthread)\.so\.[0-9]+|ld-linux.*)$')
     [ -z "$others" ] || { echo "librung-scale links $others"; exit 1; }
     shown=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort)
     api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/scale.h" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u)
@@ -60,7 +60,7 @@ done
 library=$RUNG_BUILD/librung-blas.so
 [ -e "$library" ] || exit 0
 others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-         grep -vE '^(librung\.so\.0\]|lib(c|pthread|dl)\.so\.[0-9]+|ld-linux.*)$')
+         grep -vE '^(librung\.so\.0|lib(c|pthread|dl)\.so\.[0-9]+|ld-linux.*)$')
 [ -z "$others" ] || { echo "the drop-in links $others"; exit 1; }
 shown=$(nm -D --defined-only "$library" | awk '{print $3}' | sort)
 # Beside the names of its list, the one that a copy of it is known by.

@@ -709,7 +709,7 @@ static void what_stands_where_a_file_should(void **state)
 static void save(int64_t m, const char *parameters, double gflops, const char *path)
 {
     rung_problem problem = square_of(RUNG_F32, m, m, m);
-    rung_tuning found = {"04_shared", parameters, gflops};
+    rung_tuning found = {sizeof(rung_tuning), "04_shared", parameters, gflops};
     if (rung_tuning_save(&device, &problem, &found, path) != RUNG_OK)
         fail_msg("%s", rung_error_text());
 }
@@ -860,7 +860,7 @@ static void assert_not_saved(const char *kernel, const char *parameters, double 
                              const char *why)
 {
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
-    rung_tuning found = {kernel, parameters, gflops};
+    rung_tuning found = {sizeof(rung_tuning), kernel, parameters, gflops};
     assert_int_not_equal(rung_tuning_save(&device, &problem, &found, path), RUNG_OK);
     assert_has(rung_error_text(), why);
 }
@@ -907,7 +907,7 @@ static void kernels_of_other_compute_modes(void **state)
         if (kernel->info.compute == RUNG_COMPUTE_STRICT || kernel->info.number == 0 ||
             !(kernel->info.products & 1u << RUNG_F32_TO_F32))
             continue;
-        rung_tuning tuning = {kernel->info.name, NULL, 1};
+        rung_tuning tuning = {sizeof(rung_tuning), kernel->info.name, NULL, 1};
         assert_not_saved(kernel->info.name, NULL, 1, path_of("strict"), "computes in");
         problem.compute = kernel->info.compute;
         assert_int_equal(rung_tuning_save(&device, &problem, &tuning, path_of("relaxed")), RUNG_OK);
@@ -1005,7 +1005,7 @@ static void save_some(int writer, const char *path)
     static const int64_t sizes[SAVES] = {16, 64, 256, 1024, 4096};
     for (int i = 0; i < SAVES; i++) {
         rung_problem problem = square_of(RUNG_F32, sizes[i], sizes[writer % SAVES], 16);
-        rung_tuning found = {"04_shared", "TILE=8", writer};
+        rung_tuning found = {sizeof(rung_tuning), "04_shared", "TILE=8", writer};
         if (writer / SAVES)
             problem.b = rung_matrix_transpose(rung_matrix_of(RUNG_F32, problem.b.cols, problem.b.rows, NULL));
         if (rung_tuning_save(&device, &problem, &found, path) != RUNG_OK)
@@ -1088,7 +1088,7 @@ static void *save_again_and_again(void *user)
     const writer *writer = user;
     for (int i = 0; i < 300; i++) {
         rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
-        rung_tuning found = {"04_shared", "TILE=8", i};
+        rung_tuning found = {sizeof(rung_tuning), "04_shared", "TILE=8", i};
         if (rung_tuning_save(&device, &problem, &found, writer->path) != RUNG_OK)
             return (void *)(uintptr_t)1;
     }
@@ -1134,7 +1134,7 @@ static int other_process(const char *what)
     if (rung_context_create(&options, &own) != RUNG_OK || rung_device_open(own, "opencl", &real) != RUNG_OK)
         return UNIT_SKIPPED;
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
-    rung_tuning found = {"04_shared", "TILE=8", 1};
+    rung_tuning found = {sizeof(rung_tuning), "04_shared", "TILE=8", 1};
     rung_status status = strcmp(what, "save") == 0 ? rung_tuning_save(real, &problem, &found, NULL)
                          : rung_gemm(own, 1.0, rung_matrix_of(RUNG_F32, 64, 64, a),
                                      rung_matrix_of(RUNG_F32, 64, 64, b), 0.0,
@@ -1206,7 +1206,7 @@ static bool survives(const char *path, const char *into, int64_t n)
     rung_context_options options = {.verbose = -1, .allocate = pool_allocate, .release = pool_release,
                                     .memory_user = &pool};
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
-    rung_tuning found = {"04_shared", "TILE=8", 2};
+    rung_tuning found = {sizeof(rung_tuning), "04_shared", "TILE=8", 2};
     rung_context *small;
     rung_plan *plan;
     int failures = 0;
