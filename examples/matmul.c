@@ -101,7 +101,7 @@ static int64_t count_differences(Matrix a, Matrix b, Matrix c, Matrix other)
 
 int main(int argc, char **argv)
 {
-    const rung_context_options options = {.device = argc > 1 ? argv[1] : NULL};
+    const rung_context_options options = {.size = sizeof(rung_context_options), .device = argc > 1 ? argv[1] : NULL};
     int64_t block = argc > 2 ? atoll(argv[2]) : 16;
     rung_context *context;
     if (block < 1) {

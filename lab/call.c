@@ -34,7 +34,7 @@ static void gather(void *user, const rung_span *span)
 
 rung_status lab_caller_open(const char *device, lab_caller *caller)
 {
-    rung_context_options options = {.device = device, .span = gather, .span_user = caller};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .span = gather, .span_user = caller};
     *caller = (lab_caller){0};
     return rung_context_create(&options, &caller->context);
 }

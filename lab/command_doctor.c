@@ -46,7 +46,7 @@ static double now(void)
 static void multiply_on(const char *device, finding *finding)
 {
     static float data[3][SIZE * SIZE];
-    rung_context_options options = {.device = device};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device};
     rung_context *context = NULL;
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, SIZE, SIZE, data[0]),
                                            rung_matrix_of(RUNG_F32, SIZE, SIZE, data[1]),

@@ -316,11 +316,11 @@ static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan, cons
                                bool rehearsed)
 {
     rung_problem run = *given, *problem = &run;
-    rung_run_options options = {0};
+    rung_run_options options = {.size = sizeof(rung_run_options)};
     rung_event *done = NULL;
     rung_status status = make_workspace(subject, rung_plan_describe(plan)->workspace, &options.workspace);
     if (status == RUNG_OK)
-        status = make_packed(subject, plan, problem, &options.packed);
+        status = make_packed(subject, plan, problem, &options.packed_b);
     if (status == RUNG_OK && rehearsed) {
         status = rung_event_create(subject->device, &done);
         if (status == RUNG_OK)
@@ -333,7 +333,7 @@ static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan, cons
     rung_status finished = rung_queue_finish(subject->queue);
     rung_event_destroy(done);
     rung_buffer_destroy(options.workspace);
-    rung_buffer_destroy(options.packed);
+    rung_buffer_destroy(options.packed_b);
     return status == RUNG_OK ? finished : status;
 }
 
@@ -341,9 +341,9 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
                             int64_t splits, bool rehearsed)
 {
     rung_plan *plan;
-    rung_plan_options options = {.kernel = subject->kernel, .parameters = subject->parameters, .splits = splits,
-                                 .workspace = LAB_WORKSPACE_MAX, .carveout = subject->carveout,
-                                 .threads = subject->threads, .packs_b = subject->is_packed};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = subject->kernel, .parameters = subject->parameters, .split_k = splits,
+                                 .max_workspace_bytes = LAB_WORKSPACE_MAX, .shared_carveout = subject->carveout,
+                                 .threads = subject->threads, .packed_b = subject->is_packed};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
     if (status != RUNG_OK)
         return status;

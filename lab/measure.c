@@ -53,7 +53,7 @@ static rung_status time_copies(const lab_problem *problem, rung_event *event, bo
                                int64_t *median)
 {
     int64_t times[COPIES], second = 0;
-    rung_run_options signal = {.signal = event};
+    rung_run_options signal = {.size = sizeof(rung_run_options), .signal = event};
     for (int i = 0; i < COPIES; i++) {
         rung_status status = back ? fetch_c(problem, &signal) : send(problem, &problem->a, &signal);
         if (status == RUNG_OK)
@@ -264,8 +264,8 @@ static rung_status run_once(const lab_problem *problem, const rung_problem *mult
     rung_status status = rung_event_create(problem->device, &event);
     if (status == RUNG_OK)
         status = rung_plan_run(contender->plan, problem->queue, multiply,
-                               &(rung_run_options){.signal = event, .workspace = contender->workspace,
-                                                   .packed = contender->packed});
+                               &(rung_run_options){.size = sizeof(rung_run_options), .signal = event, .workspace = contender->workspace,
+                                                   .packed_b = contender->packed});
     if (status == RUNG_OK)
         status = rung_event_time(event, time);
     rung_event_destroy(event);
@@ -291,10 +291,10 @@ static rung_status run_judged(const lab_problem *problem, lab_contender *contend
 static rung_status make_plan(const lab_problem *problem, lab_contender *contender)
 {
     rung_problem multiply = lab_problem_multiply(problem, true);
-    rung_plan_options options = {.kernel = contender->kernel, .parameters = contender->asked,
-                                 .splits = problem->splits, .workspace = LAB_WORKSPACE_MAX,
-                                 .carveout = problem->carveout, .threads = problem->threads,
-                                 .packs_b = contender->is_packed};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = contender->kernel, .parameters = contender->asked,
+                                 .split_k = problem->splits, .max_workspace_bytes = LAB_WORKSPACE_MAX,
+                                 .shared_carveout = problem->carveout, .threads = problem->threads,
+                                 .packed_b = contender->is_packed};
     if (!contender->kernel)
         return RUNG_OK; /* it makes its own */
     rung_status status = rung_plan_create(problem->device, &multiply, &options, &contender->plan);
@@ -321,7 +321,7 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
 static rung_status run_repeated(const lab_problem *problem, const lab_contender *contender, int64_t *time)
 {
     rung_problem multiply = lab_problem_multiply(problem, contender->kernel != NULL);
-    rung_run_options options = {.workspace = contender->workspace, .packed = contender->packed};
+    rung_run_options options = {.size = sizeof(rung_run_options), .workspace = contender->workspace, .packed_b = contender->packed};
     rung_status status = RUNG_OK;
     int64_t started = lab_clock_now(problem->clock);
     for (int64_t i = 0; status == RUNG_OK && i < contender->repeats; i++) {
@@ -438,7 +438,7 @@ static rung_status run_ahead(const lab_problem *problem, const lab_contender *co
     if (!contender->plan || contender->first_ns > SHORT_NS)
         return RUNG_OK;
     return rung_plan_run(contender->plan, problem->queue, &multiply,
-                         &(rung_run_options){.workspace = contender->workspace, .packed = contender->packed});
+                         &(rung_run_options){.size = sizeof(rung_run_options), .workspace = contender->workspace, .packed_b = contender->packed});
 }
 
 /* By the device's own events. */
@@ -506,7 +506,7 @@ static rung_status run_batch(const lab_problem *problem, const lab_contender *co
     rung_problem all = lab_problem_multiply(problem, true);
     int64_t started = lab_now();
     rung_status status = rung_plan_run(contender->plan, problem->queue, &all,
-                                       &(rung_run_options){.workspace = contender->workspace});
+                                       &(rung_run_options){.size = sizeof(rung_run_options), .workspace = contender->workspace});
     rung_status finished = rung_queue_finish(problem->queue);
     *time = lab_now() - started;
     return status == RUNG_OK ? finished : status;
@@ -516,8 +516,8 @@ rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *
 {
     rung_problem one = lab_problem_multiply(problem, true);
     rung_plan *plan;
-    rung_plan_options options = {.kernel = contender->kernel, .parameters = contender->parameters, .splits = 1,
-                                 .carveout = problem->carveout, .threads = problem->threads};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = contender->kernel, .parameters = contender->parameters, .split_k = 1,
+                                 .shared_carveout = problem->carveout, .threads = problem->threads};
     int64_t calls[CALLS], batches[CALLS];
     one.batch = 1;
     rung_status status = rung_plan_create(problem->device, &one, &options, &plan);

@@ -167,8 +167,8 @@ static bool make_problem(const lab_look *look, scene *scene)
 
 static bool run(scene *scene)
 {
-    rung_plan_options options = {.kernel = scene->kernel, .parameters = scene->parameters, .splits = 1};
-    rung_run_options work = {0};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = scene->kernel, .parameters = scene->parameters, .split_k = 1};
+    rung_run_options work = {.size = sizeof(rung_run_options)};
     rung_queue *queue = scene->target.queue;
     const rung_matrix *c = &scene->here.c;
     if (rung_plan_create(scene->target.device, &scene->there, &options, &scene->plan) != RUNG_OK)

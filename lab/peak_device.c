@@ -80,7 +80,7 @@ static rung_status time_run(trial *trial, int64_t *time)
 {
     rung_status status = rung_plan_run(trial->plan, trial->queue, &trial->problem, NULL);
     if (status == RUNG_OK)
-        status = rung_plan_run(trial->plan, trial->queue, &trial->problem, &(rung_run_options){.signal = trial->event});
+        status = rung_plan_run(trial->plan, trial->queue, &trial->problem, &(rung_run_options){.size = sizeof(rung_run_options), .signal = trial->event});
     return status == RUNG_OK ? rung_event_time(trial->event, time) : status;
 }
 
@@ -131,7 +131,7 @@ static double element(rung_type type, const void *from, int64_t i)
 /* One factor, one step, n threads that run k steps each. */
 static rung_status make_chain(trial *trial, rung_type type, int64_t n, int64_t k, const char *parameters)
 {
-    rung_plan_options options = {.kernel = trial->kernel, .parameters = parameters};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = trial->kernel, .parameters = parameters};
     trial->problem = rung_problem_of(rung_matrix_broadcast(rung_matrix_in_buffer(type, 1, 1, trial->a, 0), 1, k),
                                      rung_matrix_broadcast(rung_matrix_in_buffer(type, 1, 1, trial->b, 0), k, n),
                                      rung_matrix_in_buffer(type, 1, n, trial->c, 0));
@@ -244,7 +244,7 @@ static rung_status make_copy(trial *trial, int64_t n)
                                      rung_matrix_broadcast(rung_matrix_in_buffer(RUNG_F32, 1, 1, trial->b, 0), n, n),
                                      rung_matrix_in_buffer(RUNG_F32, 1, n, trial->c, 0));
     return status == RUNG_OK ? rung_plan_create(trial->device, &trial->problem,
-                                                &(rung_plan_options){.kernel = trial->kernel}, &trial->plan)
+                                                &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = trial->kernel}, &trial->plan)
                              : status;
 }
 

@@ -101,12 +101,12 @@ static void tell_doubt(const char *name, int pipe)
     rung_plan *plan = NULL;
     rung_matrix matrix = rung_matrix_of(RUNG_F32, 8, 8, NULL);
     rung_problem problem = rung_problem_of(matrix, matrix, matrix);
-    rung_context_options options = {.device = "cpu", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     alarm(LOOK_SECONDS);
     if (rung_context_create(&options, &context) == RUNG_OK &&
         rung_device_open(context, "cpu", &device) == RUNG_OK &&
         rung_kernel_find(context, "cpu", name, &kernel) == RUNG_OK &&
-        rung_plan_create(device, &problem, &(rung_plan_options){.kernel = kernel, .threads = 1}, &plan) == RUNG_OK) {
+        rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 1}, &plan) == RUNG_OK) {
         const char *doubt = rung_plan_describe(plan)->doubt;
         if (write(pipe, "+", 1) != 1 || write(pipe, doubt, strlen(doubt)) < 0)
             _exit(1);

@@ -405,7 +405,7 @@ static void find_given(lab_search *search)
     rung_plan *plan;
     search->given = NULL;
     if (rung_plan_create(search->problem->device, &multiply,
-                         &(rung_plan_options){.workspace = LAB_WORKSPACE_MAX}, &plan) != RUNG_OK)
+                         &(rung_plan_options){.size = sizeof(rung_plan_options), .max_workspace_bytes = LAB_WORKSPACE_MAX}, &plan) != RUNG_OK)
         return;
     const rung_plan_info *info = rung_plan_describe(plan);
     if (rung_kernel_find(search->target->context, rung_device_describe(search->problem->device)->backend,

@@ -217,7 +217,7 @@ static void log_line(void *user, const char *line)
 int lab_target_open(const lab_options *options, const char *kernels, lab_target *target)
 {
     const char *name = device_of(options, kernels);
-    rung_context_options context_options = {.device = name, .log = log_line};
+    rung_context_options context_options = {.size = sizeof(rung_context_options), .device = name, .log = log_line};
     memset(target, 0, sizeof *target);
     rung_status status = rung_context_create(&context_options, &target->context);
     if (status == RUNG_OK)

@@ -162,7 +162,7 @@ static void plan_by_store(const lab_tuner *session, const lab_target *target, la
 {
     rung_problem form = form_of(session, tuned);
     rung_plan *plan;
-    if (rung_plan_create(target->device, &form, &(rung_plan_options){.workspace = LAB_WORKSPACE_MAX}, &plan) !=
+    if (rung_plan_create(target->device, &form, &(rung_plan_options){.size = sizeof(rung_plan_options), .max_workspace_bytes = LAB_WORKSPACE_MAX}, &plan) !=
         RUNG_OK)
         return;
     const rung_plan_info *info = rung_plan_describe(plan);

@@ -257,9 +257,24 @@ typedef struct rung_matrix {
     const int64_t *batch_offsets; /* or where each begins, counted from `offset` */
 } rung_matrix;
 
+typedef enum rung_order {
+    RUNG_ORDER_ROW_MAJOR = 0, /* C: the elements of a row are adjacent */
+    RUNG_ORDER_COL_MAJOR = 1  /* Fortran and BLAS: the elements of a column are adjacent */
+} rung_order;
+
 /* A dense row-major view. `data` is written only if the view is used as C. */
 RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
     RUNG_READS_NOTHING(4);
+
+/* Returns a view with a leading dimension, as BLAS describes a matrix: `ld` elements from one
+ * row to the next (row-major, ld >= cols) or from one column to the next (column-major,
+ * ld >= rows). A smaller `ld` gives a view that every call rejects with RUNG_STATUS_INVALID.
+ *
+ *     rung_matrix a = rung_matrix_ld(RUNG_F64, m, k, lda, RUNG_ORDER_COL_MAJOR, a_data);
+ *     rung_matrix b = rung_matrix_transpose(            (a transposed argument: B is n x k in memory)
+ *                     rung_matrix_ld(RUNG_F64, n, k, ldb, RUNG_ORDER_COL_MAJOR, b_data)); */
+RUNG_API rung_matrix rung_matrix_ld(rung_type type, int64_t rows, int64_t cols, int64_t ld, rung_order order,
+                                    const void *data) RUNG_READS_NOTHING(6);
 
 /* The same over device memory, beginning `offset` elements into the buffer. */
 RUNG_API rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols,
@@ -296,6 +311,37 @@ typedef enum rung_activation {
 
 RUNG_API const char *rung_activation_name(rung_activation activation);
 
+/* How the elements of an operand become numbers:
+ *
+ *     value = scale * (element - zero point)
+ *
+ * One scale and one zero point serve a block of block_rows x block_cols elements; 0 means all
+ * rows or all columns. Element (i, j) uses element (i / block_rows, j / block_cols) of
+ * `scales` and `zero_points`. An absent `scales` means 1, absent `zero_points` mean 0.
+ *
+ *     per tensor       block 0 x 0               scales 1 x 1
+ *     per column of B  block 0 x 1               scales 1 x n
+ *     MXFP4 B          block 32 x 1, F4E2M1      scales k/32 x n of E8M0
+ *     NVFP4 B          block 16 x 1, F4E2M1      scales k/16 x n of F8E4M3, global scale in alpha
+ *     Q8_0, Q4_0       the type holds its scales; no rung_quantization is needed
+ *
+ * No kernel of this version supports quantization: a problem that has one is
+ * RUNG_STATUS_UNSUPPORTED. */
+typedef struct rung_quantization {
+    size_t      size; /* set by rung_quantization_default() */
+    rung_matrix scales;
+    rung_matrix zero_points;
+    int64_t     block_rows, block_cols;
+} rung_quantization;
+
+static inline rung_quantization rung_quantization_default(void)
+{
+    rung_quantization quantization;
+    memset(&quantization, 0, sizeof quantization);
+    quantization.size = sizeof quantization;
+    return quantization;
+}
+
 /* C = alpha * A * B + beta * C, A m x k, B k x n, C m x n; any size, 0 and 1 too.
  * With alpha = 0 neither A nor B is read, with beta = 0 C is not read: NaN in
  * what is not read stays there.
@@ -316,6 +362,7 @@ typedef struct rung_problem {
     rung_compute    compute;
     rung_activation activation;
     rung_matrix     bias, residual; /* absent if all zero */
+    const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* NULL: none */
 } rung_problem;
 
 /* alpha = 1, beta = 0, one item, strict, no epilogue; set the fields of the result for
@@ -389,17 +436,17 @@ typedef void (*rung_span_function)(void *user, const rung_span *span);
 /* All zero is the default. */
 typedef struct rung_context_options {
     size_t                 size;     /* set by rung_context_options_default() */
-    const char            *device;   /* for rung_gemm; NULL: $RUNG_DEVICE, else "cpu" */
-    int                    verbose;  /* 0: $RUNG_VERBOSE, 1 or 2: that, -1: silent */
+    const char            *device;   /* of rung_gemm and rung_multiply; NULL: $RUNG_DEVICE, else "cpu" */
+    int64_t                threads;  /* CPU: maximum number of threads per multiplication, including the
+                                      * calling thread; 0: $RUNG_THREADS, else the available CPUs */
+    int                    verbose;  /* 0: $RUNG_VERBOSE; 1 or 2: that level; -1: silent */
     rung_log_function      log;      /* NULL: standard error */
     void                  *log_user;
-    rung_allocate_function allocate; /* NULL: the C library's; else both */
+    rung_allocate_function allocate; /* NULL: the C library's; set both or neither */
     rung_release_function  release;
     void                  *memory_user;
-    rung_span_function     span;     /* NULL: nothing is timed for it */
+    rung_span_function     span;     /* NULL: no timeline */
     void                  *span_user;
-    int64_t                threads;  /* of a multiply on the CPU, the caller's included, at most; 0:
-                                      * $RUNG_THREADS, else the processors this process may use */
 } rung_context_options;
 
 static inline rung_context_options rung_context_options_default(void)
@@ -523,13 +570,13 @@ RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
 
 /* What any piece of work may be given; NULL stands for all zero. */
 typedef struct rung_run_options {
-    size_t             size;      /* set by rung_run_options_default() */
-    rung_event *const *wait;      /* starts after all of these, 64 at most ... */
+    size_t             size;       /* set by rung_run_options_default() */
+    rung_event *const *wait;       /* start after these events, at most 64 */
     int64_t            wait_count;
-    rung_event        *signal;    /* ... and signals this one when done */
-    rung_buffer       *workspace; /* plans only: at least rung_plan_info.workspace bytes, at a
-                                   * multiple of 16, no operand's memory, one run at a time */
-    rung_buffer       *packed;    /* plans with packs_b: B as rung_plan_pack_b packed it */
+    rung_event        *signal;     /* signal this event when done */
+    rung_buffer       *workspace;  /* plans: at least rung_plan_info.workspace_bytes, 16-byte aligned, not
+                                    * used by an operand or another run in flight */
+    rung_buffer       *packed_b;   /* plans with packed_b: B as packed by rung_plan_pack_b() */
 } rung_run_options;
 
 static inline rung_run_options rung_run_options_default(void)
@@ -759,15 +806,16 @@ RUNG_API void        rung_code_destroy(rung_code *code);
  *
  * On the CPU the views may have data as well as buffers. */
 typedef struct rung_plan_options {
-    size_t             size;       /* set by rung_plan_options_default() */
-    const rung_kernel *kernel;     /* NULL: the library chooses */
-    const char        *parameters; /* "TILE=16"; NULL: the kernel's defaults */
-    int64_t            splits;     /* into how many shares k is cut; 0: the library chooses ... */
-    int64_t            workspace;  /* ... as long as it needs no more bytes than these */
-    int64_t            carveout;   /* CUDA: per cent of a unit's L1 to keep as shared memory, 1
-                                    * to 100; 0: as the driver likes */
-    int64_t            threads;    /* CPU: so many at most, the caller's included; 0: the context's */
-    int                packs_b;    /* not 0: B is given packed, see rung_plan_pack_b */
+    size_t             size;                /* set by rung_plan_options_default() */
+    const rung_kernel *kernel;              /* NULL: selected by the library */
+    const char        *parameters;          /* "TILE=16"; NULL: selected by the library */
+    int64_t            split_k;             /* number of slices, at most; 0: selected by the library ... */
+    int64_t            max_workspace_bytes; /* ... as long as they need no more workspace than this */
+    int64_t            threads;             /* CPU: maximum number of threads, including the calling thread;
+                                             * 0: the context's */
+    int                packed_b;            /* not 0: B is packed, see rung_plan_pack_b() */
+    int                shared_carveout;     /* CUDA: percent of the L1 cache used as shared memory, 1 to
+                                             * 100; 0: selected by the driver */
 } rung_plan_options;
 
 static inline rung_plan_options rung_plan_options_default(void)
@@ -798,7 +846,7 @@ typedef struct rung_plan_info {
     int64_t     threads;    /* a block; on the CPU, those that C is cut between */
     const char *library;    /* a vendor's: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
     const char *doubt;      /* why a vendor's speed says nothing here, and what to do; mostly "" */
-    int64_t     packed;     /* bytes of a packed B and its header; 0 without packs_b */
+    int64_t     packed;     /* bytes of a packed B and its header; 0 without packed_b */
 } rung_plan_info;
 
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
@@ -812,7 +860,7 @@ RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
 
-/* Packs B, for example the weights of a network, so that many runs can use it. A plan created with packs_b reads
+/* Packs B, for example the weights of a network, so that many runs can use it. A plan created with packed_b reads
  * the packed B from a buffer of rung_plan_info.packed bytes that begins at a multiple of 64 bytes. Fill the buffer
  * with rung_plan_pack_b and that plan, or another plan for the same device, kernel, parameters, types, compute mode,
  * k and n; m, batch, A, C, the epilogue and the number of threads may differ. All items of a batch share B.
@@ -823,7 +871,7 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  * elements behind the header are not checked. The buffer may be copied, or stored in a file for the same version
  * of the library.
  *
- * Only the CPU packs; on other devices a plan with packs_b is RUNG_STATUS_UNSUPPORTED. */
+ * Only the CPU packs; on other devices a plan with packed_b is RUNG_STATUS_UNSUPPORTED. */
 RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                                const rung_run_options *options);
 

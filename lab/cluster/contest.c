@@ -35,7 +35,7 @@ static rung_status find_plan(cluster_house *house, const rung_problem *problem, 
         rung_plan_destroy(house->plans[0].plan);
         house->plans[0].plan = NULL;
     }
-    rung_plan_options options = {.kernel = house->vendor, .threads = house->threads};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = house->vendor, .threads = house->threads};
     rung_status status = rung_plan_create(house->device, problem, &options, plan);
     house->plans[free_place].rows = problem->c.rows;
     house->plans[free_place].cols = problem->c.cols;

@@ -108,7 +108,7 @@ static bool open_house(session *session)
 {
     cluster_house *house = &session->house;
     const char *device = session->options.device ? session->options.device : "cpu";
-    rung_context_options options = {.device = device, .threads = house->threads};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .threads = house->threads};
     if (rung_context_create(&options, &house->context) != RUNG_OK ||
         rung_device_open(house->context, device, &house->device) != RUNG_OK ||
         rung_queue_create(house->device, &house->queue) != RUNG_OK)

@@ -121,7 +121,7 @@ static rungi_blas_function *serve(rungi_blas_name *name, const rungi_blas_call *
 {
     if (is_done(call))
         return NULL;
-    rung_problem problem = {.batch = 1};
+    rung_problem problem = {.size = sizeof problem, .batch = 1};
     fill_problem(&problem, call);
     const char *failure = "RUNG_BLAS is off";
     if (!asked.is_off)

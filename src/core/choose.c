@@ -63,7 +63,7 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
         needed |= RUNG_ABILITY_BATCH_OFFSETS;
     if (plan->splits_asked > 1)
         needed |= RUNG_ABILITY_SPLIT_K;
-    if (plan->packs_b)
+    if (plan->packed_b)
         needed |= RUNG_ABILITY_PACKED_B;
     const char *missing = ability_name(needed & ~info->abilities);
     if (missing)
@@ -341,7 +341,7 @@ rung_status rungi_choose(rung_plan *plan)
     rungi_error_save(&before);
     plan->is_open = true;
     /* Records are for one order of m, and a packed B has one layout for every m. */
-    rung_status status = plan->packs_b ? RUNG_STATUS_NOT_FOUND : choose_by_store(plan);
+    rung_status status = plan->packed_b ? RUNG_STATUS_NOT_FOUND : choose_by_store(plan);
     if (status == RUNG_STATUS_NOT_FOUND)
         status = choose_by_ladder(plan);
     if (status == RUNG_OK)

@@ -3,6 +3,7 @@
  * every plan is up to the point where the device would be asked. */
 #include "core/cancel.h"
 #include "core/choose.h"
+#include "core/growth.h"
 #include "core/problem.h"
 
 static rung_status check(const rung_kernel *kernel, const rung_problem *problem)
@@ -41,13 +42,16 @@ rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *p
     if (!kernel || !problem || !architecture || !out)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_compile needs a kernel, a problem, an architecture and a "
                           "place for the code");
-    rung_status status = check(kernel, problem);
+    rung_problem read;
+    rung_status status = rungi_problem_read(problem, &read);
+    if (status == RUNG_OK)
+        status = check(kernel, &read);
     if (status != RUNG_OK)
         return status;
     rungi_code *code = rungi_new(kernel->context, sizeof *code);
     if (!code)
         return RUNG_STATUS_NO_MEMORY;
-    status = fill_code(code, kernel, problem, parameters, architecture);
+    status = fill_code(code, kernel, &read, parameters, architecture);
     if (status != RUNG_OK) {
         rungi_release(kernel->context, code);
         return status;

@@ -12,6 +12,7 @@
 #include "core/device.h"
 #include "core/environment.h"
 #include "core/fork.h"
+#include "core/growth.h"
 #include "core/kernel.h"
 #include "core/store.h"
 
@@ -88,8 +89,6 @@ void rungi_warn(const rung_context *context, const char *format, ...)
 
 /* ---- Making and unmaking ----------------------------------------------------------- */
 
-static const rung_context_options no_options;
-
 static int verbose_level(int asked)
 {
     const char *environment = getenv("RUNG_VERBOSE");
@@ -141,8 +140,11 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     if (!out)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_context_create needs a place for the context");
     *out = NULL;
-    if (!options)
-        options = &no_options;
+    rung_context_options read = rung_context_options_default();
+    rung_status status = options ? rungi_struct_read(options, &read, sizeof read, "rung_context_options_default") : RUNG_OK;
+    if (status != RUNG_OK)
+        return status;
+    options = &read;
     if (!options->allocate != !options->release)
         return rungi_fail(RUNG_STATUS_INVALID, "a context takes both an allocate and a release function, "
                           "or neither");

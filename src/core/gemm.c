@@ -6,6 +6,7 @@
 #include "core/assert.h"
 #include "core/cancel.h"
 #include "core/context.h"
+#include "core/growth.h"
 #include "core/overlap.h"
 #include "core/plan.h"
 #include "core/problem.h"
@@ -38,7 +39,7 @@ static void bring_forward(rung_queue *queue, int place, rung_plan *plan)
  * which was used the longest ago. */
 static rung_status take_plan(rung_queue *queue, const rung_problem *problem, rung_plan **plan)
 {
-    rung_plan_options choice = {.workspace = rungi_workspace_max};
+    rung_plan_options choice = {.size = sizeof(rung_plan_options), .max_workspace_bytes = rungi_workspace_max};
     int place = 0, last = RUNGI_PLANS_KEPT - 1;
     while (place < last && queue->plans[place] && !rungi_plan_suits(queue->plans[place], problem))
         place++;
@@ -75,7 +76,7 @@ static bool run_as_before(rung_context *context, const rung_problem *problem, ru
 static rung_status run(rung_queue *queue, const rung_problem *problem, rungi_spans *spans)
 {
     rung_plan *plan;
-    rung_run_options options = {0};
+    rung_run_options options = {.size = sizeof(rung_run_options)};
     rung_status status = take_plan(queue, problem, &plan);
     if (status != RUNG_OK)
         return status;
@@ -116,14 +117,17 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
     if (run_as_before(context, problem, &status))
         return status;
     RUNGI_DISABLE_CANCELLATION;
-    for (int i = 0; i < RUNGI_OPERANDS; i++)
-        if (rungi_problem_view(problem, i)->buffer)
-            return rungi_fail(RUNG_STATUS_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "
-                              "buffers make a plan and run it on a queue");
-    status = rung_problem_check(problem);
+    rung_problem settled;
+    status = rungi_problem_read(problem, &settled);
     if (status != RUNG_OK)
         return status;
-    rung_problem settled = *problem;
+    for (int i = 0; i < RUNGI_OPERANDS; i++)
+        if (rungi_problem_view(&settled, i)->buffer)
+            return rungi_fail(RUNG_STATUS_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "
+                              "buffers make a plan and run it on a queue");
+    status = rung_problem_check(&settled);
+    if (status != RUNG_OK)
+        return status;
     rungi_problem_settle(&settled);
     if (settled.alpha == 0.0) /* A and B are not read, so they are not copied to the device */
         rungi_problem_drop_inputs(&settled);

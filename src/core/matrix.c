@@ -123,6 +123,17 @@ rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const voi
                          .data = (void *)(uintptr_t)data};
 }
 
+rung_matrix rung_matrix_ld(rung_type type, int64_t rows, int64_t cols, int64_t ld, rung_order order, const void *data)
+{
+    rung_matrix matrix = rung_matrix_of(type, rows, cols, data);
+    bool by_rows = order == RUNG_ORDER_ROW_MAJOR;
+    matrix.row_stride = by_rows ? ld : 1;
+    matrix.col_stride = by_rows ? 1 : ld;
+    if ((!by_rows && order != RUNG_ORDER_COL_MAJOR) || ld < 1 || ld < (by_rows ? cols : rows))
+        matrix.rows = matrix.cols = -1;
+    return matrix;
+}
+
 rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols, rung_buffer *buffer,
                            int64_t offset)
 {

@@ -207,7 +207,7 @@ static rung_status take_lanes(ring *ring)
 
 static rung_status make_plans(ring *ring, const panel *first, const panel *last)
 {
-    rung_plan_options choice = {.workspace = rungi_workspace_max};
+    rung_plan_options choice = {.size = sizeof(rung_plan_options), .max_workspace_bytes = rungi_workspace_max};
     rung_status status = rung_plan_create(ring->device, &first->there, &choice, &ring->plans[0]);
     if (status == RUNG_OK && ring->cut.extent % ring->cut.step != 0)
         status = rung_plan_create(ring->device, &last->there, &choice, &ring->plans[1]);
@@ -350,7 +350,7 @@ static rung_status send(ring *ring, int number, const part *part, rung_event **d
     if (span)
         *done = span;
     return rung_buffer_write(ring->lanes[number].queue, part->dense.buffer, part->offset, part->bytes,
-                             from, &(rung_run_options){.signal = *done});
+                             from, &(rung_run_options){.size = sizeof(rung_run_options), .signal = *done});
 }
 
 /* Until the lane's stage may be written again. */
@@ -426,7 +426,7 @@ static rung_status run_panel(ring *ring, int number, const panel *panel, bool is
 {
     lane *lane = &ring->lanes[number];
     rung_plan *plan = is_last && ring->plans[1] ? ring->plans[1] : ring->plans[0];
-    rung_run_options options = {.wait = &ring->arrived, .wait_count = ring->arrived != NULL,
+    rung_run_options options = {.size = sizeof(rung_run_options), .wait = &ring->arrived, .wait_count = ring->arrived != NULL,
                                 .workspace = lane->workspace};
     rung_status status = rungi_spans_note(&ring->spans, plan->info.kernel, number, 0, &options.signal);
     return status == RUNG_OK ? rung_plan_run(plan, lane->queue, &panel->there, &options) : status;
@@ -435,7 +435,7 @@ static rung_status run_panel(ring *ring, int number, const panel *panel, bool is
 static rung_status fetch_panel(ring *ring, int number, const panel *panel)
 {
     lane *lane = &ring->lanes[number];
-    rung_run_options options = {0};
+    rung_run_options options = {.size = sizeof(rung_run_options)};
     if (!panel->goes[RUNGI_C])
         return RUNG_OK;
     void *to = lane->stages[RUNGI_C] ? lane->stages[RUNGI_C] : rungi_matrix_first(&panel->here.c);

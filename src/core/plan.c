@@ -9,6 +9,7 @@
 
 #include "core/assert.h"
 #include "core/choose.h"
+#include "core/growth.h"
 #include "core/matrix.h"
 #include "core/problem.h"
 #include "core/run.h"
@@ -88,7 +89,7 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
     rungi_problem_drop_inputs(&problem);
     rung_status status = RUNG_STATUS_UNSUPPORTED;
     for (int64_t i = 0; i < backend->ladder_count && (status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED); i++) {
-        rung_plan_options options = {.threads = plan->threads_asked};
+        rung_plan_options options = {.size = sizeof(rung_plan_options), .threads = plan->threads_asked};
         rung_kernel *kernel;
         if (backend->ladder[i].is_vendor)
             continue;
@@ -149,30 +150,23 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 
 static rung_status check_options(const rung_plan_options *options, const rung_problem *problem)
 {
-    if (options->carveout < 0 || options->carveout > 100)
+    if (options->shared_carveout < 0 || options->shared_carveout > 100)
         return rungi_fail(RUNG_STATUS_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
-                          "the driver's choice", (long long)options->carveout);
-    if (options->splits < 0 || options->workspace < 0)
+                          "the driver's choice", (long long)options->shared_carveout);
+    if (options->split_k < 0 || options->max_workspace_bytes < 0)
         return rungi_fail(RUNG_STATUS_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
-                          "may be negative", (long long)options->splits, (long long)options->workspace);
-    if (options->packs_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
+                          "may be negative", (long long)options->split_k, (long long)options->max_workspace_bytes);
+    if (options->packed_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
         return rungi_fail(RUNG_STATUS_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
     return rungi_threads_check(options->threads);
 }
 
-rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
-                             const rung_plan_options *options, rung_plan **out)
+/* Creates a plan for a problem and options of this version's size. */
+static rung_status create_plan(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
+                               rung_plan **out)
 {
-    RUNGI_DISABLE_CANCELLATION;
-    if (out)
-        *out = NULL;
-    if (!device || !problem || !out)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_create needs a device, a problem and a place for "
-                          "the plan");
     rung_status status = rungi_problem_check_form(problem);
-    if (status != RUNG_OK)
-        return status;
-    if (options)
+    if (status == RUNG_OK)
         status = check_options(options, problem);
     if (status != RUNG_OK)
         return status;
@@ -181,11 +175,11 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
         return RUNG_STATUS_NO_MEMORY;
     plan->device = device;
     rungi_plan_begin(plan, problem);
-    plan->splits_asked = options ? options->splits : 0;
-    plan->workspace_offered = options ? options->workspace : 0;
-    plan->carveout = options ? options->carveout : 0;
-    plan->threads_asked = options ? options->threads : 0;
-    plan->packs_b = options && options->packs_b;
+    plan->splits_asked = options->split_k;
+    plan->workspace_offered = options->max_workspace_bytes;
+    plan->carveout = options->shared_carveout;
+    plan->threads_asked = options->threads;
+    plan->packed_b = options->packed_b != 0;
     plan->info.library = plan->info.doubt = "";
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
@@ -198,6 +192,23 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     rungi_device_retain(device);
     *out = plan;
     return RUNG_OK;
+}
+
+rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
+                             const rung_plan_options *options, rung_plan **out)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rung_problem read;
+    rung_plan_options choice;
+    if (out)
+        *out = NULL;
+    if (!device || !problem || !out)
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_create needs a device, a problem and a place for "
+                          "the plan");
+    rung_status status = rungi_problem_read(problem, &read);
+    if (status == RUNG_OK)
+        status = rungi_plan_options_read(options, &choice);
+    return status == RUNG_OK ? create_plan(device, &read, &choice, out) : status;
 }
 
 void rung_plan_destroy(rung_plan *plan)
@@ -220,7 +231,7 @@ const rung_plan_info *rung_plan_describe(const rung_plan *plan)
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
-static const rung_run_options no_options;
+static const rung_run_options no_options = {.size = sizeof(rung_run_options)};
 
 static rung_status check_view(const rung_device *device, const char *name, const rung_matrix *view)
 {
@@ -248,11 +259,11 @@ static rung_status check_packed(const rung_plan *plan, const rung_problem *probl
     rung_problem rest = *problem;
     rung_status status = rungi_problem_check_form(problem);
     if (status == RUNG_OK)
-        status = check_packed_buffer(plan, options->packed);
+        status = check_packed_buffer(plan, options->packed_b);
     if (status != RUNG_OK)
         return status;
     rest.b.rows = rest.b.cols = 0;
-    if (rungi_problem_meets(&rest, options->packed, plan->info.packed))
+    if (rungi_problem_meets(&rest, options->packed_b, plan->info.packed))
         return rungi_fail(RUNG_STATUS_ALIASED, "the packed B is memory of A, C or the epilogue; give it its own");
     return rungi_problem_check_memory(&rest);
 }
@@ -268,10 +279,10 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
                           "epilogue than the one the plan was made for");
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
-        if (i != RUNGI_B || !plan->packs_b)
+        if (i != RUNGI_B || !plan->packed_b)
             status = check_view(plan->device, rungi_operand_name(i), rungi_problem_view(problem, i));
     if (status == RUNG_OK)
-        status = plan->packs_b ? check_packed(plan, problem, options) : rung_problem_check(problem);
+        status = plan->packed_b ? check_packed(plan, problem, options) : rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
     if (plan->needs_aligned & ~alignment_of(problem))
@@ -343,7 +354,7 @@ static bool sees_through(const rung_plan *plan, const rung_queue *queue, const r
 {
     const rung_problem *form = &plan->problem;
     byte_range a, b, c;
-    return plan->is_plain && plan->packs_b == (packed != NULL) && plan->device->context->verbose == 0 &&
+    return problem->size == sizeof *problem && plan->is_plain && plan->packed_b == (packed != NULL) && plan->device->context->verbose == 0 &&
            queue->device == plan->device && rungi_problem_items(problem) == 1 && problem->compute == form->compute &&
            problem->activation == RUNG_ACTIVATION_NONE && rungi_matrix_is_empty(&problem->bias) &&
            rungi_matrix_is_empty(&problem->residual) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
@@ -362,7 +373,7 @@ bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, con
 /* The packed B of options that hold nothing else, or NULL. */
 static const rung_buffer *packed_alone(const rung_run_options *options)
 {
-    return options->wait_count == 0 && !options->wait && !options->signal && !options->workspace ? options->packed : NULL;
+    return options->size == sizeof *options && options->wait_count == 0 && !options->wait && !options->signal && !options->workspace ? options->packed_b : NULL;
 }
 
 static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
@@ -427,12 +438,17 @@ static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_q
                                                          const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
-    rung_problem settled = *problem;
-    rungi_problem_settle(&settled);
-    rung_status status = rungi_run_check(queue, &options);
+    rung_problem read;
+    rung_run_options run_options;
+    rung_status status = rungi_problem_read(problem, &read);
     if (status == RUNG_OK)
-        status = check_run(plan, queue, problem, &settled, options);
-    return status == RUNG_OK ? run(plan, queue, problem, &settled, options) : status;
+        status = rungi_run_check(queue, options, &run_options);
+    if (status != RUNG_OK)
+        return status;
+    rung_problem settled = read;
+    rungi_problem_settle(&settled);
+    status = check_run(plan, queue, &read, &settled, &run_options);
+    return status == RUNG_OK ? run(plan, queue, &read, &settled, &run_options) : status;
 }
 
 rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
@@ -442,7 +458,7 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
         return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_run needs a plan, a queue and a problem");
     if (!options && sees_through(plan, queue, problem, NULL))
         return rungi_plan_run_seen(plan, queue, problem);
-    if (options && packed_alone(options) && sees_through(plan, queue, problem, options->packed))
+    if (options && packed_alone(options) && sees_through(plan, queue, problem, options->packed_b))
         return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), options);
     return run_checked(plan, queue, problem, options);
 }
@@ -469,17 +485,18 @@ rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matr
                       const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
+    rung_run_options run_options;
     if (!plan || !queue || !b || !packed)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b needs a plan, a queue, a matrix and a buffer");
-    if (!plan->packs_b)
-        return rungi_fail(RUNG_STATUS_INVALID, "the plan reads B as it stands; make one with packs_b");
+    if (!plan->packed_b)
+        return rungi_fail(RUNG_STATUS_INVALID, "the plan reads B as it stands; make one with packed_b");
     if (queue->device != plan->device)
         return rungi_fail(RUNG_STATUS_INVALID, "the queue is of another device than the plan");
     rung_problem alone = rung_problem_of(rung_matrix_of(b->type, 0, b->rows, NULL), *b,
                                          rung_matrix_of(plan->problem.c.type, 0, b->cols, NULL));
     rung_status status = check_pack_form(plan, b);
     if (status == RUNG_OK)
-        status = rungi_run_check(queue, &options);
+        status = rungi_run_check(queue, options, &run_options);
     if (status == RUNG_OK)
         status = check_view(plan->device, "B", b);
     if (status == RUNG_OK)
@@ -488,5 +505,5 @@ rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matr
         status = rung_problem_check(&alone);
     if (status == RUNG_OK && rungi_problem_meets(&alone, packed, plan->info.packed))
         status = rungi_fail(RUNG_STATUS_ALIASED, "the buffer for the packed B is memory of B; give it its own");
-    return status == RUNG_OK ? plan->device->ops->plan_pack(plan, queue, b, packed, options) : status;
+    return status == RUNG_OK ? plan->device->ops->plan_pack(plan, queue, b, packed, &run_options) : status;
 }

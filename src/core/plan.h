@@ -26,7 +26,7 @@ struct rung_plan {
     int64_t            workspace_offered; /* ... within so many bytes */
     int64_t            carveout;          /* see rung_plan_options, as for ... */
     int64_t            threads_asked;     /* ... this one */
-    bool               packs_b;           /* B comes packed */
+    bool               packed_b;           /* B comes packed */
     unsigned           aligned; /* the problem it was made for: of rungi_alignment */
     unsigned           needs_aligned; /* the device's choice of those */
     bool               is_plain;      /* one multiply with no epilogue, of something, on a device that

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/growth.h"
 #include "core/lists.h"
 #include "core/matrix.h"
 
@@ -285,9 +286,12 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
         strided.batch_offsets = NULL;
         strided.batch_stride = 0;
     }
-    if (rungi_type_size(matrix->type) == 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s has no valid element type (%d); use RUNG_F32 or another "
-                          "rung_type", name, (int)matrix->type);
+    if ((int)matrix->type <= RUNG_TYPE_NONE || (int)matrix->type >= RUNGI_TYPE_COUNT)
+        return rungi_fail(RUNG_STATUS_INVALID, "the type of %s is %d, which is not a rung_type; use RUNG_F32 or another "
+                          "one", name, (int)matrix->type);
+    if (!rungi_type_is_implemented(matrix->type))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s has type %s, which no kernel of rung %s multiplies; convert it "
+                          "to f32, f64, f16, bf16, i8 or i32", name, rung_type_name(matrix->type), rung_version_text());
     if (matrix->rows < 0 || matrix->cols < 0)
         return rungi_fail(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes are not negative (a block outside "
                           "its matrix has size -1)", name, (long long)matrix->rows,
@@ -369,10 +373,29 @@ static rung_status check_views(const rung_problem *problem)
     return status;
 }
 
+/* Checks the scales and zero points of an operand. */
+static rung_status check_quantization(const char *name, const rung_quantization *given)
+{
+    rung_quantization quantization;
+    if (!given)
+        return RUNG_OK;
+    rung_status status = rungi_struct_read(given, &quantization, sizeof quantization, "rung_quantization_default");
+    if (status != RUNG_OK)
+        return status;
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s has scales or zero points, which no kernel of rung %s supports; "
+                      "convert %s to f32, f16 or bf16", name, rung_version_text(), name);
+}
+
 rung_status rungi_problem_check_form(const rung_problem *problem)
 {
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
     rung_status status = check_views(problem);
+    if (status == RUNG_OK)
+        status = check_quantization("A", problem->a_quantization);
+    if (status == RUNG_OK)
+        status = check_quantization("B", problem->b_quantization);
+    if (status == RUNG_OK)
+        status = check_quantization("D", problem->d_quantization);
     if (status == RUNG_OK)
         status = check_scalar("alpha", problem->alpha, c->type);
     if (status == RUNG_OK)
@@ -549,8 +572,9 @@ bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer,
 
 rung_status rung_problem_check(const rung_problem *problem)
 {
-    if (!problem)
-        return rungi_fail(RUNG_STATUS_INVALID, "the problem is NULL");
-    rung_status status = rungi_problem_check_form(problem);
-    return status == RUNG_OK ? rungi_problem_check_memory(problem) : status;
+    rung_problem read;
+    rung_status status = rungi_problem_read(problem, &read);
+    if (status == RUNG_OK)
+        status = rungi_problem_check_form(&read);
+    return status == RUNG_OK ? rungi_problem_check_memory(&read) : status;
 }

@@ -5,6 +5,7 @@
 #include "core/cancel.h"
 #include "core/checked.h"
 #include "core/device.h"
+#include "core/growth.h"
 #include "core/run.h"
 #include "core/trace.h"
 
@@ -211,13 +212,12 @@ void *rung_buffer_native(const rung_buffer *buffer)
 
 /* ---- Work ------------------------------------------------------------------------------ */
 
-static const rung_run_options no_options;
-
-rung_status rungi_run_check(const rung_queue *queue, const rung_run_options **options)
+rung_status rungi_run_check(const rung_queue *queue, const rung_run_options *given, rung_run_options *options)
 {
-    if (!*options)
-        *options = &no_options;
-    const rung_run_options *given = *options;
+    rung_status status = rungi_run_options_read(given, options);
+    if (status != RUNG_OK)
+        return status;
+    given = options;
     if (given->wait_count < 0 || given->wait_count > RUNGI_WAITS_MAX ||
         (given->wait_count > 0 && !given->wait))
         return rungi_fail(RUNG_STATUS_INVALID, "a piece of work waits for 0 to %d events", RUNGI_WAITS_MAX);
@@ -231,7 +231,8 @@ rung_status rungi_run_check(const rung_queue *queue, const rung_run_options **op
 }
 
 static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer, int64_t offset,
-                              int64_t bytes, const void *memory, const rung_run_options **options)
+                              int64_t bytes, const void *memory, const rung_run_options *given,
+                              rung_run_options *options)
 {
     if (!queue || !buffer || (!memory && bytes > 0))
         return rungi_fail(RUNG_STATUS_INVALID, "a copy needs a queue, a buffer and memory");
@@ -240,16 +241,17 @@ static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer
     if (offset < 0 || bytes < 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
         return rungi_fail(RUNG_STATUS_INVALID, "a copy of %lld bytes at %lld leaves a buffer of %lld bytes",
                           (long long)bytes, (long long)offset, (long long)buffer->bytes);
-    return rungi_run_check(queue, options);
+    return rungi_run_check(queue, given, options);
 }
 
 rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
                               const void *from, const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
-    rung_status status = check_copy(queue, buffer, offset, bytes, from, &options);
+    rung_run_options read;
+    rung_status status = check_copy(queue, buffer, offset, bytes, from, options, &read);
     return status == RUNG_OK
-               ? queue->device->ops->buffer_write(queue, buffer, offset, bytes, from, options)
+               ? queue->device->ops->buffer_write(queue, buffer, offset, bytes, from, &read)
                : status;
 }
 
@@ -257,8 +259,9 @@ rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t off
                              void *to, const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
-    rung_status status = check_copy(queue, buffer, offset, bytes, to, &options);
+    rung_run_options read;
+    rung_status status = check_copy(queue, buffer, offset, bytes, to, options, &read);
     return status == RUNG_OK
-               ? queue->device->ops->buffer_read(queue, buffer, offset, bytes, to, options)
+               ? queue->device->ops->buffer_read(queue, buffer, offset, bytes, to, &read)
                : status;
 }

@@ -8,7 +8,7 @@
 /* So that a device can gather a wait list without allocating. */
 enum { RUNGI_WAITS_MAX = 64 };
 
-/* Checks the options of work on this queue; NULL becomes all zero. */
-rung_status rungi_run_check(const rung_queue *queue, const rung_run_options **options);
+/* Reads and checks the options of work on this queue; NULL gives the defaults. */
+rung_status rungi_run_check(const rung_queue *queue, const rung_run_options *given, rung_run_options *options);
 
 #endif /* RUNGI_RUN_H */

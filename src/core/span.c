@@ -43,7 +43,7 @@ rung_status rungi_spans_align(rungi_spans *spans, rung_queue *queue)
         status = rung_buffer_create(spans->device, 0, &nothing);
     if (status == RUNG_OK)
         status = rung_buffer_write(queue, nothing, 0, 0, NULL,
-                                   &(rung_run_options){.signal = spans->origin});
+                                   &(rung_run_options){.size = sizeof(rung_run_options), .signal = spans->origin});
     if (status == RUNG_OK)
         status = rung_queue_finish(queue);
     spans->origin_time = rungi_spans_now(spans);

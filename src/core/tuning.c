@@ -7,6 +7,7 @@
 
 #include "core/cancel.h"
 #include "core/choose.h"
+#include "core/growth.h"
 #include "core/problem.h"
 #include "core/store.h"
 
@@ -153,15 +154,16 @@ static rung_status remember(rung_context *context, const char *path, const char 
 
 static rung_status key_of(const rung_device *device, const rung_problem *problem, rungi_tuning_key *key)
 {
-    rung_status status = rungi_problem_check_form(problem);
+    rung_problem settled;
+    rung_status status = rungi_problem_read(problem, &settled);
+    if (status == RUNG_OK)
+        status = rungi_problem_check_form(&settled);
     if (status != RUNG_OK)
         return status;
-    if (rung_product_of(problem->a.type, problem->c.type) == RUNG_PRODUCT_COUNT ||
-        problem->a.type != problem->b.type)
+    if (rung_product_of(settled.a.type, settled.c.type) == RUNG_PRODUCT_COUNT || settled.a.type != settled.b.type)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s by %s into %s, so there is nothing to tune",
-                          rung_type_name(problem->a.type), rung_type_name(problem->b.type),
-                          rung_type_name(problem->c.type));
-    rung_problem settled = *problem;
+                          rung_type_name(settled.a.type), rung_type_name(settled.b.type),
+                          rung_type_name(settled.c.type));
     rungi_problem_settle(&settled);
     rungi_tuning_key_of(device, &settled, key);
     return RUNG_OK;
@@ -219,9 +221,20 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
     rungi_tuning_key key;
     rungi_record record;
     int64_t changed, number;
-    if (!device || !problem || !found || !found->kernel)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_save needs a device, a problem and what was found");
-    rung_status status = key_of(device, problem, &key);
+    rung_problem read;
+    rung_tuning tuning;
+    if (!device || !problem || !found)
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_save needs a device, a problem and a rung_tuning");
+    rung_status status = rungi_struct_read(found, &tuning, sizeof tuning, "rung_tuning_default");
+    if (status == RUNG_OK)
+        status = rungi_problem_read(problem, &read);
+    if (status != RUNG_OK)
+        return status;
+    if (!tuning.kernel)
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning.kernel is NULL; set it to a kernel's name");
+    problem = &read;
+    found = &tuning;
+    status = key_of(device, problem, &key);
     if (status == RUNG_OK)
         status = check_found(device, problem, found, &kernel, parameters);
     if (status == RUNG_OK && !path && !rungi_store_user_path(users, sizeof users, true))

@@ -152,7 +152,7 @@ static int64_t parts_worth(const rungi_cpu_job *job, int64_t threads)
 /* A packed B is its header and what follows. */
 static rung_status fill_packed(cpu_plan *made, rung_plan *plan)
 {
-    if (!plan->packs_b)
+    if (!plan->packed_b)
         return RUNG_OK;
     if (!rungi_add(made->form.packed.bytes, (int64_t)sizeof made->header, &plan->info.packed))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "the packed B needs more bytes than can be addressed; multiply by it in parts");
@@ -167,9 +167,9 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     const rung_problem *problem = &plan->problem;
     rungi_sizes sizes = {problem->c.rows, problem->c.cols, problem->a.cols, problem->batch};
     rungi_cpu_job job = job_of(problem, sizes, 0);
-    made->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1, .takes_packed = plan->packs_b};
+    made->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1, .takes_packed = plan->packed_b};
     /* A packed B stays B. */
-    made->form.is_turned = job.c.row_stride == 1 && job.c.col_stride != 1 && !plan->packs_b;
+    made->form.is_turned = job.c.row_stride == 1 && job.c.col_stride != 1 && !plan->packed_b;
     if (made->form.is_turned)
         turn(&job);
     made->form.whole_n = job.n;
@@ -254,8 +254,8 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan *made = plan->state;
     cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes, NULL};
-    if (plan->packs_b) {
-        const char *packed = rungi_cpu_buffer(options->packed);
+    if (plan->packed_b) {
+        const char *packed = rungi_cpu_buffer(options->packed_b);
         rung_status status = rungi_packed_header_check(&made->header, packed);
         if (status != RUNG_OK)
             return status;

@@ -132,9 +132,9 @@ static rung_status find_plan(rungi_worker *worker, const rung_problem *part, run
             return RUNG_OK;
     }
     double began = rungi_now();
-    rung_plan_options choice = {0};
+    rung_plan_options choice = {.size = sizeof(rung_plan_options)};
     if (worker->packed)
-        choice = (rung_plan_options){.packs_b = 1, .kernel = worker->kernel, .parameters = worker->parameters};
+        choice = (rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = 1, .kernel = worker->kernel, .parameters = worker->parameters};
     rung_status status = rung_plan_create(worker->device, part, &choice, &shape.plan);
     worker->planned += rungi_now() - began;
     if (status != RUNG_OK)
@@ -177,7 +177,7 @@ static bool wait_for_block(rungi_worker *worker, const rungi_strip *strip, const
 static rung_status multiply(rungi_worker *worker, const rungi_strip *strip)
 {
     rung_problem part = part_of(worker, strip);
-    rung_run_options options = {.packed = worker->packed};
+    rung_run_options options = {.size = sizeof(rung_run_options), .packed_b = worker->packed};
     rung_plan *plan;
     rung_status status = find_plan(worker, &part, &plan);
     if (status == RUNG_OK && worker->packed && strip->index == 0)
@@ -276,7 +276,7 @@ static rung_status make_packed(rungi_worker *worker)
     rung_plan *plan;
     first.compute = whole->compute;
     if (!worker->is_here || depth == 0 ||
-        rung_plan_create(worker->device, &first, &(rung_plan_options){.packs_b = 1}, &plan) != RUNG_OK)
+        rung_plan_create(worker->device, &first, &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = 1}, &plan) != RUNG_OK)
         return RUNG_OK;
     const rung_plan_info *info = rung_plan_describe(plan);
     bool fits = info->packed > 0 && info->packed <= room + HEADER_MAX &&

@@ -31,7 +31,7 @@ static rung_status multiply(int64_t k, const char *parameters)
 {
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, M, k, a), rung_matrix_of(RUNG_F32, k, N, b),
                                            rung_matrix_of(RUNG_F32, M, N, c));
-    rung_plan_options options = {.kernel = kernel, .parameters = parameters};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = parameters};
     rung_plan *plan;
     problem.compute = RUNG_COMPUTE_BF16X3;
     memset(c, 0xff, sizeof c);
@@ -288,7 +288,7 @@ static void test_small_bf16(void **state)
         for (int other = -20; other <= 120; other += 35) {
             rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_BF16, M, K, x), rung_matrix_of(RUNG_BF16, K, N, y),
                                                    rung_matrix_of(RUNG_F32, M, N, c));
-            rung_plan_options options = {.kernel = kernel};
+            rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
             rung_plan *plan;
             fill_all(K, exponent, other);
             for (int64_t i = 0; i < M * K; i++)

@@ -105,7 +105,7 @@ static inline void log_line(void *user, const char *line)
 static inline rung_context *fresh_context(const char *device, int verbose)
 {
     rung_context *fresh;
-    rung_context_options options = {.device = device, .verbose = verbose, .log = log_line};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .verbose = verbose, .log = log_line};
     *logged = '\0';
     assert_int_equal(rung_context_create(&options, &fresh), RUNG_OK);
     return fresh;
@@ -227,7 +227,7 @@ static inline void trial_send(rung_device *device, rung_queue *queue, trial_memo
 static inline void trial_compare(rung_queue *queue, trial_memory *memory)
 {
     static rung_context *cpu;
-    rung_context_options options = {.device = "cpu", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     assert_ok(rung_buffer_read(queue, memory->buffers[2], 0, TRIAL_BYTES, memory->result, NULL));
     assert_ok(rung_queue_finish(queue));
     if (!cpu)
@@ -242,8 +242,8 @@ static inline rung_status trial_plan(rung_device *device, const trial *trial, co
     rung_kernel *kernel = NULL;
     if (trial->kernel)
         assert_ok(rung_kernel_find(device->context, "cuda", trial->kernel, &kernel));
-    rung_plan_options options = {.kernel = kernel, .parameters = trial->parameters, .splits = trial->splits,
-                                 .workspace = 1 << 20, .carveout = trial->carveout};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = trial->parameters, .split_k = trial->splits,
+                                 .max_workspace_bytes = 1 << 20, .shared_carveout = trial->carveout};
     return rung_plan_create(device, problem, &options, plan);
 }
 
@@ -253,7 +253,7 @@ static inline void run_trial(rung_device *device, const trial *trial, rung_plan_
     static trial_memory memory;
     rung_queue *queue;
     rung_plan *plan;
-    rung_run_options options = {0};
+    rung_run_options options = {.size = sizeof(rung_run_options)};
     trial_fill(trial, &memory);
     assert_ok(rung_queue_create(device, &queue));
     trial_send(device, queue, &memory);

@@ -356,7 +356,7 @@ static void events_of_copies(void **state)
     assert_ok(rung_event_wait(sent)); /* never signalled */
     assert_ok(rung_event_time(sent, &time));
     assert_int_equal(time, 0);
-    rung_run_options options = {.signal = sent};
+    rung_run_options options = {.size = sizeof(rung_run_options), .signal = sent};
     for (int i = 0; i < 3; i++) {
         assert_ok(rung_buffer_write(queue, buffer, 0, sizeof bytes, bytes, &options));
         assert_ok(rung_event_time(sent, &time));

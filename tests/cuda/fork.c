@@ -36,7 +36,7 @@ static int begin(void **state)
     assert_ok(rung_queue_create(parent.device, &parent.queue));
     assert_ok(rung_buffer_create(parent.device, 512, &parent.buffer));
     assert_ok(rung_event_create(parent.device, &parent.event));
-    rung_run_options run = {.signal = parent.event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = parent.event};
     assert_ok(rung_buffer_write(parent.queue, parent.buffer, 0, sizeof data[0], data[0], &run));
     parent.problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, parent.buffer, 0),
                                      rung_matrix_in_buffer(RUNG_F32, 4, 4, parent.buffer, 16),
@@ -143,7 +143,7 @@ static int all_is_destroyed(void)
 
 static int a_context_of_its_own(void)
 {
-    rung_context_options options = {.device = "cuda", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cuda", .verbose = -1};
     rung_context *context;
     rung_device *device;
     STEP(1, rung_context_create(&options, &context) == RUNG_OK);

@@ -67,16 +67,16 @@ static inline rung_status run_life(life *life, const char *kernel)
     rung_matrix c = rung_matrix_in_buffer(RUNG_F32, LIFE_M, LIFE_N, life->buffers[2], 3);
     rung_problem problem = rung_problem_of(a, b, c);
     rung_kernel *found;
-    rung_run_options run = {.signal = life->sent};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = life->sent};
     assert_ok(rung_kernel_find(life->context, "cuda", kernel, &found));
     bool cut = strcmp(kernel, "00") != 0;
-    rung_plan_options options = {.kernel = found, .splits = cut ? 2 : 1, .workspace = 4096, .carveout = cut ? 50 : 0};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = found, .split_k = cut ? 2 : 1, .max_workspace_bytes = 4096, .shared_carveout = cut ? 50 : 0};
     rung_status status = rung_buffer_write(life->queue, life->buffers[0], 4, sizeof life->a_data, life->a_data, NULL);
     if (status == RUNG_OK)
         status = rung_buffer_write(life->queue, life->buffers[1], 8, sizeof life->b_data, life->b_data, &run);
     if (status == RUNG_OK)
         status = rung_plan_create(life->device, &problem, &options, &life->plan);
-    run = (rung_run_options){.wait = &life->sent, .wait_count = 1, .signal = life->done, .workspace = life->ordered};
+    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &life->sent, .wait_count = 1, .signal = life->done, .workspace = life->ordered};
     if (status == RUNG_OK)
         status = rung_plan_run(life->plan, life->queue, &problem, &run);
     if (status == RUNG_OK)

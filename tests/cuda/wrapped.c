@@ -143,7 +143,7 @@ static void the_caller_s_objects_are_used(void **state)
     assert_ptr_equal(rung_event_native(done), caller.event);
     send_product(&caller, &product);
     assert_ok(rung_plan_create(caller.device, &product.problem, NULL, &plan));
-    rung_run_options run = {.signal = done};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = done};
     assert_ok(rung_plan_run(plan, caller.queue, &product.problem, &run));
     assert_int_equal(standin.set_current(caller.context), 0);
     assert_int_equal(caller.cu.EventSynchronize(caller.event), 0); /* recorded behind the work */
@@ -195,7 +195,7 @@ static void check_signals(int verbose)
     assert_ok(rung_plan_create(caller.device, &product.problem, NULL, &plan));
     for (int i = 0; i < 3; i++) {
         int64_t time = 0;
-        rung_run_options run = {.signal = done};
+        rung_run_options run = {.size = sizeof(rung_run_options), .signal = done};
         mark = mark_now(&caller, mark);
         assert_ok(rung_plan_run(plan, caller.queue, &product.problem, &run));
         assert_ptr_equal(rung_event_native(done), caller.event);
@@ -240,7 +240,7 @@ static void a_shared_moment_stays(void **state)
     assert_ok(rung_buffer_create(caller.device, sizeof bytes, &buffer));
     assert_ok(rung_event_create(caller.device, &first));
     assert_ok(rung_event_create(caller.device, &second));
-    rung_run_options run = {.signal = first};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = first};
     assert_ok(rung_buffer_write(caller.queue, buffer, 0, sizeof bytes, bytes, &run));
     assert_ok(rungi_cuda_event_copy(first, second));
     void *shared = rung_event_native(second);
@@ -265,7 +265,7 @@ static void refuse_foreign_event(caller *caller, rung_device *foreign)
     assert_ok(rung_queue_create(foreign, &queue));
     assert_ok(rung_buffer_create(foreign, 64, &buffer));
     assert_ok(rung_event_wrap(foreign, caller->event, &event));
-    rung_run_options run = {.signal = event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event};
     assert_fails(rung_buffer_write(queue, buffer, 0, 4, &run, &run), RUNG_STATUS_INVALID,
                  "not a stream, event or memory of this CUcontext");
     rung_event_destroy(event);
@@ -334,7 +334,7 @@ static void walk_of_calls(caller *caller)
     STAYS(assert_ok(rung_event_create(caller->device, &event)));
     STAYS(assert_ok(rung_event_wrap(caller->device, caller->event, &wrapped)));
     STAYS(assert_ok(rung_buffer_create(caller->device, sizeof bytes, &buffer)));
-    rung_run_options run = {.signal = event}, next = {.wait = &event, .wait_count = 1, .signal = wrapped};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event}, next = {.wait = &event, .wait_count = 1, .signal = wrapped};
     STAYS(assert_ok(rung_buffer_write(caller->queue, buffer, 0, sizeof bytes, bytes, &run)));
     STAYS(assert_ok(rung_buffer_read(caller->queue, buffer, 0, sizeof bytes, bytes, &next)));
     STAYS(assert_ok(rung_queue_finish(caller->queue)));
@@ -380,7 +380,7 @@ static void walk_of_failures(caller *caller)
         STAYS(rung_event_create(caller->device, &event));
         STAYS(rung_buffer_create(caller->device, sizeof bytes, &buffer));
         STAYS(rung_buffer_wrap(caller->device, (void *)(uintptr_t)caller->memory, 0, 64, &wrapped));
-        rung_run_options run = {.wait = &event, .wait_count = event != NULL, .signal = event};
+        rung_run_options run = {.size = sizeof(rung_run_options), .wait = &event, .wait_count = event != NULL, .signal = event};
         if (buffer) {
             STAYS(rung_buffer_write(caller->queue, buffer, 0, sizeof bytes, bytes, &run));
             STAYS(rung_buffer_read(caller->queue, buffer, 0, sizeof bytes, bytes, &run));
@@ -503,7 +503,7 @@ static void a_cut_plan_in_a_graph(void **state)
     trial_send(caller.device, caller.queue, &memory);
     rung_problem there = trial_there(&memory);
     assert_ok(trial_plan(caller.device, &trial, &there, &plan));
-    rung_run_options run = {0};
+    rung_run_options run = {.size = sizeof(rung_run_options)};
     assert_ok(rung_buffer_create(caller.device, rung_plan_describe(plan)->workspace, &run.workspace));
     void *exec = capture(&caller, plan, &there, &run);
     for (int i = 0; i < 2; i++) {
@@ -583,7 +583,7 @@ static void mistakes_do_not_cost_the_device(void **state)
     (void)state;
     open_caller(&caller);
     assert_ok(rung_event_create(caller.device, &event));
-    rung_run_options waits = {.wait = &event, .wait_count = 1};
+    rung_run_options waits = {.size = sizeof(rung_run_options), .wait = &event, .wait_count = 1};
     static const char *const codes[] = {"902", "903", "904", "908", "909", "910", "302"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         char fault[64];

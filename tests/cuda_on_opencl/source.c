@@ -64,7 +64,7 @@ static char *made_whole(rung_context *context, const char *file, const char *tex
 
 static char *source_text(const char *file, char *reason, size_t capacity)
 {
-    const rung_context_options silent = {.verbose = -1};
+    const rung_context_options silent = {.size = sizeof(rung_context_options), .verbose = -1};
     rung_context *context = NULL;
     char *text = text_of(file), *source = NULL;
     if (!text)

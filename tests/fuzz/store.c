@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static rung_context *context;
     static rung_device simt, cpu;
     if (!context) {
-        rung_context_options options = {.verbose = -1};
+        rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
         MUST(rung_context_create(&options, &context) == RUNG_OK);
         make_device(&simt, context, "cuda");
         make_device(&cpu, context, "cpu");

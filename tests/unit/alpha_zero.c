@@ -150,7 +150,7 @@ static bool try_kernel(bench *bench, const char *name, int product, bool by_colu
         return false;
     memset(&operands, 0, sizeof operands);
     operands.here = problem_of(&operands, product, by_columns);
-    rung_plan_options options = {.kernel = kernel, .threads = 1};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 1};
     if (rung_plan_create(bench->device, &operands.here, &options, &plan) != RUNG_OK)
         return false; /* not here, or it does not multiply these types */
     printf("%s %s to %s%s\n", *rung_plan_describe(plan)->library ? rung_plan_describe(plan)->library : name,
@@ -167,7 +167,7 @@ static bool try_kernel(bench *bench, const char *name, int product, bool by_colu
 static int try_device(const char *device, size_t kernel_count)
 {
     bench bench;
-    rung_context_options options = {.device = device, .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .verbose = -1};
     int made = 0;
     assert_int_equal(rung_context_create(&options, &bench.context), RUNG_OK);
     if (rung_device_open(bench.context, device, &bench.device) == RUNG_OK) {

@@ -14,7 +14,7 @@ static rung_device  *device;
 
 static int open_device(void **state)
 {
-    rung_context_options options = {.device = "cpu", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     (void)state;
     if (rung_context_create(&options, &context) != RUNG_OK)
         return -1;
@@ -242,7 +242,7 @@ static void offsets_of_nothing(void **state)
     rung_device *device;
     rung_plan *plan;
     (void)state;
-    rung_context_options options = {.verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 0, NULL),
@@ -989,16 +989,16 @@ static void the_cpu_does_not_cut_k(void **state)
     rung_plan *plan;
     (void)state;
     rung_problem problem = sound_problem();
-    rung_plan_options options = {.splits = 1, .workspace = 1 << 20};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .split_k = 1, .max_workspace_bytes = 1 << 20};
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
     assert_int_equal(rung_plan_describe(plan)->splits, 1);
     assert_int_equal(rung_plan_describe(plan)->workspace, 0);
     rung_plan_destroy(plan);
-    options.splits = 2;
+    options.split_k = 2;
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_STATUS_UNSUPPORTED);
-    options.splits = -1;
+    options.split_k = -1;
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_STATUS_INVALID);
-    options = (rung_plan_options){.workspace = -1};
+    options = (rung_plan_options){.size = sizeof(rung_plan_options), .max_workspace_bytes = -1};
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_STATUS_INVALID);
     assert_null(plan);
 }

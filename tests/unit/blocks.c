@@ -314,7 +314,7 @@ static void expect_product(rung_device *device, const char *kernel_name, const c
                                            rung_matrix_of(RUNG_F32, M, N, c));
     rung_queue *queue;
     rung_plan *plan;
-    rung_plan_options options = {.kernel = kernel_of(kernel_name), .parameters = parameters};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel_of(kernel_name), .parameters = parameters};
     must(rung_plan_create(device, &problem, &options, &plan));
     must(rung_queue_create(device, &queue));
     assert_string_equal(rung_plan_describe(plan)->parameters, shown);
@@ -364,7 +364,7 @@ static int lines_of_a_context(const char *caches, lines *lines)
     rung_context *context;
     lines->count = 0;
     setenv("RUNG_CPU_CACHES", caches, 1);
-    must(rung_context_create(&(rung_context_options){.verbose = 1, .log = take_line, .log_user = lines}, &context));
+    must(rung_context_create(&(rung_context_options){.size = sizeof(rung_context_options), .verbose = 1, .log = take_line, .log_user = lines}, &context));
     rung_context_destroy(context);
     unsetenv("RUNG_CPU_CACHES");
     return lines->count;

@@ -91,7 +91,7 @@ static mode_t current_mask(void)
 
 static void make_context(fixture *f)
 {
-    rung_context_options options = {.verbose = 2, .log = keep_line, .log_user = f,
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 2, .log = keep_line, .log_user = f,
                                     .allocate = count_allocate, .release = count_release,
                                     .memory_user = f};
     assert_int_equal(rung_context_create(&options, &f->context), RUNG_OK);

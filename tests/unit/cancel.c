@@ -74,7 +74,7 @@ static void must(rung_status status)
 static void create_context(void *user)
 {
     life *life = user;
-    rung_context_options options = {.device = device_name, .verbose = life->verbose, .log = take_line,
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device_name, .verbose = life->verbose, .log = take_line,
                                     .allocate = allocate, .release = release, .threads = 2};
     must(rung_context_create(&options, &life->context));
 }
@@ -123,7 +123,7 @@ static void create_plan(void *user)
     life->problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[0], 0),
                                     rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[1], 0),
                                     rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[2], 0));
-    rung_plan_options options = {.packs_b = life->packs, .kernel = life->packs ? NULL : life->kernel};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .packed_b = life->packs, .kernel = life->packs ? NULL : life->kernel};
     must(rung_plan_create(life->device, &life->problem, &options, &life->plan));
     if (life->packs)
         must(rung_buffer_create(life->device, rung_plan_describe(life->plan)->packed, &life->memory[3]));
@@ -139,7 +139,7 @@ static void pack(void *user)
 static void run_plan(void *user)
 {
     life *life = user;
-    rung_run_options options = {.signal = life->event, .packed = life->memory[3]};
+    rung_run_options options = {.size = sizeof(rung_run_options), .signal = life->event, .packed_b = life->memory[3]};
     must(rung_plan_run(life->plan, life->queue, &life->problem, &options));
 }
 

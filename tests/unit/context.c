@@ -27,10 +27,10 @@ static void allocators_come_in_pairs(void **state)
 {
     rung_context *context;
     (void)state;
-    rung_context_options options = {.allocate = allocate};
+    rung_context_options options = {.size = sizeof(rung_context_options), .allocate = allocate};
     assert_int_equal(rung_context_create(&options, &context), RUNG_STATUS_INVALID);
     assert_null(context);
-    options = (rung_context_options){.release = release};
+    options = (rung_context_options){.size = sizeof(rung_context_options), .release = release};
     assert_int_equal(rung_context_create(&options, &context), RUNG_STATUS_INVALID);
     options.allocate = allocate;
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
@@ -58,7 +58,7 @@ static void assert_multiplies(rung_context *context)
 static rung_context *context_on(const char *device)
 {
     rung_context *context;
-    rung_context_options options = {.device = device};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     return context;
 }
@@ -86,7 +86,7 @@ static void unknown_devices(void **state)
     char longer[200];
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = '\0';
-    rung_context_options options = {.device = longer};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = longer};
     assert_int_equal(rung_context_create(&options, &context), RUNG_STATUS_INVALID);
     assert_null(context);
 }
@@ -127,7 +127,7 @@ static void keep_line(void *user, const char *line)
 static void log_one(int verbose, const char *environment, lines *lines)
 {
     rung_context *context;
-    rung_context_options options = {.device = "cpu", .verbose = verbose, .log = keep_line,
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = keep_line,
                                     .log_user = lines};
     memset(lines, 0, sizeof *lines);
     if (environment)
@@ -196,7 +196,7 @@ static void the_line_tells_strides_and_scalars(void **state)
 {
     lines lines = {0};
     rung_context *context;
-    rung_context_options options = {.device = "cpu", .verbose = 1, .log = keep_line,
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = 1, .log = keep_line,
                                     .log_user = &lines};
     float a[6] = {0}, b[12] = {0}, c[32] = {0};
     (void)state;
@@ -226,7 +226,7 @@ static void lines_of_a_queue(void **state)
     rung_queue *queue;
     rung_plan *plan;
     rung_event *event;
-    rung_context_options options = {.verbose = 1, .log = keep_line, .log_user = &lines};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 1, .log = keep_line, .log_user = &lines};
     float a[4] = {1, 2, 3, 4}, c[4] = {0};
     (void)state;
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
@@ -236,7 +236,7 @@ static void lines_of_a_queue(void **state)
     rung_matrix view = rung_matrix_of(RUNG_F32, 2, 2, a);
     rung_problem problem = rung_problem_of(view, view, rung_matrix_of(RUNG_F32, 2, 2, c));
     assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
-    rung_run_options run = {.signal = event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event};
     for (int i = 0; i < 3; i++)
         assert_int_equal(rung_plan_run(plan, queue, &problem, &run), RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
@@ -259,7 +259,7 @@ static int64_t bytes_on_standard_error(int verbose)
 {
     FILE *file = tmpfile();
     rung_context *context;
-    rung_context_options options = {.device = "cpu", .verbose = verbose};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose};
     assert_non_null(file);
     fflush(stderr);
     int saved = dup(2);
@@ -301,7 +301,7 @@ enum { OBJECTS = 6 };
 
 static void make_objects(objects *objects, const char *device)
 {
-    rung_context_options options = {.verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     assert_int_equal(rung_context_create(&options, &objects->context), RUNG_OK);
     assert_int_equal(rung_device_open(objects->context, device, &objects->device), RUNG_OK);
     assert_int_equal(rung_queue_create(objects->device, &objects->queue), RUNG_OK);
@@ -310,7 +310,7 @@ static void make_objects(objects *objects, const char *device)
     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->buffer, 0),
                                            rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->buffer, 16),
                                            rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->buffer, 32));
-    rung_run_options run = {.signal = objects->event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = objects->event};
     assert_int_equal(rung_plan_create(objects->device, &problem, NULL, &objects->plan), RUNG_OK);
     assert_int_equal(rung_plan_run(objects->plan, objects->queue, &problem, &run), RUNG_OK);
 }
@@ -381,7 +381,7 @@ static void kernels_of_another_context(void **state)
     assert_int_equal(rung_device_open(mine, "cpu", &device), RUNG_OK);
     assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
     assert_int_equal(rung_kernel_find(other, "cpu", "1", &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
     rung_status status = rung_plan_create(device, &problem, &options, &plan);
     assert_int_equal(status, RUNG_STATUS_INVALID);
     assert_null(plan);
@@ -521,22 +521,22 @@ static void devices_are_kept_apart(void **state)
     rung_problem foreign = problem;
     foreign.b.buffer = other.buffer;
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &foreign, NULL), RUNG_STATUS_INVALID);
-    rung_run_options run = {.signal = other.event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = other.event};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
-    run = (rung_run_options){.wait = &other.event, .wait_count = 1};
+    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &other.event, .wait_count = 1};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
-    run = (rung_run_options){.wait = NULL, .wait_count = 1};
+    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = NULL, .wait_count = 1};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
     rung_event *many[65];
     for (int i = 0; i < 65; i++)
         many[i] = mine.event;
-    run = (rung_run_options){.wait = many, .wait_count = 64};
+    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = many, .wait_count = 64};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_OK);
     run.wait_count = 65;
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
-    run = (rung_run_options){.wait = &mine.event, .wait_count = -1};
+    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &mine.event, .wait_count = -1};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
-    run = (rung_run_options){.wait = &mine.event, .wait_count = 1, .signal = mine.event};
+    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &mine.event, .wait_count = 1, .signal = mine.event};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_OK);
     assert_int_equal(rung_buffer_write(other.queue, mine.buffer, 0, 4, memory, NULL), RUNG_STATUS_INVALID);
     problem.a.row_stride = 5; /* another form than the plan's */

@@ -223,7 +223,7 @@ typedef struct bench {
 
 static bool open_bench(const char *name, bench *bench)
 {
-    rung_context_options options = {.device = name, .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = name, .verbose = -1};
     assert_int_equal(rung_context_create(&options, &bench->context), RUNG_OK);
     if (rung_device_open(bench->context, name, &bench->device) != RUNG_OK) {
         rung_context_destroy(bench->context);
@@ -264,7 +264,7 @@ static void convert_there(bench *bench, const char *name, rung_type in, rung_typ
                                            rung_matrix_in_buffer(in, 1, 1, b, 0),
                                            rung_matrix_in_buffer(out, count, 1, c, 0));
     assert_int_equal(rung_kernel_find(bench->context, info->backend, name, &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
     assert_int_equal(rung_plan_create(bench->device, &problem, &options, &plan), RUNG_OK);
     assert_int_equal(rung_plan_run(plan, bench->queue, &problem, NULL), RUNG_OK);
     assert_int_equal(rung_buffer_read(bench->queue, c, 0, out_bytes, to, NULL), RUNG_OK);

@@ -94,7 +94,7 @@ static void test_packed_sizes(void **state)
     (void)state;
     a.row_stride = a.col_stride = b.row_stride = b.col_stride = 0;
     rung_problem problem = rung_problem_of(a, b, wide);
-    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.packs_b = true}, &plan), RUNG_STATUS_TOO_LARGE);
+    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = true}, &plan), RUNG_STATUS_TOO_LARGE);
     assert_null(plan);
     assert_non_null(strstr(rung_error_text(), "packed"));
 }

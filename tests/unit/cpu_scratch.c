@@ -78,10 +78,10 @@ static void multiply(rung_product product, rung_compute compute, int64_t m, int6
     rung_problem problem = rung_problem_of(rung_matrix_of(in, m, k, a), rung_matrix_of(in, k, n, b), rung_matrix_of(out, m, n, c));
     problem.compute = compute;
     assert_true(a && b && c);
-    assert_int_equal(rung_context_create(&(rung_context_options){.allocate = allocate, .release = release}, &context), RUNG_OK);
+    assert_int_equal(rung_context_create(&(rung_context_options){.size = sizeof(rung_context_options), .allocate = allocate, .release = release}, &context), RUNG_OK);
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
-    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.threads = threads}, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .threads = threads}, &plan), RUNG_OK);
     assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
     rung_plan_destroy(plan);

@@ -86,7 +86,7 @@ static void keep_line(void *user, const char *line)
 static rung_context *context_of(int64_t threads, lines *lines)
 {
     rung_context *context;
-    rung_context_options options = {.threads = threads, .verbose = lines ? 1 : -1, .log = lines ? keep_line : NULL,
+    rung_context_options options = {.size = sizeof(rung_context_options), .threads = threads, .verbose = lines ? 1 : -1, .log = lines ? keep_line : NULL,
                                     .log_user = lines};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     return context;
@@ -106,7 +106,7 @@ static int64_t planned(rung_context *context, const rung_problem *problem, int64
     rung_plan *plan;
     assert_true(threaded_make(context, &threaded));
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
-    rung_plan_options options = {.kernel = &threaded.kernel, .threads = asked};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = &threaded.kernel, .threads = asked};
     assert_int_equal(rung_plan_create(device, problem, &options, &plan), RUNG_OK);
     int64_t threads = rung_plan_describe(plan)->threads;
     rung_plan_destroy(plan);
@@ -165,7 +165,7 @@ static void small_problems_have_one(void **state)
     problem = square_of(1000);
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     assert_int_equal(rung_kernel_find(context, "cpu", "naive", &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel, .threads = 7};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 7};
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
     assert_int_equal(rung_plan_describe(plan)->threads, 1);
     rung_plan_destroy(plan);
@@ -185,8 +185,8 @@ static void numbers_that_cannot_be(void **state)
     (void)state;
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        rung_context_options options = {.threads = wrong[i]};
-        rung_plan_options choice = {.threads = wrong[i]};
+        rung_context_options options = {.size = sizeof(rung_context_options), .threads = wrong[i]};
+        rung_plan_options choice = {.size = sizeof(rung_plan_options), .threads = wrong[i]};
         assert_int_equal(rung_context_create(&options, &none), RUNG_STATUS_INVALID);
         assert_null(none);
         assert_non_null(strstr(rung_error_text(), "threads"));
@@ -321,7 +321,7 @@ static void free_operands(operands *made)
 /* C with so many threads, and how many the plan has; 0 if no plan can be made for it. */
 static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands *made, int64_t threads)
 {
-    rung_plan_options options = {.kernel = kernel, .threads = threads};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads};
     rung_plan *plan;
     rung_queue *queue;
     rung_status status = rung_plan_create(device, &made->problem, &options, &plan);
@@ -541,7 +541,7 @@ static void two_hundred_callers(void **state)
     assert_int_equal(rung_device_open(context, "cpu", &first.device), RUNG_OK);
     assert_true(threaded_make(context, &threaded));
     assert_int_equal(multiply(first.device, &threaded.kernel, &made, 1), 1);
-    rung_plan_options options = {.kernel = &threaded.kernel, .threads = 2};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = &threaded.kernel, .threads = 2};
     assert_int_equal(rung_plan_create(first.device, &made.problem, &options, &first.plan), RUNG_OK);
     assert_int_equal(rung_plan_describe(first.plan)->threads, 2);
     first.made = &made;
@@ -599,14 +599,14 @@ static void scratch_is_for_threads_in_use(void **state)
         rung_queue *queue;
         rung_plan *plan;
         rung_kernel *kernel;
-        rung_context_options options = {.verbose = -1, .allocate = allocate, .release = release};
+        rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1, .allocate = allocate, .release = release};
         assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
         assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
         assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
         assert_int_equal(rung_kernel_find(context, "cpu", "10", &kernel), RUNG_OK);
         atomic_store(&blocks, 0);
         atomic_store(&block_bytes, 0);
-        assert_int_equal(rung_plan_create(device, &made.problem, &(rung_plan_options){.kernel = kernel, .threads = threads},
+        assert_int_equal(rung_plan_create(device, &made.problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads},
                                           &plan), RUNG_OK);
         assert_int_equal(rung_plan_describe(plan)->threads, threads);
         assert_int_equal(atomic_load(&blocks), threads);

@@ -417,7 +417,7 @@ static int plan_without_tiles(void)
     if (rung_device_open(NULL, "cpu", &device) != RUNG_OK || rung_queue_create(device, &queue) != RUNG_OK ||
         rung_kernel_find(NULL, "cpu", "12", &kernel) != RUNG_OK)
         return 1;
-    rung_plan_options options = {.kernel = kernel};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
     parts.compute = RUNG_COMPUTE_BF16X3;
     if (rung_plan_create(device, &parts, &options, &plan) != RUNG_STATUS_UNSUPPORTED)
         return 2;
@@ -484,7 +484,7 @@ static const char *taken(rung_device *device, const rung_kernel *named, int64_t 
     static char name[64];
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, m, k, zeros), rung_matrix_of(RUNG_F32, k, n, zeros),
                                            rung_matrix_of(RUNG_F32, m, n, c));
-    rung_plan_options options = {.kernel = named};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = named};
     rung_plan *plan;
     problem.compute = RUNG_COMPUTE_BF16X3;
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);

@@ -24,7 +24,7 @@ static lines lines_of(int verbose)
     float data[3][16] = {{1}, {1}, {0}};
     lines lines = {0};
     rung_context *context;
-    rung_context_options options = {.device = "cpu", .verbose = verbose, .log = log_line, .log_user = &lines};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = log_line, .log_user = &lines};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(rung_gemm(context, 1, rung_matrix_of(RUNG_F32, 4, 4, data[0]),

@@ -85,7 +85,7 @@ static rung_status make_plan(rung_context *where, int64_t threads_wanted, thread
                              rung_plan **made_plan)
 {
     rung_problem form = rung_problem_of(view(NULL), view(NULL), view(NULL));
-    rung_plan_options options = {.kernel = &own->kernel, .threads = threads_wanted};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = &own->kernel, .threads = threads_wanted};
     *made_plan = NULL;
     rung_status status = rung_device_open(where, "cpu", made_device);
     if (status == RUNG_OK && !threaded_make(where, own))
@@ -101,7 +101,7 @@ static bool life_is_right(void)
     rung_device *own_device;
     rung_plan *own_plan;
     threaded own_kernel;
-    rung_context_options options = {.verbose = -1, .threads = 3};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1, .threads = 3};
     if (rung_context_create(&options, &own) != RUNG_OK ||
         make_plan(own, 3, &own_kernel, &own_device, &own_plan) != RUNG_OK)
         return false;
@@ -279,7 +279,7 @@ static void rest(uint64_t *seed)
 static void setup(void)
 {
     uint64_t seed = 5;
-    rung_context_options options = {.verbose = -1, .threads = 3};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1, .threads = 3};
     unit_fill(&seed, a_data, SIZE * SIZE);
     unit_fill(&seed, b_data, SIZE * SIZE);
     for (int i = 0; i < SIZE; i++)

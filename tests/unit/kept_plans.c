@@ -47,7 +47,7 @@ static rung_context *make_context(counts *counts, int verbose)
 {
     rung_context *context;
     memset(counts, 0, sizeof *counts);
-    rung_context_options options = {.device = "cpu", .verbose = verbose, .log = count_line, .log_user = counts,
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = count_line, .log_user = counts,
                                     .allocate = count_allocate, .release = count_release,
                                     .memory_user = counts};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
@@ -214,7 +214,7 @@ static void saved_records_are_taken(void **state)
     rung_context *context = make_context(&counts, 1);
     rung_device *device;
     char path[] = "/tmp/rung-kept-plans-XXXXXX";
-    rung_tuning found = {.kernel = "01_naive", .parameters = "", .gflops = 1};
+    rung_tuning found = {.size = sizeof(rung_tuning), .kernel = "01_naive", .parameters = "", .gflops = 1};
     (void)state;
     int file = mkstemp(path);
     assert_true(file >= 0);
@@ -272,7 +272,7 @@ static void threads_do_not_share_plans(void **state)
 {
     enum { WORKERS = 4 };
     rung_context *context;
-    rung_context_options options = {.device = "cpu", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     pthread_t threads[WORKERS];
     worker workers[WORKERS];
     (void)state;

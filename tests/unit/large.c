@@ -67,7 +67,7 @@ static void multiply_far_views(float *memory, bool transposed)
     rung_matrix b = far_view(memory, 2048, !transposed);
     rung_matrix c = far_view(memory, 3072, transposed);
     rung_context *context;
-    rung_context_options options = {.device = "cpu", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     mark_around(&a);
     mark_around(&b);
     mark_around(&c);
@@ -120,7 +120,7 @@ typedef struct bench {
 /* A buffer as large as the device has, if that is past 2^31 bytes. */
 static bool open_bench(bench *bench)
 {
-    rung_context_options options = {.verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     memset(bench, 0, sizeof *bench);
     assert_int_equal(rung_context_create(&options, &bench->context), RUNG_OK);
     if (rung_device_open(bench->context, "opencl", &bench->device) != RUNG_OK)
@@ -255,7 +255,7 @@ static void multiply_far_bytes(bench *bench, const char *name)
     problem.batch = ITEMS;
     problem.c.batch_stride = SIZE * SIZE;
     assert_int_equal(rung_kernel_find(bench->context, "opencl", name, &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel, .parameters = "tiny"};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = "tiny"};
     assert_int_equal(rung_plan_create(bench->device, &problem, &options, &plan), RUNG_OK);
     assert_int_equal(rung_plan_run(plan, bench->queue, &problem, NULL), RUNG_OK);
     assert_int_equal(rung_buffer_read(bench->queue, c_memory, 0, sizeof c, c, NULL), RUNG_OK);

@@ -42,6 +42,24 @@ static void types_have_sizes_and_words(void **state)
     assert_string_equal(rung_type_name((rung_type)RUNGI_TYPE_COUNT), "?");
 }
 
+static void a_leading_dimension_is_a_stride(void **state)
+{
+    float data[64] = {0};
+    (void)state;
+    rung_matrix rows = rung_matrix_ld(RUNG_F32, 3, 4, 7, RUNG_ORDER_ROW_MAJOR, data);
+    rung_matrix cols = rung_matrix_ld(RUNG_F32, 3, 4, 7, RUNG_ORDER_COL_MAJOR, data);
+    assert_true(rows.rows == 3 && rows.cols == 4 && rows.row_stride == 7 && rows.col_stride == 1);
+    assert_true(cols.rows == 3 && cols.cols == 4 && cols.row_stride == 1 && cols.col_stride == 7);
+    assert_ptr_equal(cols.data, data);
+    assert_int_equal(rung_matrix_ld(RUNG_F32, 3, 4, 4, RUNG_ORDER_ROW_MAJOR, data).rows, 3);
+    assert_int_equal(rung_matrix_ld(RUNG_F32, 3, 4, 3, RUNG_ORDER_ROW_MAJOR, data).rows, -1);
+    assert_int_equal(rung_matrix_ld(RUNG_F32, 3, 4, 3, RUNG_ORDER_COL_MAJOR, data).rows, 3);
+    assert_int_equal(rung_matrix_ld(RUNG_F32, 3, 4, 2, RUNG_ORDER_COL_MAJOR, data).rows, -1);
+    assert_int_equal(rung_matrix_ld(RUNG_F32, 0, 0, 0, RUNG_ORDER_COL_MAJOR, data).rows, -1); /* as BLAS: ld >= 1 */
+    assert_int_equal(rung_matrix_ld(RUNG_F32, 0, 4, 1, RUNG_ORDER_COL_MAJOR, data).rows, 0);
+    assert_int_equal(rung_matrix_ld(RUNG_F32, 3, 4, 7, (rung_order)2, data).rows, -1);
+}
+
 static void of_is_dense_row_major(void **state)
 {
     float data[12] = {0};
@@ -361,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_have_sizes_and_words),
+        cmocka_unit_test(a_leading_dimension_is_a_stride),
         cmocka_unit_test(of_is_dense_row_major),
         cmocka_unit_test(in_carries_buffer_and_offset),
         cmocka_unit_test(transpose_twice_is_nothing),

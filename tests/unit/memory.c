@@ -50,7 +50,7 @@ static void pool_release(void *user, void *memory)
 
 static rung_status make_context(pool *pool, const char *device, int verbose, rung_context **context)
 {
-    rung_context_options options = {.device = device, .verbose = verbose, .allocate = pool_allocate,
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .verbose = verbose, .allocate = pool_allocate,
                                     .release = pool_release, .memory_user = pool};
     return rung_context_create(&options, context);
 }
@@ -196,7 +196,7 @@ static rung_status run_objects(objects *objects)
     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->a, 0),
                                            rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->b, 0),
                                            rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->c, 0));
-    rung_run_options run = {.signal = objects->event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = objects->event};
     rung_status status = rung_buffer_write(objects->queue, objects->a, 0, 64, ones, NULL);
     if (status == RUNG_OK)
         status = rung_buffer_write(objects->queue, objects->b, 0, 64, ones, NULL);
@@ -246,7 +246,7 @@ static bool survives_the_long_way(const char *device, int64_t n)
     pool pool = {0};
     rung_context *context;
     int lines = 0;
-    rung_context_options options = {.verbose = 1, .log = ignore_line, .log_user = &lines,
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 1, .log = ignore_line, .log_user = &lines,
                                     .allocate = pool_allocate, .release = pool_release,
                                     .memory_user = &pool};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
@@ -302,7 +302,7 @@ static void running_allocates_nothing(void **state)
         rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.a, 0),
                                                rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.b, 0),
                                                rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.c, 0));
-        rung_run_options run = {.wait = &objects.event, .wait_count = 1, .signal = objects.event};
+        rung_run_options run = {.size = sizeof(rung_run_options), .wait = &objects.event, .wait_count = 1, .signal = objects.event};
         for (int repeat = 0; repeat < 10; repeat++)
             assert_int_equal(rung_plan_run(objects.plan, objects.queue, &problem, &run), RUNG_OK);
         assert_int_equal(rung_queue_finish(objects.queue), RUNG_OK);

@@ -35,7 +35,7 @@ static void buffers_of_no_bytes(void **state)
     (void)state;
     assert_int_equal(rung_buffer_create(device, 0, &buffer), RUNG_OK);
     assert_int_equal(rung_event_create(device, &event), RUNG_OK);
-    rung_run_options run = {.signal = event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event};
     assert_int_equal(rung_buffer_write(queue, buffer, 0, 0, NULL, &run), RUNG_OK);
     assert_int_equal(rung_event_wait(event), RUNG_OK);
     assert_non_null(rung_event_native(event)); /* even nothing is signalled */
@@ -79,9 +79,9 @@ static void a_plan_from_end_to_end(void **state)
     assert_true(info->blocks >= 1 && info->threads >= 1);
     assert_true(strlen(info->kernel) > 3);
 
-    rung_run_options run = {.signal = sent};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = sent};
     send_operands(queue, &operands, &run);
-    run = (rung_run_options){.wait = &sent, .wait_count = 1, .signal = done};
+    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &sent, .wait_count = 1, .signal = done};
     assert_int_equal(rung_plan_run(plan, queue, &operands.problem, &run), RUNG_OK);
     fetch_and_check(queue, &operands);
     assert_int_equal(rung_event_time(done, &time), RUNG_OK);
@@ -195,7 +195,7 @@ static rung_status plan_with(const char *text, const char *parameters, operands 
 {
     rung_kernel *kernel;
     assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel, .parameters = parameters};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = parameters};
     rung_status status = rung_plan_create(device, &operands->problem, &options, plan);
     rung_kernel_destroy(kernel); /* the plan keeps what it needs */
     return status;
@@ -289,7 +289,7 @@ static void kernels_of_the_other_backend(void **state)
     (void)state;
     make_operands(device, &operands);
     assert_int_equal(rung_kernel_find(context, "cpu", "1", &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
     assert_int_equal(rung_plan_create(device, &operands.problem, &options, &plan), RUNG_STATUS_INVALID);
     destroy_operands(&operands);
 }

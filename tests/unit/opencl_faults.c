@@ -26,7 +26,7 @@ static rung_span_function fresh_span;
 static rung_context *fresh_context(void)
 {
     rung_context *fresh;
-    rung_context_options options = {.device = "opencl", .verbose = fresh_verbose,
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "opencl", .verbose = fresh_verbose,
                                     .log = ignore_line, .span = fresh_span};
     assert_int_equal(rung_context_create(&options, &fresh), RUNG_OK);
     return fresh;
@@ -555,7 +555,7 @@ static rung_plan *plan_in_pieces(operands *operands, int64_t blocks_max)
     int64_t real = own->blocks_max;
     assert_true(real >= INT32_MAX / 2);
     assert_int_equal(rung_kernel_find(context, "opencl", "1", &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel, .parameters = "BLOCK=2"};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = "BLOCK=2"};
     own->blocks_max = blocks_max;
     assert_int_equal(rung_plan_create(device, &operands->problem, &options, &plan), RUNG_OK);
     own->blocks_max = real;
@@ -568,7 +568,7 @@ static bool nth_launch_fails(rung_plan *plan, operands *operands, rung_event *do
 {
     const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
     rungi_cl *cl = table_of(context);
-    rung_run_options run = {.signal = done};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = done};
     long before = rungi_opencl_live(context, RUNGI_CL_EVENT);
     arm(cl, &failure, nth);
     rung_status status = rung_plan_run(plan, queue, &operands->problem, &run);
@@ -589,7 +589,7 @@ static void check_pieces(int64_t blocks_max, int launches)
     send_operands(queue, &operands, NULL);
     rung_plan *plan = plan_in_pieces(&operands, blocks_max);
     assert_int_equal(rung_event_create(device, &done), RUNG_OK);
-    rung_run_options run = {.signal = done};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = done};
     assert_int_equal(rung_plan_run(plan, queue, &operands.problem, &run), RUNG_OK);
     fetch_and_check(queue, &operands);
     assert_int_equal(rung_event_time(done, &time), RUNG_OK);

@@ -16,7 +16,7 @@ static rung_queue   *queue;
 
 static inline int open_device(void **state)
 {
-    rung_context_options options = {.device = "opencl", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "opencl", .verbose = -1};
     (void)state;
     if (rung_context_create(&options, &context) != RUNG_OK)
         return -1;

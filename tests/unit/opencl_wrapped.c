@@ -272,7 +272,7 @@ static void a_wait_list_is_waited_for(void **state)
     make_operands(wrapped, &operands);
     send_operands(wrapped_queue, &operands, NULL);
     assert_int_equal(rung_plan_create(wrapped, &operands.problem, NULL, &plan), RUNG_OK);
-    rung_run_options run = {.wait = &gate, .wait_count = 1, .signal = done};
+    rung_run_options run = {.size = sizeof(rung_run_options), .wait = &gate, .wait_count = 1, .signal = done};
     assert_int_equal(rung_plan_run(plan, wrapped_queue, &operands.problem, &run), RUNG_OK);
 
     cl_event native = rung_event_native(done);
@@ -313,7 +313,7 @@ static void queues_without_profiling(void **state)
     assert_int_equal(rung_queue_wrap(wrapped, native, &plain), RUNG_OK);
     assert_int_equal(rung_buffer_create(wrapped, 64, &buffer), RUNG_OK);
     assert_int_equal(rung_event_create(wrapped, &event), RUNG_OK);
-    rung_run_options run = {.signal = event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event};
     assert_int_equal(rung_buffer_write(plain, buffer, 0, 4, &time, &run), RUNG_OK);
     assert_int_equal(rung_event_wait(event), RUNG_OK);
     assert_int_equal(rung_event_time(event, &time), RUNG_STATUS_UNSUPPORTED);

@@ -198,7 +198,7 @@ static rung_problem problem_of(int64_t m, int64_t n, int64_t k, layout a, layout
 
 static rung_context *context_in_panels(rung_span_function span)
 {
-    rung_context_options options = {.device = "opencl", .verbose = -1, .span = span};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "opencl", .verbose = -1, .span = span};
     rung_context *made;
     assert_int_equal(rung_context_create(&options, &made), RUNG_OK);
     made->overlap = 1;
@@ -499,7 +499,7 @@ static void spans_add_up(void **state)
 
 static void spans_of_the_cpu(void **state)
 {
-    rung_context_options options = {.device = "cpu", .verbose = -1, .span = note_span};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1, .span = note_span};
     rung_context *on;
     rung_kernel *kernel;
     (void)state;
@@ -510,7 +510,7 @@ static void spans_of_the_cpu(void **state)
     assert_int_equal(rung_kernel_find(on, "cpu", told.spans[0].name, &kernel), RUNG_OK);
     check_order();
     told.count = 0;
-    assert_int_equal(rung_multiply(on, &(rung_problem){.batch = -1}), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_multiply(on, &(rung_problem){.size = sizeof(rung_problem), .batch = -1}), RUNG_STATUS_INVALID);
     assert_int_equal(told.count, 0); /* what failed tells nothing */
     rung_context_destroy(on);
 }

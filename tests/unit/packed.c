@@ -11,10 +11,10 @@ static float a_memory[2 * M * K], b_memory[K * N], turned_memory[K * N], c_memor
 static rung_device *device;
 static rung_queue *queue;
 
-static rung_plan *plan_of(const rung_problem *problem, int packs_b, int64_t threads)
+static rung_plan *plan_of(const rung_problem *problem, int packed_b, int64_t threads)
 {
     rung_plan *plan;
-    rung_plan_options options = {.packs_b = packs_b, .threads = threads};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .packed_b = packed_b, .threads = threads};
     if (rung_plan_create(device, problem, &options, &plan) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return plan;
@@ -51,7 +51,7 @@ static void assert_same_bits(rung_problem problem, rung_matrix b, int64_t thread
     without.b.data = NULL;
     plan = plan_of(&without, 1, threads);
     rung_buffer *own = packed ? NULL : packed_by(plan, b);
-    rung_run_options options = {.packed = packed ? packed : own};
+    rung_run_options options = {.size = sizeof(rung_run_options), .packed_b = packed ? packed : own};
     if (rung_plan_run(plan, queue, &without, &options) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     assert_memory_equal(c_memory, expected, bytes);
@@ -82,7 +82,7 @@ static void m_may_differ(void **state)
     rung_problem large = problem_of(M, c_memory);
     rung_plan *plan = plan_of(&large, 1, 1);
     rung_buffer *packed = packed_by(plan, large.b);
-    rung_run_options options = {.packed = packed};
+    rung_run_options options = {.size = sizeof(rung_run_options), .packed_b = packed};
     assert_int_equal(rung_plan_run(plan, queue, &large, &options), RUNG_OK);
     memcpy(expected, c_memory, sizeof c_memory / 2);
     for (int64_t m = 1; m <= 33; m += 8) {
@@ -113,7 +113,7 @@ static void few_rows_by_a_large_b(void **state)
         rung_plan *plan = plan_of(&problem, 1, threads);
         rung_buffer *packed = packed_by(plan, problem.b);
         memset(c, 0xff, FEW * WIDE * sizeof *c);
-        assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}), RUNG_OK);
+        assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}), RUNG_OK);
         assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
         rung_buffer_destroy(packed);
         rung_plan_destroy(plan);
@@ -163,26 +163,26 @@ static void what_is_refused(void **state)
     rung_problem problem = problem_of(M, c_memory), wrong = problem;
     rung_plan *plain = plan_of(&problem, 0, 1), *plan = plan_of(&problem, 1, 1), *none;
     rung_buffer *packed = packed_by(plan, problem.b), *small;
-    rung_run_options options = {.packed = packed};
+    rung_run_options options = {.size = sizeof(rung_run_options), .packed_b = packed};
     assert_int_equal(rung_buffer_create(device, 64, &small), RUNG_OK);
     assert_int_equal(rung_plan_pack_b(plain, queue, &problem.b, packed, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_plan_pack_b(plan, queue, &problem.b, small, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_plan_pack_b(plan, queue, &problem.a, packed, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_plan_pack_b(plan, queue, NULL, packed, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_STATUS_INVALID);
-    options.packed = small;
+    options.packed_b = small;
     assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_STATUS_INVALID);
-    options.packed = packed; /* C in the packed B */
+    options.packed_b = packed; /* C in the packed B */
     wrong.c = rung_matrix_in_buffer(RUNG_F32, M, N, packed, 0);
     assert_int_equal(rung_plan_run(plan, queue, &wrong, &options), RUNG_STATUS_ALIASED);
     wrong = problem;
     wrong.batch = 2;
     wrong.a.batch_stride = wrong.b.batch_stride = 1;
     wrong.c.batch_stride = M * N;
-    assert_int_equal(rung_plan_create(device, &wrong, &(rung_plan_options){.packs_b = 1}, &none), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_plan_create(device, &wrong, &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = 1}, &none), RUNG_STATUS_INVALID);
     rung_kernel *naive;
     assert_int_equal(rung_kernel_find(NULL, "cpu", "01", &naive), RUNG_OK);
-    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.kernel = naive, .packs_b = 1}, &none),
+    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = naive, .packed_b = 1}, &none),
                      RUNG_STATUS_UNSUPPORTED);
     rung_buffer_destroy(small);
     rung_buffer_destroy(packed);
@@ -205,7 +205,7 @@ static rung_plan *plan_with(rung_problem problem, const char *kernel, const char
     rung_plan *plan;
     if (kernel)
         assert_int_equal(rung_kernel_find(NULL, "cpu", kernel, &found), RUNG_OK);
-    rung_plan_options options = {.packs_b = 1, .kernel = found, .parameters = parameters};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .packed_b = 1, .kernel = found, .parameters = parameters};
     if (rung_plan_create(device, &problem, &options, &plan) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return plan;
@@ -222,7 +222,7 @@ static void assert_refused(rung_plan *plan, rung_problem problem, rung_buffer *p
     problem.c.data = malloc(c_bytes);
     memset(problem.c.data, 0xa5, c_bytes);
     memcpy(before, problem.c.data, c_bytes);
-    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}), RUNG_STATUS_INVALID);
     if (!strstr(rung_error_text(), words))
         fail_msg("\"%s\" does not say \"%s\"", rung_error_text(), words);
     assert_memory_equal(problem.c.data, before, c_bytes);
@@ -262,7 +262,7 @@ static void parameters_without_effect_are_taken(void **state)
     rung_problem problem = problem_of(M, c_memory);
     rung_plan *packer = plan_with(problem, "10", "KC=1024,NC=256"), *plan = plan_with(problem, "10", "KC=1024,NC=512");
     rung_buffer *packed = packed_by(packer, problem.b);
-    if (rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}) != RUNG_OK)
+    if (rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
     rung_buffer_destroy(packed);
@@ -314,7 +314,7 @@ static void damaged_headers_are_refused(void **state)
         header[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     assert_int_equal(rung_buffer_write(queue, packed, 0, HEADER, header, NULL), RUNG_OK);
-    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = packed}), RUNG_OK);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}), RUNG_OK);
     rung_buffer_destroy(packed);
     rung_plan_destroy(plan);
 }
@@ -330,7 +330,7 @@ static void alignment_is_checked(void **state)
     char *memory = aligned_alloc(64, (size_t)(bytes + 128));
     assert_int_equal(rung_buffer_read(queue, packed, 0, bytes, memory + 64, NULL), RUNG_OK);
     assert_int_equal(rung_buffer_wrap(device, memory, 64, bytes, &wrapped), RUNG_OK);
-    if (rung_plan_run(plan, queue, &problem, &(rung_run_options){.packed = wrapped}) != RUNG_OK)
+    if (rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = wrapped}) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
     rung_buffer_destroy(wrapped);

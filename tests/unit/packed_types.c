@@ -73,10 +73,10 @@ static rung_problem problem_of(int product, int64_t m)
     return problem;
 }
 
-static rung_plan *plan_of(const rung_problem *problem, int packs_b, int64_t threads)
+static rung_plan *plan_of(const rung_problem *problem, int packed_b, int64_t threads)
 {
     rung_plan *plan;
-    rung_plan_options options = {.packs_b = packs_b, .threads = threads};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .packed_b = packed_b, .threads = threads};
     if (rung_plan_create(device, problem, &options, &plan) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return plan;
@@ -122,7 +122,7 @@ static void assert_m(int product, int64_t m, rung_buffer *packed, const char *ke
         rung_plan *plan = plan_of(&problem, 1, threads);
         assert_string_equal(rung_plan_describe(plan)->kernel, kernel);
         memset(c_memory, 0xff, sizeof c_memory);
-        if (rung_plan_run(plan, queue, &without, &(rung_run_options){.packed = packed}) != RUNG_OK)
+        if (rung_plan_run(plan, queue, &without, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}) != RUNG_OK)
             fail_msg("%s", rung_error_text());
         if (threads == 1)
             memcpy(one_thread, c_memory, bytes);
@@ -198,7 +198,7 @@ static void records_do_not_change_the_layout(void **state)
     multiply_exactly();
     open_device("amx");
     rung_problem few = problem_of(0, 5);
-    rung_tuning record = {.kernel = "10_pipeline", .parameters = "KC=256,NC=256", .gflops = 1};
+    rung_tuning record = {.size = sizeof(rung_tuning), .kernel = "10_pipeline", .parameters = "KC=256,NC=256", .gflops = 1};
     assert_int_equal(rung_tuning_save(device, &few, &record, path), RUNG_OK);
     close_device();
     rung_context *context;

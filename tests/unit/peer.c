@@ -22,7 +22,7 @@ static rung_queue   *queue;
 
 static int open_all(void **state)
 {
-    rung_context_options options = {.device = "cpu", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     (void)state;
     unit_clean_environment();
     return rung_context_create(&options, &context) == RUNG_OK && rung_device_open(context, "cpu", &device) == RUNG_OK &&
@@ -52,7 +52,7 @@ static rung_status make_plan(const char *kernel_name, const rung_problem *proble
 {
     rung_kernel *kernel;
     assert_int_equal(rung_kernel_find(context, "cpu", kernel_name, &kernel), RUNG_OK);
-    return rung_plan_create(device, problem, &(rung_plan_options){.kernel = kernel, .threads = threads}, plan);
+    return rung_plan_create(device, problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads}, plan);
 }
 
 static void assert_refused(const char *kernel, const rung_problem *problem, const char *words)

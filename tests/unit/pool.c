@@ -85,7 +85,7 @@ static void keep_line(void *user, const char *line)
 static int make_pool(void **state)
 {
     fixture *own = calloc(1, sizeof *own);
-    rung_context_options options = {.verbose = 1, .log = keep_line, .log_user = own, .allocate = take_memory,
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 1, .log = keep_line, .log_user = own, .allocate = take_memory,
                                     .release = give_memory, .memory_user = &own->memory};
     *state = own;
     return rung_context_create(&options, &own->context) == RUNG_OK &&

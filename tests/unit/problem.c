@@ -173,7 +173,7 @@ typedef struct bench {
 static int open_bench(void **state)
 {
     bench *made = calloc(1, sizeof *made);
-    rung_context_options options = {.device = "cpu", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     *state = made;
     if (!made || rung_context_create(&options, &made->context) != RUNG_OK)
         return -1;
@@ -466,7 +466,7 @@ static void packed_memory_is_no_operands(void **state)
     rung_buffer *packed;
     rung_queue *queue;
     rung_plan *plan;
-    rung_plan_options options = {.packs_b = 1};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .packed_b = 1};
     rung_matrix square = rung_matrix_of(RUNG_F32, SIZE, SIZE, other[0]), in_memory = square, b = square;
     in_memory.data = memory;
     b.data = other[1];
@@ -481,7 +481,7 @@ static void packed_memory_is_no_operands(void **state)
     in_memory.offset = SIZE; /* B lies where it is to be packed */
     assert_int_equal(rung_plan_pack_b(plan, queue, &in_memory, packed, NULL), RUNG_STATUS_ALIASED);
     assert_int_equal(rung_plan_pack_b(plan, queue, &b, packed, NULL), RUNG_OK);
-    rung_run_options run = {.packed = packed};
+    rung_run_options run = {.size = sizeof(rung_run_options), .packed_b = packed};
     assert_int_equal(rung_plan_run(plan, queue, &problem, &run), RUNG_OK);
     for (int i = 0; i < 2; i++) { /* A, then C, in the packed B's first bytes and in its last */
         rung_problem bad = problem;

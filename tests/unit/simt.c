@@ -14,7 +14,7 @@ static rung_context *context;
 
 static int open_context(void **state)
 {
-    rung_context_options options = {.device = "cpu", .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     (void)state;
     return rung_context_create(&options, &context) == RUNG_OK ? 0 : -1;
 }

@@ -206,6 +206,7 @@ static void make_work(work *work, int64_t m, int64_t n, int64_t k, int64_t batch
 {
     const int64_t sizes[OPERANDS][2] = {{m, k}, {k, n}, {m, n}, {1, n}};
     memset(work, 0, sizeof *work);
+    work->here.size = sizeof work->here;
     work->here.alpha = 1;
     work->here.batch = batch;
     for (int i = 0; i < OPERANDS; i++) {
@@ -294,7 +295,7 @@ static rung_plan *make_plan(const work *work, const char *name, const char *para
     rung_kernel *kernel;
     rung_plan *plan;
     assert_int_equal(rung_kernel_find(context, "opencl", name, &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel, .parameters = parameters, .splits = splits};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = parameters, .split_k = splits};
     if (rung_plan_create(device, &work->there, &options, &plan) != RUNG_OK)
         fail_msg("%s: %s", name, rung_error_text());
     return plan;
@@ -309,7 +310,7 @@ static void give_workspace(work *work, const rung_plan *plan)
 /* Sends all, runs once and fetches C's memory. */
 static void run_work(work *work, rung_plan *plan, float *found)
 {
-    rung_run_options options = {.workspace = work->workspace};
+    rung_run_options options = {.size = sizeof(rung_run_options), .workspace = work->workspace};
     send_work(queue, work);
     if (rung_plan_run(plan, queue, &work->there, &options) != RUNG_OK)
         fail_msg("%s", rung_error_text());
@@ -445,7 +446,7 @@ static void a_plan_tells_what_it_needs(void **state)
     assert_int_equal(info->splits, 4);
     assert_int_equal(info->workspace, 4 * 4 * 19 * 21);
     assert_int_equal(info->blocks, 2 * 2 * 4); /* tiles of 16 x 16, and shares */
-    rung_run_options options = {0};
+    rung_run_options options = {.size = sizeof(rung_run_options)};
     assert_int_equal(rung_plan_run(plan, queue, &work.there, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "workspace"));
     assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
@@ -486,7 +487,7 @@ static void workspaces_of_another_device(void **state)
     rung_plan *plan = make_plan(&work, "07", "tiny", 4);
     assert_int_equal(rung_device_open(context, "cpu", &cpu), RUNG_OK);
     assert_int_equal(rung_buffer_create(cpu, 1 << 20, &buffer), RUNG_OK);
-    rung_run_options options = {.workspace = buffer};
+    rung_run_options options = {.size = sizeof(rung_run_options), .workspace = buffer};
     assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     rung_buffer_destroy(buffer);
     rung_device_close(cpu);
@@ -506,7 +507,7 @@ static void workspaces_that_are_operands(void **state)
     rung_buffer *large;
     assert_int_equal(rung_buffer_create(device, 2 * bytes + 4 * work.elements[1], &large), RUNG_OK);
     rung_problem problem = work.there;
-    rung_run_options options = {.workspace = large};
+    rung_run_options options = {.size = sizeof(rung_run_options), .workspace = large};
     problem.b.buffer = large;
     problem.b.offset = bytes / 4 - 1; /* its first element is the workspace's last */
     assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_STATUS_ALIASED);
@@ -527,10 +528,10 @@ static void kernels_that_cannot_cut(void **state)
     make_work(&work, 19, 21, 83, 1, 57);
     move_work(&work);
     assert_int_equal(rung_kernel_find(context, "opencl", "01", &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel, .splits = 2};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .split_k = 2};
     assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_STATUS_UNSUPPORTED);
     assert_null(plan);
-    options = (rung_plan_options){.splits = 2}; /* then another is chosen */
+    options = (rung_plan_options){.size = sizeof(rung_plan_options), .split_k = 2}; /* then another is chosen */
     assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_OK);
     assert_int_equal(rung_plan_describe(plan)->splits, 2);
     rung_plan_destroy(plan);
@@ -547,7 +548,7 @@ static void the_library_cuts_by_itself(void **state)
     (void)state;
     make_work(&work, 8, 8, 4096, 1, 58);
     move_work(&work);
-    rung_plan_options options = {.workspace = 1 << 20};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .max_workspace_bytes = 1 << 20};
     assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_OK);
     if (units > 1)
         assert_true(rung_plan_describe(plan)->splits > 1);
@@ -687,7 +688,7 @@ static void kernels_that_cannot_scatter(void **state)
     scatter(&work, offsets);
     move_work(&work);
     assert_int_equal(rung_kernel_find(context, "opencl", "01", &kernel), RUNG_OK);
-    rung_plan_options options = {.kernel = kernel};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
     assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_STATUS_UNSUPPORTED);
     work.there.a.batch_offsets = work.there.b.batch_offsets = work.there.c.batch_offsets = NULL;
     work.there.c.batch_stride = 4;
@@ -746,7 +747,7 @@ static void wide_only_where_every_item_is(void **state)
     plan = make_plan(&work, "08", "tiny", 0);
     assert_true(plan->needs_aligned);
     work.there.a.batch_offsets = odd;
-    rung_run_options options = {.workspace = work.workspace};
+    rung_run_options options = {.size = sizeof(rung_run_options), .workspace = work.workspace};
     assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "aligned"));
     rung_plan_destroy(plan);
@@ -813,7 +814,7 @@ typedef struct worker {
 static bool run_once(worker *worker, float *found)
 {
     work *work = &worker->work;
-    rung_run_options options = {.workspace = work->workspace};
+    rung_run_options options = {.size = sizeof(rung_run_options), .workspace = work->workspace};
     return rung_buffer_write(worker->queue, work->buffers[C], 0, 4 * work->elements[C],
                              work->data[C], NULL) == RUNG_OK &&
            rung_plan_run(worker->plan, worker->queue, &work->there, &options) == RUNG_OK &&
@@ -902,7 +903,7 @@ static int preset_taken(unsigned presets, const char *kind, rung_type type, int6
     rung_matrix square = rung_matrix_of(type, size, size, NULL);
     rung_problem problem = rung_problem_of(square, square, square);
     rung_plan *plan;
-    rung_plan_options options = {.kernel = kernel_with(presets)};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel_with(presets)};
     device->preset = kind;
     rung_status status = rung_plan_create(device, &problem, &options, &plan);
     device->preset = before;
@@ -1009,7 +1010,7 @@ static void modes_are_never_worse_than_asked(void **state)
         rung_kernel_destroy(idle);
         for (int asked = 0; asked < RUNGI_COMPUTE_COUNT; asked++) {
             rung_problem problem = rung_problem_of(square, square, square);
-            rung_plan_options options = {.kernel = kernel};
+            rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
             rung_plan *plan;
             problem.compute = (rung_compute)asked;
             assert_int_equal(rung_plan_create(device, &problem, &options, &plan),

@@ -60,7 +60,7 @@ static const rungi_backend *ladder_backend(void)
 
 static int set_up(void **state)
 {
-    rung_context_options options = {.verbose = 2, .log = keep_line};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 2, .log = keep_line};
     (void)state;
     logged[0] = '\0';
     refusal.kernel = NULL;
@@ -387,7 +387,7 @@ static void a_record_is_taken(void **state)
     rung_problem problem = square_of(RUNG_F64, 64, 64, 64);
     assert_lacks(taken_with(&problem, NULL), "04_shared;");
     /* A kernel that is named keeps its defaults. */
-    rung_plan_options options = {0};
+    rung_plan_options options = {.size = sizeof(rung_plan_options)};
     rung_kernel *kernel;
     assert_int_equal(rung_kernel_find(context, device.backend->name, "04", &kernel), RUNG_OK);
     options.kernel = kernel;
@@ -550,7 +550,7 @@ static void duplicates(void **state)
  * long k is cut so that they do not. */
 static void tiles_by_units(void **state)
 {
-    rung_plan_options offered = {.workspace = 1 << 24};
+    rung_plan_options offered = {.size = sizeof(rung_plan_options), .max_workspace_bytes = 1 << 24};
     rung_problem long_k = square_of(RUNG_F32, 256, 256, 1 << 16);
     rung_problem skinny = square_of(RUNG_F32, 4096, 3, 512);
     (void)state;
@@ -1069,7 +1069,7 @@ static void threads_lose_nothing(void **state)
     pthread_t threads[WRITERS];
     writer writers[WRITERS];
     rung_context *quiet;
-    rung_context_options options = {.verbose = -1}; /* our log is for one thread */
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1}; /* our log is for one thread */
     (void)state;
     assert_int_equal(rung_context_create(&options, &quiet), RUNG_OK);
     device.context = quiet;
@@ -1127,7 +1127,7 @@ static void children_hold_no_lock(void **state)
 static int other_process(const char *what)
 {
     float a[64 * 64] = {0}, b[64 * 64] = {0}, c[64 * 64];
-    rung_context_options options = {.device = "opencl"};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "opencl"};
     rung_context *own;
     rung_device *real;
     unsetenv("RUNG_TUNING");
@@ -1203,7 +1203,7 @@ static int total_failures;
 static bool survives(const char *path, const char *into, int64_t n)
 {
     pool pool = {.fail_at = n};
-    rung_context_options options = {.verbose = -1, .allocate = pool_allocate, .release = pool_release,
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1, .allocate = pool_allocate, .release = pool_release,
                                     .memory_user = &pool};
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
     rung_tuning found = {sizeof(rung_tuning), "04_shared", "TILE=8", 2};

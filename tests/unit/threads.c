@@ -101,7 +101,7 @@ static void share_a_context(const char *device)
 {
     rung_context *context;
     worker workers[THREADS] = {0};
-    rung_context_options options = {.device = device, .verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .verbose = -1};
     if (!has_device(device))
         skip();
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
@@ -174,7 +174,7 @@ static rung_status run_once(worker *worker, own *own, buffers *buffers)
     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, M, K, own->a, 0),
                                            rung_matrix_in_buffer(RUNG_F32, K, N, own->b, 0),
                                            rung_matrix_in_buffer(RUNG_F32, M, N, own->c, 0));
-    rung_run_options run = {.signal = own->event};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = own->event};
     rung_status status = rung_buffer_write(own->queue, own->a, 0, M * K * 4, buffers->a, NULL);
     if (status == RUNG_OK)
         status = rung_buffer_write(own->queue, own->b, 0, K * N * 4, buffers->b, NULL);
@@ -218,7 +218,7 @@ static void share_a_plan(const char *name)
     rung_device *device;
     rung_plan *plan;
     worker workers[THREADS] = {0};
-    rung_context_options options = {.verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     if (!has_device(name))
         skip();
     rung_problem form = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, NULL),
@@ -266,7 +266,7 @@ static void *make_often(void *opaque)
         rung_status status = rung_device_open(worker->context, worker->name, &device);
         if (status == RUNG_OK)
             status = rung_kernel_find(worker->context, worker->name, "1", &kernel);
-        rung_plan_options options = {.kernel = kernel};
+        rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
         if (status == RUNG_OK)
             status = rung_plan_create(device, &form, &options, &plan);
         if (status == RUNG_OK)
@@ -283,7 +283,7 @@ static void share_the_making(const char *name)
 {
     rung_context *context;
     worker workers[THREADS] = {0};
-    rung_context_options options = {.verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     if (!has_device(name))
         skip();
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
@@ -327,7 +327,7 @@ static void kernels_are_shared(void **state)
 {
     rung_context *context;
     worker workers[THREADS] = {0};
-    rung_context_options options = {.verbose = -1};
+    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     (void)state;
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     for (int i = 0; i < THREADS; i++)
