@@ -334,7 +334,7 @@ static void walk_of_calls(caller *caller)
     STAYS(assert_ok(rung_event_create(caller->device, &event)));
     STAYS(assert_ok(rung_event_wrap(caller->device, caller->event, &wrapped)));
     STAYS(assert_ok(rung_buffer_create(caller->device, sizeof bytes, &buffer)));
-    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event}, next = {.wait = &event, .wait_count = 1, .signal = wrapped};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event}, next = {.size = sizeof(rung_run_options), .wait = &event, .wait_count = 1, .signal = wrapped};
     STAYS(assert_ok(rung_buffer_write(caller->queue, buffer, 0, sizeof bytes, bytes, &run)));
     STAYS(assert_ok(rung_buffer_read(caller->queue, buffer, 0, sizeof bytes, bytes, &next)));
     STAYS(assert_ok(rung_queue_finish(caller->queue)));
