@@ -8,7 +8,7 @@
 #include "json.h"
 #include "options.h"
 #include "progress.h"
-#include "rung/scale.h"
+#include "rung/outofcore.h"
 #include "sampled.h"
 #include "table.h"
 #include "target.h"
@@ -16,16 +16,16 @@
 /* What the command line asks for, and what is open for it. */
 typedef struct task {
     const lab_options *options;
-    rung_large_problem problem;
+    rung_outofcore_problem problem;
     rung_product       product;
-    lab_target         targets[RUNG_LARGE_DEVICES_MAX];
-    rung_large_device  devices[RUNG_LARGE_DEVICES_MAX];
+    lab_target         targets[RUNG_OUTOFCORE_DEVICES_MAX];
+    rung_outofcore_device  devices[RUNG_OUTOFCORE_DEVICES_MAX];
     int                device_count;
     int64_t            memory; /* 0: not told */
     bool               is_checked;
     lab_rigour         rigour;
     lab_sample         sample;
-    rung_large_report  report;
+    rung_outofcore_report  report;
     double             check_seconds;
 } task;
 
@@ -73,26 +73,26 @@ static int complain(void)
 
 /* A file by its name: .npy, or bare rows of the type and shape that were told. `type` is RUNG_TYPE_NONE if none
  * was. */
-static int open_operand(const char *path, rung_type type, const char *shape, rung_stored *stored)
+static int open_operand(const char *path, rung_type type, const char *shape, rung_outofcore_matrix *stored)
 {
     int64_t rows, cols;
     if (is_npy(path))
-        return rung_npy_open(path, type, stored) == RUNG_OK ? LAB_GOOD : complain();
+        return rung_outofcore_matrix_open_npy(path, type, stored) == RUNG_OK ? LAB_GOOD : complain();
     if (type == RUNG_TYPE_NONE || !read_shape(shape, &rows, &cols))
         return lab_usage("multiply", "a file that is not called .npy is bare rows: say --dtype f32 and --shape-a or "
                                      "--shape-b, like 300x400");
-    return rung_raw_open(path, type, rows, cols, stored) == RUNG_OK ? LAB_GOOD : complain();
+    return rung_outofcore_matrix_open_raw(path, type, rows, cols, stored) == RUNG_OK ? LAB_GOOD : complain();
 }
 
 static int open_operands(task *task)
 {
     const lab_options *options = task->options;
     rung_type in = options->dtype ? lab_product_in(task->product) : RUNG_TYPE_NONE;
-    rung_stored a = {.file = -1}, b = {.file = -1};
+    rung_outofcore_matrix a = {.file = -1}, b = {.file = -1};
     int code = open_operand(options->argument, in, options->shape_a, &a);
     if (code == LAB_GOOD)
         code = open_operand(options->argument2, in, options->shape_b, &b);
-    rung_large_problem problem = rung_large_problem_of(a, b);
+    rung_outofcore_problem problem = rung_outofcore_problem_of(a, b);
     problem.alpha = task->problem.alpha;
     problem.beta = task->problem.beta;
     problem.compute = task->problem.compute;
@@ -107,15 +107,15 @@ static int open_operands(task *task)
 /* C as it is, which the result replaces. */
 static int open_before(task *task)
 {
-    rung_large_problem *problem = &task->problem;
+    rung_outofcore_problem *problem = &task->problem;
     rung_status status;
     if (problem->beta == 0)
         return LAB_GOOD;
     if (problem->bare)
-        status = rung_raw_open(problem->path, problem->c.view.type, problem->a.view.rows, problem->b.view.cols,
+        status = rung_outofcore_matrix_open_raw(problem->path, problem->c.view.type, problem->a.view.rows, problem->b.view.cols,
                                &problem->c0);
     else
-        status = rung_npy_open(problem->path, problem->c.view.type, &problem->c0);
+        status = rung_outofcore_matrix_open_npy(problem->path, problem->c.view.type, &problem->c0);
     return status == RUNG_OK ? LAB_GOOD : complain();
 }
 
@@ -164,7 +164,7 @@ static int open_device(task *task, const char *name)
     }
     if (lab_may_use_engine(target, NULL))
         task->rigour = LAB_ON_ENGINE;
-    task->devices[task->device_count++] = (rung_large_device){.device = target->device, .memory = task->memory};
+    task->devices[task->device_count++] = (rung_outofcore_device){.device = target->device, .memory = task->memory};
     return LAB_GOOD;
 }
 
@@ -183,7 +183,7 @@ static int open_devices(task *task)
             return lab_usage("multiply", "--device lists a name of more than 63 letters; names are like opencl:1, see rung "
                                          "devices");
         snprintf(name, sizeof name, "%.*s", (int)length, list);
-        if (task->device_count == RUNG_LARGE_DEVICES_MAX)
+        if (task->device_count == RUNG_OUTOFCORE_DEVICES_MAX)
             return lab_usage("multiply", "--device lists 16 devices at most");
         code = open_device(task, name);
         list += length + (list[length] == ',');
@@ -193,9 +193,9 @@ static int open_devices(task *task)
 
 static void close_task(task *task)
 {
-    rung_stored_close(&task->problem.a);
-    rung_stored_close(&task->problem.b);
-    rung_stored_close(&task->problem.c0);
+    rung_outofcore_matrix_close(&task->problem.a);
+    rung_outofcore_matrix_close(&task->problem.b);
+    rung_outofcore_matrix_close(&task->problem.c0);
     for (int i = 0; i < task->device_count; i++)
         lab_target_close(&task->targets[i]);
 }
@@ -203,7 +203,7 @@ static void close_task(task *task)
 /* ---- While it runs --------------------------------------------------------------------------------------- */
 
 /* What an earlier call did is not counted: it would be taken for this one's speed. */
-static int show_progress(void *user, const rung_large_progress *progress)
+static int show_progress(void *user, const rung_outofcore_progress *progress)
 {
     double blocks = (double)progress->of, before = progress->before * blocks;
     char what[64] = "multiplying";
@@ -216,7 +216,7 @@ static int show_progress(void *user, const rung_large_progress *progress)
     return lab_interrupted();
 }
 
-static rung_status check(void *user, const rung_stored *c)
+static rung_status check(void *user, const rung_outofcore_matrix *c)
 {
     task *task = user;
     if (!task->is_checked)
@@ -233,13 +233,13 @@ static rung_status check(void *user, const rung_stored *c)
 /* ---- What there is to tell --------------------------------------------------------------------------------- */
 
 /* The computing itself, without the check behind it. */
-static double seconds_of(const task *task, const rung_large_report *report)
+static double seconds_of(const task *task, const rung_outofcore_report *report)
 {
     double seconds = report->seconds - task->check_seconds;
     return seconds > 0 ? seconds : 1e-9;
 }
 
-static double waited_percent(const task *task, const rung_large_report *report)
+static double waited_percent(const task *task, const rung_outofcore_report *report)
 {
     double waited = 0;
     for (int64_t i = 0; i < report->device_count; i++)
@@ -247,10 +247,10 @@ static double waited_percent(const task *task, const rung_large_report *report)
     return 100 * waited / ((double)report->device_count * seconds_of(task, report));
 }
 
-static void print_devices(const rung_large_report *report)
+static void print_devices(const rung_outofcore_report *report)
 {
     for (int64_t i = 0; i < report->device_count; i++) {
-        const rung_large_share *share = &report->devices[i];
+        const rung_outofcore_device_report *share = &report->devices[i];
         if (report->device_count > 1)
             printf("  %s: %lld blocks\n", share->name, (long long)share->blocks);
         if (*share->failure)
@@ -258,10 +258,10 @@ static void print_devices(const rung_large_report *report)
     }
 }
 
-static void print_report(const task *task, const rung_large_report *report)
+static void print_report(const task *task, const rung_outofcore_report *report)
 {
-    const rung_large_cut *cut = &report->cut;
-    const rung_large_problem *problem = &task->problem;
+    const rung_outofcore_blocking *cut = &report->cut;
+    const rung_outofcore_problem *problem = &task->problem;
     char moved[32], memory[32];
     double seconds = seconds_of(task, report);
     rung_product product = rung_product_of(problem->a.view.type, problem->c.view.type);
@@ -286,10 +286,10 @@ static void print_report(const task *task, const rung_large_report *report)
                (long long)task->sample.elements);
 }
 
-static void print_json(const task *task, const rung_large_report *report)
+static void print_json(const task *task, const rung_outofcore_report *report)
 {
-    const rung_large_cut *cut = &report->cut;
-    const rung_large_problem *problem = &task->problem;
+    const rung_outofcore_blocking *cut = &report->cut;
+    const rung_outofcore_problem *problem = &task->problem;
     double seconds = seconds_of(task, report);
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
@@ -342,7 +342,7 @@ static int code_of(rung_status status)
 
 static int run(task *task)
 {
-    rung_large_options options = {.devices = task->devices, .device_count = task->device_count,
+    rung_outofcore_options options = {.devices = task->devices, .device_count = task->device_count,
                                   .restart = task->options->restart != NULL, .progress = show_progress,
                                   .accept = check, .user = task};
     rung_product product = rung_product_of(task->problem.a.view.type, task->problem.c.view.type);
@@ -350,7 +350,7 @@ static int run(task *task)
                        lab_oracle_takes_k(product, task->problem.a.view.cols);
     lab_interrupt_watch();
     lab_progress_begin(task->options->quiet != NULL);
-    rung_status status = rung_large_multiply(NULL, &task->problem, &options, &task->report);
+    rung_status status = rung_outofcore_multiply(NULL, &task->problem, &options, &task->report);
     lab_progress_end();
     if (status == RUNG_STATUS_CANCELLED)
         lab_interrupt_tell("run the same command again to resume; --restart discards the completed blocks");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_plan.c - rung plan: what a multiply would cost on so many ranks of a cluster, and how many are still worth it.
- * Nothing is run; the arithmetic is that of rung_mpi_gemm itself. */
+ * Nothing is run; the arithmetic is that of rung_cluster_gemm itself. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,11 +25,11 @@ typedef struct question {
 
 /* What so many ranks would do. */
 typedef struct answer {
-    rung_cluster    cluster;
-    rung_grid       grid;
-    rung_grid_cost  cost;
-    rung_rank_speed speed;
-    rung_prediction predicted;
+    rung_cluster_problem    cluster;
+    rung_cluster_grid       grid;
+    rung_cluster_cost  cost;
+    rung_cluster_speed speed;
+    rung_cluster_prediction predicted;
 } answer;
 
 /* ---- The command line ----------------------------------------------------------------------------- */
@@ -100,16 +100,16 @@ static rung_status find_answer(const question *question, int64_t ranks, answer *
                          question->dtype.name);
     answer->cluster.flops = answer->speed.flops;
     answer->cluster.bandwidth = answer->speed.bandwidth;
-    rung_status status = rung_grid_choose(&answer->cluster, &answer->grid);
+    rung_status status = rung_cluster_grid_choose(&answer->cluster, &answer->grid);
     if (status == RUNG_OK)
-        status = rung_grid_count(&answer->cluster, &answer->grid, &answer->cost);
-    return status == RUNG_OK ? rung_grid_predict(&answer->cluster, &answer->grid, &answer->speed, &answer->predicted)
+        status = rung_cluster_grid_cost(&answer->cluster, &answer->grid, &answer->cost);
+    return status == RUNG_OK ? rung_cluster_grid_predict(&answer->cluster, &answer->grid, &answer->speed, &answer->predicted)
                              : status;
 }
 
 static double of_peak(const answer *answer)
 {
-    const rung_cluster *cluster = &answer->cluster;
+    const rung_cluster_problem *cluster = &answer->cluster;
     double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
     return work / (double)cluster->ranks / answer->speed.flops / answer->predicted.seconds;
 }

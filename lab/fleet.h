@@ -4,7 +4,7 @@
 #ifndef LAB_FLEET_H
 #define LAB_FLEET_H
 
-#include "rung/scale.h"
+#include "rung/cluster.h"
 #include "target.h"
 
 /* field, and the least that it may be. All are FLOP/s, bytes or bytes a second of one rank, but for counts of ranks and for
@@ -37,6 +37,6 @@ bool lab_fleet_read(const char *name, lab_fleet *fleet, char *why, size_t capaci
 
 /* A rank's speed for products of that type, between so many ranks: within one node if they fit it. False if the file has no
  * speed for the type. */
-bool lab_fleet_speed(const lab_fleet *fleet, const lab_dtype *dtype, int64_t ranks, rung_rank_speed *speed);
+bool lab_fleet_speed(const lab_fleet *fleet, const lab_dtype *dtype, int64_t ranks, rung_cluster_speed *speed);
 
 #endif /* LAB_FLEET_H */

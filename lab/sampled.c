@@ -20,8 +20,8 @@ typedef struct draws {
 } draws;
 
 typedef struct drawing {
-    const rung_large_problem *problem;
-    const rung_stored        *c;
+    const rung_outofcore_problem *problem;
+    const rung_outofcore_matrix        *c;
     uint64_t    seed;
     draws       rows, cols;
     rung_matrix a, b, c_part, c0_part; /* of rows.at_a_time and cols.at_a_time */
@@ -62,7 +62,7 @@ static bool draw(draws *draws, int64_t size, int64_t block, int64_t wanted, uint
 
 /* All of a small problem; else as many columns and rows as take about a second, and at least one of each block, so that a
  * block that is wrong is always seen. */
-static bool draw_sample(drawing *drawing, const rung_large_cut *cut)
+static bool draw_sample(drawing *drawing, const rung_outofcore_blocking *cut)
 {
     const rung_matrix *a = &drawing->problem->a.view, *b = &drawing->problem->b.view;
     int64_t m = a->rows, n = b->cols, k = a->cols + 1, size = rung_type_size(a->type), fit = BYTES / (k * size);
@@ -119,18 +119,18 @@ static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
 /* Reads row `row` of the `count` drawn columns `cols` of B: the span between them at once where that is little more. */
 static rung_status read_across(const drawing *drawing, int64_t row, const int64_t *cols, int64_t count)
 {
-    const rung_stored *b = &drawing->problem->b;
+    const rung_outofcore_matrix *b = &drawing->problem->b;
     int64_t size = rung_type_size(b->view.type), span = (cols[count - 1] - cols[0] + 1) * size;
     bool is_near = span <= BYTES && span <= count * PAGE;
     rung_status status = RUNG_OK;
     if (is_near)
-        status = rung_stored_read(b, row, cols[0], 1, cols[count - 1] - cols[0] + 1, drawing->slice);
+        status = rung_outofcore_matrix_read(b, row, cols[0], 1, cols[count - 1] - cols[0] + 1, drawing->slice);
     for (int64_t j = 0; status == RUNG_OK && j < count; j++) {
         char *to = element_at(&drawing->b, row, j);
         if (is_near)
             memcpy(to, drawing->slice + (cols[j] - cols[0]) * size, (size_t)size);
         else
-            status = rung_stored_read(b, row, cols[j], 1, 1, to);
+            status = rung_outofcore_matrix_read(b, row, cols[j], 1, 1, to);
     }
     return status;
 }
@@ -138,11 +138,11 @@ static rung_status read_across(const drawing *drawing, int64_t row, const int64_
 /* Reads the drawn columns `cols` of B. */
 static rung_status read_b(const drawing *drawing, const int64_t *cols, int64_t count)
 {
-    const rung_stored *b = &drawing->problem->b;
+    const rung_outofcore_matrix *b = &drawing->problem->b;
     rung_status status = RUNG_OK;
     if (b->view.row_stride == 1 && b->view.col_stride != 1) {
         for (int64_t j = 0; status == RUNG_OK && j < count; j++)
-            status = rung_stored_read(b, 0, cols[j], b->view.rows, 1, element_at(&drawing->b, 0, j));
+            status = rung_outofcore_matrix_read(b, 0, cols[j], b->view.rows, 1, element_at(&drawing->b, 0, j));
         return status;
     }
     for (int64_t i = 0; status == RUNG_OK && i < b->view.rows; i++)
@@ -150,21 +150,21 @@ static rung_status read_b(const drawing *drawing, const int64_t *cols, int64_t c
     return status;
 }
 
-static rung_status read_elements(const rung_stored *from, int64_t row, const int64_t *cols, int64_t count, int64_t to_row,
+static rung_status read_elements(const rung_outofcore_matrix *from, int64_t row, const int64_t *cols, int64_t count, int64_t to_row,
                                  const rung_matrix *to)
 {
     rung_status status = RUNG_OK;
     if (cols[count - 1] - cols[0] + 1 == count)
-        return rung_stored_read(from, row, cols[0], 1, count, element_at(to, to_row, 0));
+        return rung_outofcore_matrix_read(from, row, cols[0], 1, count, element_at(to, to_row, 0));
     for (int64_t j = 0; status == RUNG_OK && j < count; j++)
-        status = rung_stored_read(from, row, cols[j], 1, 1, element_at(to, to_row, j));
+        status = rung_outofcore_matrix_read(from, row, cols[j], 1, 1, element_at(to, to_row, j));
     return status;
 }
 
 static rung_status read_row(const drawing *drawing, int64_t row, const int64_t *cols, int64_t count, int64_t to_row)
 {
-    const rung_large_problem *problem = drawing->problem;
-    rung_status status = rung_stored_read(&problem->a, row, 0, 1, problem->a.view.cols,
+    const rung_outofcore_problem *problem = drawing->problem;
+    rung_status status = rung_outofcore_matrix_read(&problem->a, row, 0, 1, problem->a.view.cols,
                                           element_at(&drawing->a, to_row, 0));
     if (status == RUNG_OK)
         status = read_elements(drawing->c, row, cols, count, to_row, &drawing->c_part);
@@ -179,7 +179,7 @@ static rung_status read_row(const drawing *drawing, int64_t row, const int64_t *
 static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64_t row_count, const int64_t *cols,
                               int64_t col_count, lab_rigour rigour)
 {
-    const rung_large_problem *problem = drawing->problem;
+    const rung_outofcore_problem *problem = drawing->problem;
     int64_t k = problem->a.view.cols;
     rung_status status = lab_interrupted() ? rung_error_set(RUNG_STATUS_CANCELLED, "the check of the result was interrupted") : RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < row_count; i++)
@@ -215,7 +215,7 @@ static rung_status judge_all(const drawing *drawing, lab_rigour rigour)
     return status;
 }
 
-rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stored *c, const rung_large_cut *cut,
+rung_status lab_sampled_judge(const rung_outofcore_problem *problem, const rung_outofcore_matrix *c, const rung_outofcore_blocking *cut,
                               lab_rigour rigour, uint64_t seed, lab_sample *sample)
 {
     drawing drawing = {.problem = problem, .c = c, .seed = seed};

@@ -9,7 +9,7 @@
 #define LAB_SAMPLED_H
 
 #include "oracle.h"
-#include "rung/scale.h"
+#include "rung/outofcore.h"
 
 /* How many elements were looked at. */
 typedef struct lab_sample {
@@ -20,7 +20,7 @@ typedef struct lab_sample {
 /* Compares a sample of C with the product of a problem in files or memory: at least one element of each block of `cut`.
  * Returns RUNG_STATUS_DEVICE_LOST, with a sentence for rung_error_text(), if an element is wrong, and RUNG_STATUS_CANCELLED after an interruption
  * (interrupt.h). */
-rung_status lab_sampled_judge(const rung_large_problem *problem, const rung_stored *c, const rung_large_cut *cut,
+rung_status lab_sampled_judge(const rung_outofcore_problem *problem, const rung_outofcore_matrix *c, const rung_outofcore_blocking *cut,
                               lab_rigour rigour, uint64_t seed, lab_sample *sample);
 
 #endif /* LAB_SAMPLED_H */

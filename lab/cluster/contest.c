@@ -64,12 +64,12 @@ static rung_status multiply(cluster_contest *contest, cluster_contender *contend
         scalapack_multiply(&house->scalapack, &of[0], &of[1], &of[2]);
         return RUNG_OK;
     }
-    rung_mpi_options options = {.context = house->context, .grid = &contest->problem.grid, .report = &contender->report};
+    rung_cluster_options options = {.context = house->context, .grid = &contest->problem.grid, .report = &contender->report};
     if (contender->multiply == CLUSTER_VENDOR) {
         options.multiply = multiply_by_vendor;
         options.multiply_user = house;
     }
-    return rung_mpi_gemm(MPI_COMM_WORLD, 1.0, &of[0].matrix, &of[1].matrix, 0.0, &of[2].matrix, &options);
+    return rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &of[0].matrix, &of[1].matrix, 0.0, &of[2].matrix, &options);
 }
 
 /* From when all are ready until all are done, as the first rank sees it. */
@@ -89,7 +89,7 @@ static rung_status time_run(cluster_contest *contest, cluster_contender *contend
 /* The most of any rank. */
 static void gather_report(cluster_contender *contender)
 {
-    rung_mpi_report *report = &contender->report;
+    rung_cluster_report *report = &contender->report;
     int64_t bytes[3] = {report->received, report->messages, report->redistributed};
     double seconds[4] = {report->seconds, report->redistributing, report->multiplying, report->waiting};
     MPI_Allreduce(MPI_IN_PLACE, bytes, 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
@@ -118,7 +118,7 @@ static bool make_matrices(const cluster_problem *problem, bool is_cyclic, cluste
 {
     int good = 1;
     for (int i = 0; i < 3 && good; i++)
-        good = cluster_matrix_make(problem, (rung_mpi_operand)i, is_cyclic, &matrices[i]) == RUNG_OK;
+        good = cluster_matrix_make(problem, (rung_cluster_operand)i, is_cyclic, &matrices[i]) == RUNG_OK;
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!good) {
         free_matrices(matrices);
@@ -249,8 +249,8 @@ bool cluster_contest_run(cluster_contest *contest, bool wants_cyclic, bool wants
 {
     cluster_problem *problem = &contest->problem;
     problem->block = block > 0 ? block : 64;
-    if (rung_grid_choose(&problem->cluster, &problem->grid) != RUNG_OK ||
-        rung_grid_count(&problem->cluster, &problem->grid, &contest->cost) != RUNG_OK)
+    if (rung_cluster_grid_choose(&problem->cluster, &problem->grid) != RUNG_OK ||
+        rung_cluster_grid_cost(&problem->cluster, &problem->grid, &contest->cost) != RUNG_OK)
         return false;
     add_all(contest, wants_cyclic, wants_grid);
     if (can_pdgemm(contest) && block == 0 && !find_block(contest))

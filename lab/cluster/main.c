@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - rung-cluster, which rung bench --cluster runs on each rank: rung_mpi_gemm and ScaLAPACK in turn.
+/* main.c - rung-cluster, which rung bench --cluster runs on each rank: rung_cluster_gemm and ScaLAPACK in turn.
  *
  * A program of its own, since rung itself links no MPI and starts where there is none. */
 #include <errno.h>
@@ -244,7 +244,7 @@ static bool run_all(session *session)
     contest->problem.rank = house->rank;
     for (int i = 0; i < session->dtype_count * session->shape_count; i++) {
         lab_shape shape = session->shapes[i % session->shape_count];
-        contest->problem.cluster = (rung_cluster){.ranks = house->ranks, .m = shape.m, .n = shape.n, .k = shape.k,
+        contest->problem.cluster = (rung_cluster_problem){.ranks = house->ranks, .m = shape.m, .n = shape.n, .k = shape.k,
                                                   .product = session->dtypes[i / session->shape_count].product,
                                                   .idle = 0.06};
         bool good = cluster_contest_run(contest, session->wants_cyclic, session->wants_grid, session->block);

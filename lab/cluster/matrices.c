@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 2, SAMPLES = 16, SEED = 1, STREAM_X = 900 };
 
-static int64_t element(rung_mpi_operand operand, int64_t cols, int64_t row, int64_t col)
+static int64_t element(rung_cluster_operand operand, int64_t cols, int64_t row, int64_t col)
 {
     return (int64_t)(lab_random(SEED, operand, (uint64_t)(row * cols + col)) % 9) - 4;
 }
@@ -38,32 +38,32 @@ static bool has_process(const cluster_problem *problem)
     return problem->rank < problem->process_rows * problem->process_cols;
 }
 
-static int64_t rows_here(const cluster_problem *problem, const rung_mpi_matrix *matrix)
+static int64_t rows_here(const cluster_problem *problem, const rung_cluster_matrix *matrix)
 {
     return lines_on(matrix->rows, problem->block, problem->rank / problem->process_cols, problem->process_rows);
 }
 
-static int64_t cols_here(const cluster_problem *problem, const rung_mpi_matrix *matrix)
+static int64_t cols_here(const cluster_problem *problem, const rung_cluster_matrix *matrix)
 {
     return lines_on(matrix->cols, problem->block, problem->rank % problem->process_cols, problem->process_cols);
 }
 
-rung_status cluster_matrix_make(const cluster_problem *problem, rung_mpi_operand operand, bool is_cyclic,
+rung_status cluster_matrix_make(const cluster_problem *problem, rung_cluster_operand operand, bool is_cyclic,
                                 cluster_matrix *made)
 {
-    const rung_cluster *cluster = &problem->cluster;
+    const rung_cluster_problem *cluster = &problem->cluster;
     rung_type in = lab_product_in(cluster->product), out = lab_product_out(cluster->product);
-    rung_mpi_matrix *matrix = &made->matrix;
+    rung_cluster_matrix *matrix = &made->matrix;
     *made = (cluster_matrix){.operand = operand};
-    matrix->type = operand == RUNG_MPI_C ? out : in;
-    matrix->rows = operand == RUNG_MPI_B ? cluster->k : cluster->m;
-    matrix->cols = operand == RUNG_MPI_A ? cluster->k : cluster->n;
-    matrix->kind = is_cyclic ? RUNG_MPI_CYCLIC : RUNG_MPI_SHARES;
-    made->elements = rung_mpi_share_elements(cluster, &problem->grid, problem->rank, operand);
+    matrix->type = operand == RUNG_CLUSTER_OPERAND_C ? out : in;
+    matrix->rows = operand == RUNG_CLUSTER_OPERAND_B ? cluster->k : cluster->m;
+    matrix->cols = operand == RUNG_CLUSTER_OPERAND_A ? cluster->k : cluster->n;
+    matrix->kind = is_cyclic ? RUNG_CLUSTER_LAYOUT_CYCLIC : RUNG_CLUSTER_LAYOUT_SHARES;
+    made->elements = rung_cluster_share_elements(cluster, &problem->grid, problem->rank, operand);
     if (is_cyclic) {
         int64_t rows = rows_here(problem, matrix);
         made->elements = has_process(problem) ? rows * cols_here(problem, matrix) : 0;
-        matrix->cyclic = (rung_mpi_cyclic){.row_block = problem->block, .col_block = problem->block,
+        matrix->cyclic = (rung_cluster_cyclic){.row_block = problem->block, .col_block = problem->block,
                                            .process_rows = problem->process_rows, .process_cols = problem->process_cols,
                                            .leading = rows > 0 ? rows : 1};
     }
@@ -74,7 +74,7 @@ rung_status cluster_matrix_make(const cluster_problem *problem, rung_mpi_operand
 
 void cluster_matrix_describe(const cluster_matrix *matrix, int context, int descriptor[9])
 {
-    const rung_mpi_matrix *it = &matrix->matrix;
+    const rung_cluster_matrix *it = &matrix->matrix;
     int64_t numbers[9] = {1, context, it->rows, it->cols, it->cyclic.row_block, it->cyclic.col_block, 0, 0,
                           it->cyclic.leading};
     for (int i = 0; i < 9; i++)
@@ -86,7 +86,7 @@ void cluster_matrix_describe(const cluster_matrix *matrix, int context, int desc
 /* Element `place` of a view of all that this rank has, which is (row, col) of the whole. */
 typedef void (*element_function)(void *user, const rung_matrix *here, int64_t place, int64_t row, int64_t col);
 
-static void for_cyclic(const cluster_problem *problem, const rung_mpi_matrix *matrix, const rung_matrix *here,
+static void for_cyclic(const cluster_problem *problem, const rung_cluster_matrix *matrix, const rung_matrix *here,
                        element_function act, void *user)
 {
     int64_t i = problem->rank / problem->process_cols, j = problem->rank % problem->process_cols;
@@ -101,12 +101,12 @@ static void for_cyclic(const cluster_problem *problem, const rung_mpi_matrix *ma
 static void for_all(const cluster_problem *problem, const cluster_matrix *matrix, element_function act, void *user)
 {
     rung_matrix here = rung_matrix_of(matrix->matrix.type, 1, matrix->elements, matrix->matrix.data);
-    rung_mpi_piece piece;
-    if (matrix->matrix.kind == RUNG_MPI_CYCLIC) {
+    rung_cluster_piece piece;
+    if (matrix->matrix.kind == RUNG_CLUSTER_LAYOUT_CYCLIC) {
         for_cyclic(problem, &matrix->matrix, &here, act, user);
         return;
     }
-    for (int64_t i = 0; rung_mpi_share(&problem->cluster, &problem->grid, problem->rank, matrix->operand, i, &piece) == RUNG_OK;
+    for (int64_t i = 0; rung_cluster_share_piece(&problem->cluster, &problem->grid, problem->rank, matrix->operand, i, &piece) == RUNG_OK;
          i++)
         for (int64_t e = 0; e < piece.count; e++)
             act(user, &here, piece.offset + e, piece.row + (piece.first + e) / piece.cols,
@@ -116,7 +116,7 @@ static void for_all(const cluster_problem *problem, const cluster_matrix *matrix
 static void set_element(void *user, const rung_matrix *here, int64_t place, int64_t row, int64_t col)
 {
     const cluster_matrix *matrix = user;
-    double value = matrix->operand == RUNG_MPI_C ? -1e9
+    double value = matrix->operand == RUNG_CLUSTER_OPERAND_C ? -1e9
                                                  : (double)element(matrix->operand, matrix->matrix.cols, row, col);
     lab_element_set(here, 0, place, value);
 }
@@ -136,10 +136,10 @@ typedef struct trial {
 
 static int64_t sum_at(const cluster_problem *problem, int64_t row, int64_t col)
 {
-    const rung_cluster *cluster = &problem->cluster;
+    const rung_cluster_problem *cluster = &problem->cluster;
     int64_t sum = 0;
     for (int64_t i = 0; i < cluster->k; i++)
-        sum += element(RUNG_MPI_A, cluster->k, row, i) * element(RUNG_MPI_B, cluster->n, i, col);
+        sum += element(RUNG_CLUSTER_OPERAND_A, cluster->k, row, i) * element(RUNG_CLUSTER_OPERAND_B, cluster->n, i, col);
     return sum;
 }
 
@@ -157,7 +157,7 @@ static void add_element(void *user, const rung_matrix *here, int64_t place, int6
 }
 
 /* y = M x, each rank some rows, all then all of it. */
-static void apply(const cluster_problem *problem, rung_mpi_operand operand, int64_t rows, int64_t cols, const int64_t *x,
+static void apply(const cluster_problem *problem, rung_cluster_operand operand, int64_t rows, int64_t cols, const int64_t *x,
                   int64_t *y)
 {
     memset(y, 0, (size_t)rows * sizeof *y);
@@ -169,13 +169,13 @@ static void apply(const cluster_problem *problem, rung_mpi_operand operand, int6
 
 static int64_t run_trial(const cluster_problem *problem, const cluster_matrix *c, int round, int64_t *memory)
 {
-    const rung_cluster *cluster = &problem->cluster;
+    const rung_cluster_problem *cluster = &problem->cluster;
     int64_t *x = memory, *bx = x + cluster->n, *abx = bx + cluster->k, *cx = abx + cluster->m;
     trial trial = {.problem = problem, .x = x, .cx = cx, .step = c->elements / SAMPLES + 1};
     for (int64_t i = 0; i < cluster->n; i++)
         x[i] = (int64_t)(lab_random((uint64_t)(SEED + round), STREAM_X, (uint64_t)i) % 65537) - 32768;
-    apply(problem, RUNG_MPI_B, cluster->k, cluster->n, x, bx);
-    apply(problem, RUNG_MPI_A, cluster->m, cluster->k, bx, abx);
+    apply(problem, RUNG_CLUSTER_OPERAND_B, cluster->k, cluster->n, x, bx);
+    apply(problem, RUNG_CLUSTER_OPERAND_A, cluster->m, cluster->k, bx, abx);
     memset(cx, 0, (size_t)cluster->m * sizeof *cx);
     for_all(problem, c, add_element, &trial);
     MPI_Allreduce(MPI_IN_PLACE, cx, (int)cluster->m, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -186,7 +186,7 @@ static int64_t run_trial(const cluster_problem *problem, const cluster_matrix *c
 
 bool cluster_matrix_judge(const cluster_problem *problem, const cluster_matrix *c)
 {
-    const rung_cluster *cluster = &problem->cluster;
+    const rung_cluster_problem *cluster = &problem->cluster;
     int64_t *memory = malloc((size_t)(cluster->n + cluster->k + 2 * cluster->m + 1) * sizeof *memory);
     int64_t wrong = !memory;
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);

@@ -8,11 +8,13 @@
 
 #include <stdbool.h>
 
-#include "rung/mpi.h"
+#include <mpi.h>
+
+#include "rung/cluster.h"
 
 typedef struct cluster_problem {
-    rung_cluster cluster;
-    rung_grid    grid;
+    rung_cluster_problem cluster;
+    rung_cluster_grid    grid;
     int          rank;
     int64_t      process_rows, process_cols; /* of the block-cyclic layout, ... */
     int64_t      block;                      /* ... and its square blocks */
@@ -20,12 +22,12 @@ typedef struct cluster_problem {
 
 /* One operand on this rank, in one of the layouts; for free(). */
 typedef struct cluster_matrix {
-    rung_mpi_matrix  matrix;
-    rung_mpi_operand operand;
+    rung_cluster_matrix  matrix;
+    rung_cluster_operand operand;
     int64_t          elements; /* on this rank */
 } cluster_matrix;
 
-rung_status cluster_matrix_make(const cluster_problem *problem, rung_mpi_operand operand, bool is_cyclic,
+rung_status cluster_matrix_make(const cluster_problem *problem, rung_cluster_operand operand, bool is_cyclic,
                                 cluster_matrix *made);
 
 /* Whole numbers from -4 to 4; of C what no multiply leaves. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scalapack.h - the one to hold rung_mpi_gemm against: ScaLAPACK's pdgemm and psgemm, opened at run time. */
+/* scalapack.h - the one to hold rung_cluster_gemm against: ScaLAPACK's pdgemm and psgemm, opened at run time. */
 #ifndef LAB_CLUSTER_SCALAPACK_H
 #define LAB_CLUSTER_SCALAPACK_H
 

@@ -13,7 +13,7 @@ static const char *name_of(const cluster_contender *contender, rung_product prod
 {
     if (contender->multiply == CLUSTER_PDGEMM)
         return product == RUNG_F64_TO_F64 ? "pdgemm" : "psgemm";
-    return "rung_mpi_gemm";
+    return "rung_cluster_gemm";
 }
 
 static const char *multiply_of(const cluster_contender *contender)
@@ -23,7 +23,7 @@ static const char *multiply_of(const cluster_contender *contender)
 
 static double gflops_of(const cluster_contest *contest, int64_t nanoseconds)
 {
-    const rung_cluster *cluster = &contest->problem.cluster;
+    const rung_cluster_problem *cluster = &contest->problem.cluster;
     return nanoseconds > 0 ? 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k / (double)nanoseconds : 0;
 }
 
@@ -37,7 +37,7 @@ static void add_row(lab_table *table, const cluster_contest *contest, const clus
 {
     lab_spread times = lab_samples_spread(&contender->taken, LAB_MODE_ANY, 0);
     lab_spread ratios = lab_samples_spread(&contender->ratios, LAB_MODE_ANY, 0);
-    const rung_mpi_report *report = &contender->report;
+    const rung_cluster_report *report = &contender->report;
     const char *name = name_of(contender, contest->problem.cluster.product);
     const char *layout = contender->is_cyclic ? "cyclic" : "grid";
     char median[32], spread[32], gflops[32], over[48] = "-", received[32] = "-", bound[32] = "-", moved[32] = "-", wait[32] = "-";
@@ -64,8 +64,8 @@ static void add_row(lab_table *table, const cluster_contest *contest, const clus
 void cluster_contest_print(const cluster_contest *contest, FILE *out)
 {
     static lab_table table;
-    const rung_cluster *cluster = &contest->problem.cluster;
-    const rung_grid *grid = &contest->problem.grid;
+    const rung_cluster_problem *cluster = &contest->problem.cluster;
+    const rung_cluster_grid *grid = &contest->problem.grid;
     memset(&table, 0, sizeof table);
     lab_table_add(&table, COLUMNS, (const char *[]){"call", "layout", "by", "median ms", "+-95%", "GFLOPS", "over pdgemm",
                                                     "MB received", "of bound", "MB laid out", "waiting"});
@@ -81,9 +81,9 @@ void cluster_contest_print(const cluster_contest *contest, FILE *out)
 
 static void write_row(const cluster_contest *contest, const cluster_contender *contender, lab_json *json)
 {
-    const rung_cluster *cluster = &contest->problem.cluster;
-    const rung_grid *grid = &contest->problem.grid;
-    const rung_mpi_report *report = &contender->report;
+    const rung_cluster_problem *cluster = &contest->problem.cluster;
+    const rung_cluster_grid *grid = &contest->problem.grid;
+    const rung_cluster_report *report = &contender->report;
     lab_spread times = lab_samples_spread(&contender->taken, LAB_MODE_ANY, 0);
     lab_spread ratios = lab_samples_spread(&contender->ratios, LAB_MODE_ANY, 0);
     bool is_ours = contender->multiply != CLUSTER_PDGEMM;

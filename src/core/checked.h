@@ -63,4 +63,15 @@ static inline int64_t rungi_larger(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
+/* Returns where part `index` of `parts` nearly equal parts of `extent` begins. Part `parts` begins at the end. */
+static inline int64_t rungi_part_start(int64_t extent, int64_t parts, int64_t index)
+{
+    return extent / parts * index + extent % parts * index / parts;
+}
+
+static inline int64_t rungi_part_size(int64_t extent, int64_t parts, int64_t index)
+{
+    return rungi_part_start(extent, parts, index + 1) - rungi_part_start(extent, parts, index);
+}
+
 #endif /* RUNGI_CHECKED_H */

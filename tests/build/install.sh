@@ -53,12 +53,12 @@ c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -x c++ "$work/hello.c" -o "$work
 [ "$("$work/hello++")" = "$expected" ]
 
 # Large matrices, by their own header and pkg-config.
-if [ -e "$library/librung-scale.so" ]; then
-    sed 's|rung/rung.h|rung/scale.h|; s|rung_gemm(NULL, 1.0, \(.*\)|multiply(\1|' "$work/hello.c" > "$work/large.c"
+if [ -e "$library/librung-outofcore.so" ]; then
+    sed 's|rung/rung.h|rung/outofcore.h|; s|rung_gemm(NULL, 1.0, \(.*\)|multiply(\1|' "$work/hello.c" > "$work/large.c"
     sed -i 's|rung_matrix_of(RUNG_F32, 3, 2, b), 0.0,|rung_matrix_of(RUNG_F32, 3, 2, b),|
-            s|^int main|static rung_status multiply(rung_matrix a, rung_matrix b, rung_matrix c)\n{\n    rung_large_problem problem = rung_large_problem_of(rung_stored_of(a), rung_stored_of(b));\n    problem.c = rung_stored_of(c);\n    return rung_large_multiply(NULL, \&problem, NULL, NULL);\n}\n\n&|' "$work/large.c"
+            s|^int main|static rung_status multiply(rung_matrix a, rung_matrix b, rung_matrix c)\n{\n    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(a), rung_outofcore_matrix_of(b));\n    problem.c = rung_outofcore_matrix_of(c);\n    return rung_outofcore_multiply(NULL, \&problem, NULL, NULL);\n}\n\n&|' "$work/large.c"
     for language in c c++; do
-        cc -x $language -Wall -Wextra -Wpedantic -Werror "$work/large.c" -o "$work/large" $(pkg-config --cflags --libs rung-scale)
+        cc -x $language -Wall -Wextra -Wpedantic -Werror "$work/large.c" -o "$work/large" $(pkg-config --cflags --libs rung-outofcore)
         [ "$("$work/large")" = "$expected" ]
     done
 fi
@@ -75,6 +75,17 @@ PROJECT
 cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/usr" > "$work/log"
 cmake --build "$work/project/build" > "$work/log"
 [ "$("$work/project/build/hello")" = "$expected" ]
+# ... and each library as a component; one that is not installed is not found.
+for component in outofcore cluster cluster-mpi; do
+    [ -e "$library/librung-$component.so" ] || continue
+    sed "s/REQUIRED)/REQUIRED COMPONENTS $component)/; s/rung::rung/rung::$component/" "$work/project/CMakeLists.txt" > "$work/parts"
+    mkdir -p "$work/$component" && cp "$work/parts" "$work/$component/CMakeLists.txt" && cp "$work/hello.c" "$work/$component"
+    cmake -S "$work/$component" -B "$work/$component/build" -DCMAKE_PREFIX_PATH="$work/usr" > "$work/log"
+    cmake --build "$work/$component/build" > "$work/log"
+    [ "$("$work/$component/build/hello")" = "$expected" ]
+done
+sed -i "s/COMPONENTS [a-z-]*/COMPONENTS absent/" "$work/cluster/CMakeLists.txt"
+! cmake -S "$work/cluster" -B "$work/cluster/other" -DCMAKE_PREFIX_PATH="$work/usr" > "$work/log" 2>&1
 
 # sdot_ stays the BLAS's.
 blas=$(find /usr/lib/*-linux-gnu/blas -name libblas.so.3 2> /dev/null | head -n 1)

@@ -5,12 +5,13 @@
 set -eu
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 include=$RUNG_SOURCE/include
-headers="rung/rung.h rung/scale.h"
-# mpi.h needs an MPI; its compiler wrapper knows where that is.
+headers="rung/rung.h rung/outofcore.h rung/cluster.h"
+# cluster.h declares more after an mpi.h; the MPI's compiler wrapper knows where that is.
 mpi=$(command -v mpicc || true)
 flags="-I$include"
+with_mpi=
 if [ -n "$mpi" ]; then
-    headers="$headers rung/mpi.h"
+    with_mpi="mpi.h $headers"
     # As a system's folder: warnings about an MPI's header are not ours.
     folders=$(mpicc --showme:compile 2> /dev/null || mpicc -compile_info)
     flags="$flags $(grep -oE -- '-I[^ ]+' <<< "$folders" | sed 's/^-I/-isystem /' | tr '\n' ' ')"
@@ -18,7 +19,8 @@ fi
 
 # Each header alone, and all together: none may depend on what another defined.
 number=0
-for set in $headers "$headers"; do
+# An MPI may come before the headers, or between two inclusions of cluster.h.
+for set in $headers "$headers" ${with_mpi:+"$with_mpi" "rung/cluster.h $with_mpi"}; do
     number=$((number + 1))
     {
         echo '#define X(name) own_##name'

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: core knows no device, a device knows no other, the lab uses the public headers alone, the
-# drop-in besides these core/assert.h, and large matrices a few headers of core; MPI is in one folder of each.
+# drop-in besides these core/assert.h, and out-of-core and cluster libraries a few headers of core; MPI is in one folder of each.
 set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0
 
 # room PATTERN-OF-FORBIDDEN-INCLUDES. core/cancel.h stands alone, and every library of ours includes it.
 check() {
-    if grep -rnE "^ *# *include +[<\"]($2)" "$1" | grep -vE "^src/(blas|scale)/.*\"core/cancel\.h\""; then
+    if grep -rnE "^ *# *include +[<\"]($2)" "$1" | grep -vE "^src/(blas|outofcore|cluster)/.*\"core/cancel\.h\""; then
         echo "... is not for $1"
         bad=1
     fi
@@ -19,18 +19,18 @@ check src/simt 'cpu/|opencl/|cuda/|CL/'
 check src/opencl 'cpu/|cuda/'
 check src/cuda 'cpu/|opencl/|CL/|cuda\.h|nvrtc\.h|cublas'
 check src/blas 'core/([^a]|a[^s])|cpu/|simt/|opencl/|cuda/|CL/'
-# Large matrices use the public header and three headers of core that know nothing of it: assertions, checked arithmetic
-# and files.
-check src/scale 'cpu/|simt/|opencl/|cuda/|blas/|CL/|core/([^acf]|a[^s]|c[^h]|ch[^e]|f[^i]|fi[^l])'
-for room in core cpu simt opencl cuda blas; do check src/$room 'scale/|rung/scale\.h'; done
+# The out-of-core library uses its public header and three headers of core that know nothing of it: assertions, checked
+# arithmetic and files. The cluster libraries use the first two.
+check src/outofcore 'cpu/|simt/|opencl/|cuda/|blas/|cluster/|rung/cluster\.h|CL/|core/([^acf]|a[^s]|c[^h]|ch[^e]|f[^i]|fi[^l])'
+check src/cluster 'cpu/|simt/|opencl/|cuda/|blas/|outofcore/|rung/outofcore\.h|CL/|core/([^ac]|a[^s]|c[^h])'
+for room in core cpu simt opencl cuda blas; do check src/$room '(outofcore|cluster)/|rung/(outofcore|cluster)\.h'; done
 for room in core cpu simt opencl cuda; do check src/$room 'blas/'; done
-check src/scale/mpi 'cpu/|simt/|opencl/|cuda/|CL/|blas/|core/([^ac]|a[^s]|c[^h])'
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 
 # MPI is for its own library, for the program that benches it and for its simulation.
-if grep -rnE '^ *# *include +[<"](rung/)?mpi\.h' src lab tools | grep -vE '^(src/scale/mpi|lab/cluster|tools/simulate)/'; then
-    echo "... MPI is for src/scale/mpi and lab/cluster"
+if grep -rnE '^ *# *include +[<"]mpi\.h' src lab tools | grep -vE '^(src/cluster/mpi|lab/cluster|tools/simulate)/'; then
+    echo "... MPI is for src/cluster/mpi and lab/cluster"
     bad=1
 fi
 

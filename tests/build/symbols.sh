@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The library links libc, libm, pthreads and the loader alone, shows the names of
 # rung.h and no others, carries its SONAME, stays when it is closed, and with all compiled kernels is
-# below 15 MB. So does the library of large matrices, with the names of scale.h. The drop-in links the library besides, shows the names of its list and no others, and those without a
+# below 15 MB. So do librung-outofcore and librung-cluster, with the names of their headers. The drop-in links the library besides, shows the names of its list and no others, and those without a
 # version, so that a program takes them whatever version it was linked with.
 set -u
 library=$RUNG_BUILD/librung.so
@@ -27,33 +27,34 @@ bytes=$(size "$library" | awk 'NR == 2 {print $4}') # what is loaded; what a deb
 [ "$bytes" -lt 15000000 ] || { echo "it has 15 MB or more"; exit 1; }
 echo "$(wc -w <<< "$shown") names, $bytes bytes"
 
-# The library of large matrices links this one besides, and shows what scale.h declares.
-library=$RUNG_BUILD/librung-scale.so
-if [ -e "$library" ]; then
-    others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-             grep -vE '^(librung\.so\.0|lib(c|m|pthread)\.so\.[0-9]+|ld-linux.*)$')
-    [ -z "$others" ] || { echo "librung-scale links $others"; exit 1; }
+# shows LIBRARY MOST-NEEDED NAMES: the library links nothing beside these, shows these names and no others, and has its SONAME.
+shows() {
+    local library=$RUNG_BUILD/lib$1.so others shown
+    [ -e "$library" ] || return 0
+    others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE "^($2|lib(c|m|pthread)\.so\.[0-9]+|ld-linux.*)$")
+    [ -z "$others" ] || { echo "lib$1 links $others"; exit 1; }
     shown=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort)
-    api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/scale.h" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u)
-    [ "$(wc -w <<< "$api")" -ge 8 ] || { echo "where are the names of scale.h?"; exit 1; }
-    [ "$shown" = "$api" ] || { diff <(echo "$api") <(echo "$shown"); exit 1; }
-    readelf -d "$library" | grep -q 'SONAME.*librung-scale\.so\.0\]' || { echo "no SONAME"; exit 1; }
-    echo "large matrices: $(wc -w <<< "$shown") names"
-fi
-library=$RUNG_BUILD/librung-mpi.so
-if [ -e "$library" ]; then
-    shown=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort)
-    api=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/mpi.h" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u)
-    [ "$shown" = "$api" ] || { diff <(echo "$api") <(echo "$shown"); echo "librung-mpi shows other names than mpi.h"; exit 1; }
-    echo "librung-mpi: $(wc -w <<< "$shown") names"
-fi
+    [ "$(wc -w <<< "$3")" -ge 2 ] || { echo "the header of lib$1 declares no names"; exit 1; }
+    [ "$shown" = "$3" ] || { diff <(echo "$3") <(echo "$shown"); echo "lib$1 and its header have different names"; exit 1; }
+    readelf -d "$library" | grep -q "SONAME.*lib$1\.so\.0\]" || { echo "lib$1 has no SONAME"; exit 1; }
+    echo "lib$1: $(wc -w <<< "$shown") names"
+}
+# declared_in FILE: the functions that a header's text declares for a library.
+declared_in() {
+    sed -n '/RUNG_API/,/;/p' "$1" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u
+}
+shows rung-outofcore 'librung\.so\.0' "$(declared_in "$RUNG_SOURCE/include/rung/outofcore.h")"
+# cluster.h has two parts: the second is declared only with MPI.
+header=$RUNG_SOURCE/include/rung/cluster.h
+shows rung-cluster 'librung\.so\.0' "$(declared_in <(sed '/defined(MPI_VERSION)/,$d' "$header"))"
+shows rung-cluster-mpi 'librung(-cluster)?\.so\.0|libmpi.*' "$(declared_in <(sed -n '/defined(MPI_VERSION)/,$p' "$header"))"
 # Names are looked up when a library is loaded, and what that wrote is read-only from then on.
-for library in "$RUNG_BUILD"/librung.so "$RUNG_BUILD"/librung-blas.so "$RUNG_BUILD"/librung-scale.so "$RUNG_BUILD"/librung-mpi.so; do
+for library in "$RUNG_BUILD"/librung.so "$RUNG_BUILD"/librung-blas.so "$RUNG_BUILD"/librung-{outofcore,cluster,cluster-mpi}.so; do
     [ -e "$library" ] || continue
     readelf -d "$library" | grep -qE 'FLAGS_1.*\bNOW\b' || { echo "$library is not bound when it is loaded (-z now)"; exit 1; }
     readelf -lW "$library" | grep -q GNU_RELRO || { echo "$library has no read-only relocations (-z relro)"; exit 1; }
 done
-for library in "$RUNG_BUILD/librung.so" "$RUNG_BUILD/librung-scale.so" "$RUNG_BUILD/rung"; do
+for library in "$RUNG_BUILD"/librung.so "$RUNG_BUILD"/librung-{outofcore,cluster}.so "$RUNG_BUILD/rung"; do
     ! ldd "$library" | grep -E 'libmpi|libmpich' || { echo "$library links MPI"; exit 1; }
 done
 

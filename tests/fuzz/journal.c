@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scale/journal.h"
+#include "outofcore/journal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool count_block(void *user, const rung_large_cut *cut, int64_t block)
+static bool count_block(void *user, const rung_outofcore_blocking *cut, int64_t block)
 {
     int64_t *count = user;
     if (block < 0 || cut->rows < 0)

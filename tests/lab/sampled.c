@@ -44,22 +44,22 @@ static int free_matrices(void **state)
     return 0;
 }
 
-static rung_large_cut cut_of(int64_t rows, int64_t cols)
+static rung_outofcore_blocking cut_of(int64_t rows, int64_t cols)
 {
-    return (rung_large_cut){.rows = rows, .cols = cols, .depth = K, .row_blocks = (M + rows - 1) / rows,
+    return (rung_outofcore_blocking){.rows = rows, .cols = cols, .depth = K, .row_blocks = (M + rows - 1) / rows,
                             .col_blocks = (N + cols - 1) / cols, .panels = 1};
 }
 
-static rung_status judge(const rung_large_cut *cut, uint64_t seed, lab_sample *sample)
+static rung_status judge(const rung_outofcore_blocking *cut, uint64_t seed, lab_sample *sample)
 {
-    rung_stored stored = rung_stored_of(rung_matrix_of(RUNG_F32, M, N, c));
-    rung_large_problem problem = rung_large_problem_of(rung_stored_of(rung_matrix_of(RUNG_F32, M, K, a)),
-                                                       rung_stored_of(rung_matrix_of(RUNG_F32, K, N, b)));
+    rung_outofcore_matrix stored = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, N, c));
+    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, K, a)),
+                                                       rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, K, N, b)));
     problem.c = stored;
     return lab_sampled_judge(&problem, &stored, cut, LAB_BOUNDED, seed, sample);
 }
 
-static void add_to_block(const rung_large_cut *cut, int64_t row_block, int64_t col_block, float what)
+static void add_to_block(const rung_outofcore_blocking *cut, int64_t row_block, int64_t col_block, float what)
 {
     for (int64_t i = row_block * cut->rows; i < M && i < (row_block + 1) * cut->rows; i++)
         for (int64_t j = col_block * cut->cols; j < N && j < (col_block + 1) * cut->cols; j++)
@@ -68,7 +68,7 @@ static void add_to_block(const rung_large_cut *cut, int64_t row_block, int64_t c
 
 static void wrong_blocks_are_seen(void **state)
 {
-    rung_large_cut cut = cut_of(ROWS, COLS);
+    rung_outofcore_blocking cut = cut_of(ROWS, COLS);
     lab_sample sample;
     (void)state;
     assert_int_equal(judge(&cut, 1, &sample), RUNG_OK);
@@ -90,7 +90,7 @@ static void cuts_of_all_shapes(void **state)
     static const int64_t shapes[][2] = {{M, N}, {M, 1}, {1, N}, {M - 1, N - 1}, {32, 7}};
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        rung_large_cut cut = cut_of(shapes[i][0], shapes[i][1]);
+        rung_outofcore_blocking cut = cut_of(shapes[i][0], shapes[i][1]);
         lab_sample sample;
         assert_int_equal(judge(&cut, i, &sample), RUNG_OK);
         assert_true(sample.elements >= cut.row_blocks * cut.col_blocks && sample.elements <= M * N);
@@ -100,7 +100,7 @@ static void cuts_of_all_shapes(void **state)
 /* The last of the tests: from then on the process is interrupted. */
 static void an_interruption_ends_it(void **state)
 {
-    rung_large_cut cut = cut_of(ROWS, COLS);
+    rung_outofcore_blocking cut = cut_of(ROWS, COLS);
     lab_sample sample;
     (void)state;
     lab_interrupt_watch();

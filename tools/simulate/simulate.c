@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scale/mpi/schedule.h"
+#include "cluster/mpi/schedule.h"
 
 /* All ranks are threads of one process and share these. */
 static const int64_t shared_bytes = (int64_t)1 << 30;
@@ -82,7 +82,7 @@ static rung_product product_named(const char *name)
     return product;
 }
 
-static void print(const rung_cluster *cluster, const rung_grid *grid, const rung_grid_cost *cost, const machine *machine,
+static void print(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_cost *cost, const machine *machine,
                   const int64_t most[2], double seconds)
 {
     double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
@@ -120,19 +120,19 @@ int main(int argc, char **argv)
     }
     if (!shared)
         shared = SMPI_SHARED_MALLOC((size_t)shared_bytes);
-    rung_cluster cluster = {.ranks = ranks, .m = atoll(argv[1]), .n = atoll(argv[2]), .k = atoll(argv[3]),
+    rung_cluster_problem cluster = {.ranks = ranks, .m = atoll(argv[1]), .n = atoll(argv[2]), .k = atoll(argv[3]),
                             .product = product_named(argv[4]), .idle = 0.06};
     machine machine = {.flops = atof(argv[5]), .network = atof(argv[6]), .memory = atof(argv[7])};
     machine.sum = (double)rungi_sum_bytes(&cluster);
     cluster.flops = machine.network > 0.0 ? machine.flops : 0.0;
     cluster.bandwidth = machine.network;
-    rung_grid grid = {0};
-    rung_grid_cost cost = {0};
+    rung_cluster_grid grid = {0};
+    rung_cluster_cost cost = {0};
     if (argc == 13)
-        grid = (rung_grid){atoll(argv[8]), atoll(argv[9]), atoll(argv[10]), atoll(argv[11]), atoll(argv[12])};
-    else if (rung_grid_choose(&cluster, &grid) != RUNG_OK)
+        grid = (rung_cluster_grid){atoll(argv[8]), atoll(argv[9]), atoll(argv[10]), atoll(argv[11]), atoll(argv[12])};
+    else if (rung_cluster_grid_choose(&cluster, &grid) != RUNG_OK)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    if (rank == 0 && rung_grid_count(&cluster, &grid, &cost) != RUNG_OK)
+    if (rank == 0 && rung_cluster_grid_cost(&cluster, &grid, &cost) != RUNG_OK)
         MPI_Abort(MPI_COMM_WORLD, 2);
     rungi_local local = {.user = &machine, .multiply = multiply, .add = add, .copy = copy, .allocate = allocate,
                          .release = release, .at = at, .wait = wait_all, .message_bytes = shared_bytes};

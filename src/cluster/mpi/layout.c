@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout.c - see layout.h. */
+#include "cluster/mpi/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/checked.h"
+
+/* ---- What users write ------------------------------------------------------------------------- */
+
+rung_cluster_matrix rung_cluster_matrix_of_scalapack(rung_type type, const int descriptor[9], int64_t process_rows, int64_t process_cols,
+                                   int by_columns, const void *data)
+{
+    static const int none[9]; /* blocks of no elements: the call will refuse it */
+    if (!descriptor)
+        descriptor = none;
+    return (rung_cluster_matrix){
+        .type = type, .rows = descriptor[2], .cols = descriptor[3], .kind = RUNG_CLUSTER_LAYOUT_CYCLIC, .data = (void *)data,
+        .cyclic = {.row_block = descriptor[4], .col_block = descriptor[5], .row_source = descriptor[6],
+                   .col_source = descriptor[7], .process_rows = process_rows, .process_cols = process_cols,
+                   .by_columns = by_columns, .leading = descriptor[8]}};
+}
+
+rung_cluster_matrix rung_cluster_matrix_of_blocks(rung_type type, int64_t rows, int64_t cols, const rung_cluster_blocks *blocks)
+{
+    return (rung_cluster_matrix){.type = type, .rows = rows, .cols = cols, .kind = RUNG_CLUSTER_LAYOUT_BLOCKS,
+                             .blocks = blocks ? *blocks : (rung_cluster_blocks){0}};
+}
+
+rung_cluster_matrix rung_cluster_matrix_of_shares(rung_type type, int64_t rows, int64_t cols, const void *data)
+{
+    return (rung_cluster_matrix){.type = type, .rows = rows, .cols = cols, .kind = RUNG_CLUSTER_LAYOUT_SHARES, .data = (void *)data};
+}
+
+/* ---- One direction ---------------------------------------------------------------------------- */
+
+int64_t rungi_axis_start(const rungi_axis *axis, int64_t block)
+{
+    if (axis->splits)
+        return axis->splits[block];
+    if (block == 0)
+        return 0;
+    if (block == axis->blocks)
+        return axis->extent;
+    return block * axis->block - axis->first % axis->block;
+}
+
+int64_t rungi_axis_block(const rungi_axis *axis, int64_t line)
+{
+    if (!axis->splits)
+        return (line + axis->first % axis->block) / axis->block;
+    int64_t low = 0, high = axis->blocks; /* the last that begins at the line or before */
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (axis->splits[middle] <= line)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of a cyclic one: the process that has the block, and where in its memory. */
+static int64_t process_of(const rungi_axis *axis, int64_t block)
+{
+    return (axis->source + axis->first / axis->block + block) % axis->processes;
+}
+
+static int64_t place_of(const rungi_axis *axis, int64_t block)
+{
+    int64_t line = axis->first + rungi_axis_start(axis, block);
+    return line / axis->block / axis->processes * axis->block + line % axis->block;
+}
+
+static rungi_axis cyclic_axis(int64_t extent, int64_t block, int64_t first, int64_t processes, int64_t source)
+{
+    rungi_axis axis = {.extent = extent, .block = block, .first = first, .processes = processes, .source = source};
+    axis.blocks = extent == 0 ? 0 : (first % block + extent - 1) / block + 1;
+    return axis;
+}
+
+/* ---- Blocks ----------------------------------------------------------------------------------- */
+
+static bool is_swapped(const rungi_layout *layout)
+{
+    return layout->matrix->transposed != 0;
+}
+
+rungi_rectangle rungi_layout_block(const rungi_layout *layout, int64_t i, int64_t j)
+{
+    int64_t row = rungi_axis_start(&layout->rows, i), col = rungi_axis_start(&layout->cols, j);
+    return (rungi_rectangle){row, col, rungi_axis_start(&layout->rows, i + 1) - row,
+                             rungi_axis_start(&layout->cols, j + 1) - col};
+}
+
+/* In the order in which the caller has them. */
+static int64_t stored_index(const rungi_layout *layout, int64_t i, int64_t j)
+{
+    return is_swapped(layout) ? j * layout->rows.blocks + i : i * layout->cols.blocks + j;
+}
+
+int64_t rungi_layout_owner(const rungi_layout *layout, int64_t i, int64_t j)
+{
+    const rung_cluster_matrix *matrix = layout->matrix;
+    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS)
+        return matrix->blocks.owners[stored_index(layout, i, j)];
+    int64_t row = process_of(&layout->rows, i), col = process_of(&layout->cols, j);
+    if (is_swapped(layout)) {
+        int64_t other = row;
+        row = col;
+        col = other;
+    }
+    const rung_cluster_cyclic *cyclic = &matrix->cyclic;
+    return cyclic->by_columns ? col * cyclic->process_rows + row : row * cyclic->process_cols + col;
+}
+
+rung_matrix rungi_layout_view(const rungi_layout *layout, int64_t i, int64_t j)
+{
+    const rung_cluster_matrix *matrix = layout->matrix;
+    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS) {
+        rung_matrix view = matrix->blocks.views[layout->views[stored_index(layout, i, j)]];
+        return is_swapped(layout) ? rung_matrix_transpose(view) : view;
+    }
+    rungi_rectangle block = rungi_layout_block(layout, i, j);
+    int64_t row = place_of(&layout->rows, i), col = place_of(&layout->cols, j), leading = matrix->cyclic.leading;
+    rung_matrix view = {.type = matrix->type, .rows = block.rows, .cols = block.cols, .data = matrix->data};
+    view.row_stride = is_swapped(layout) ? leading : 1;
+    view.col_stride = is_swapped(layout) ? 1 : leading;
+    view.offset = row * view.row_stride + col * view.col_stride;
+    return view;
+}
+
+/* ---- What can be wrong ------------------------------------------------------------------------ */
+
+static rung_status check_splits(const char *name, const char *lines, int64_t extent, int64_t parts, const int64_t *splits)
+{
+    if (parts < 0 || (parts == 0 && extent > 0) || (parts > 0 && !splits))
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld %s in %lld parts; give one part at least, and its splits", name,
+                         (long long)extent, lines, (long long)parts);
+    for (int64_t i = 0; i < parts; i++)
+        if (splits[i] > splits[i + 1])
+            return rung_error_set(RUNG_STATUS_INVALID, "%s's %s are split at %lld and then at %lld; splits ascend", name, lines,
+                             (long long)splits[i], (long long)splits[i + 1]);
+    if (parts > 0 && (splits[0] != 0 || splits[parts] != extent))
+        return rung_error_set(RUNG_STATUS_INVALID, "%s's %s are split from %lld to %lld; they go from 0 to %lld", name, lines,
+                         (long long)splits[0], (long long)splits[parts], (long long)extent);
+    return RUNG_OK;
+}
+
+/* Checks that a view fits its block and lies in memory. A view of C must not have an element twice either: a multiply
+ * with k = 0 checks that. */
+static rung_status check_view(const char *name, const rungi_layout *layout, rungi_rectangle block, const rung_matrix *view)
+{
+    const rung_cluster_matrix *matrix = layout->matrix;
+    if (view->rows != block.rows || view->cols != block.cols || view->type != matrix->type)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has a block of %lld x %lld %s, and a view of %lld x %lld %s for it", name,
+                         (long long)block.rows, (long long)block.cols, rung_type_name(matrix->type),
+                         (long long)view->rows, (long long)view->cols, rung_type_name(view->type));
+    if (view->buffer || (!view->data && block.rows > 0 && block.cols > 0))
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has a block without memory of this process; views have data, no buffer", name);
+    if (view->row_stride < 0 || view->col_stride < 0 || view->offset < 0)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has a view with a negative stride or offset", name);
+    rung_problem problem = rung_problem_of(rung_matrix_of(matrix->type, view->rows, 0, NULL),
+                                           rung_matrix_of(matrix->type, 0, view->cols, NULL), *view);
+    return layout->operand == RUNG_CLUSTER_OPERAND_C ? rung_problem_check(&problem) : RUNG_OK;
+}
+
+static rung_status open_views(const char *name, int64_t ranks, rungi_layout *layout)
+{
+    const rung_cluster_blocks *blocks = &layout->matrix->blocks;
+    int64_t count, own = 0;
+    rung_status status = RUNG_OK;
+    if (!rungi_multiply(blocks->row_parts, blocks->col_parts, &count) || count > INT64_MAX / 16)
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s is cut into %lld x %lld blocks", name, (long long)blocks->row_parts,
+                         (long long)blocks->col_parts);
+    if (blocks->view_count > 0 && !blocks->views)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld views, and no list of them: views is NULL", name,
+                         (long long)blocks->view_count);
+    layout->views = malloc((size_t)(count + 1) * sizeof *layout->views);
+    if (!layout->views || (count > 0 && !blocks->owners))
+        return rung_error_set(layout->views ? RUNG_STATUS_INVALID : RUNG_STATUS_NO_MEMORY, "%s: no owners of its blocks, or no memory to "
+                         "list them", name);
+    for (int64_t i = 0; status == RUNG_OK && i < count; i++) {
+        bool mine = blocks->owners[i] == layout->rank;
+        if (blocks->owners[i] < 0 || blocks->owners[i] >= ranks)
+            return rung_error_set(RUNG_STATUS_INVALID, "%s gives a block to rank %d; there are %lld ranks", name, blocks->owners[i],
+                             (long long)ranks);
+        layout->views[i] = mine ? own++ : -1;
+        int64_t row = i / blocks->col_parts, col = i % blocks->col_parts;
+        rungi_rectangle block = {.rows = blocks->row_splits[row + 1] - blocks->row_splits[row],
+                                 .cols = blocks->col_splits[col + 1] - blocks->col_splits[col]};
+        if (mine && own <= blocks->view_count)
+            status = check_view(name, layout, block, &blocks->views[own - 1]);
+    }
+    if (status == RUNG_OK && own != blocks->view_count)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld blocks on this rank and %lld views of them; give one for each", name,
+                         (long long)own, (long long)blocks->view_count);
+    return status;
+}
+
+static rung_status open_blocks(const char *name, int64_t ranks, rungi_layout *layout)
+{
+    const rung_cluster_matrix *matrix = layout->matrix;
+    const rung_cluster_blocks *blocks = &matrix->blocks;
+    rung_status status = check_splits(name, "rows", matrix->rows, blocks->row_parts, blocks->row_splits);
+    if (status == RUNG_OK)
+        status = check_splits(name, "columns", matrix->cols, blocks->col_parts, blocks->col_splits);
+    if (status != RUNG_OK)
+        return status;
+    layout->rows = (rungi_axis){.extent = matrix->rows, .blocks = blocks->row_parts, .splits = blocks->row_splits,
+                                .step = 1};
+    layout->cols = (rungi_axis){.extent = matrix->cols, .blocks = blocks->col_parts, .splits = blocks->col_splits,
+                                .step = 1};
+    return open_views(name, ranks, layout);
+}
+
+/* Rows or columns up to the last that a process has in its memory. */
+static int64_t lines_of(const rungi_axis *axis, int64_t process)
+{
+    for (int64_t i = axis->blocks - 1; i >= 0 && i >= axis->blocks - axis->processes; i--)
+        if (process_of(axis, i) == process)
+            return place_of(axis, i) + rungi_axis_start(axis, i + 1) - rungi_axis_start(axis, i);
+    return 0;
+}
+
+/* The first block of a process, or where the blocks end if it is none of this matrix's. */
+static void find_own(rungi_axis *axis, int64_t process)
+{
+    axis->step = axis->processes;
+    axis->own = process >= axis->processes || axis->blocks == 0
+                    ? axis->blocks
+                    : (process - process_of(axis, 0) + axis->processes) % axis->processes;
+}
+
+/* This rank's memory: as long as its leading dimension says, and there. */
+static rung_status check_memory(const char *name, rungi_layout *layout)
+{
+    const rung_cluster_cyclic *cyclic = &layout->matrix->cyclic;
+    int64_t row = cyclic->by_columns ? layout->rank % cyclic->process_rows : layout->rank / cyclic->process_cols;
+    int64_t col = cyclic->by_columns ? layout->rank / cyclic->process_rows : layout->rank % cyclic->process_cols;
+    int64_t rows, cols, elements, bytes;
+    find_own(&layout->rows, row);
+    find_own(&layout->cols, col);
+    if (row >= cyclic->process_rows || col >= cyclic->process_cols)
+        return RUNG_OK;
+    rows = lines_of(&layout->rows, row);
+    cols = lines_of(&layout->cols, col);
+    if (rows == 0 || cols == 0)
+        return RUNG_OK;
+    if (cyclic->leading < rows)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld rows on this rank and the leading dimension %lld; it is at least "
+                         "as large", name, (long long)rows, (long long)cyclic->leading);
+    if (!rungi_multiply(cyclic->leading, cols, &elements) ||
+        !rungi_multiply(elements, rung_type_size(layout->matrix->type), &bytes))
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s, %lld columns with the leading dimension %lld, does not fit the address "
+                         "space", name, (long long)cols, (long long)cyclic->leading);
+    if (!layout->matrix->data)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld x %lld elements on this rank, and no memory: data is NULL", name,
+                         (long long)rows, (long long)cols);
+    return RUNG_OK;
+}
+
+static rung_status open_cyclic(const char *name, int64_t ranks, rungi_layout *layout)
+{
+    const rung_cluster_matrix *matrix = layout->matrix;
+    const rung_cluster_cyclic *cyclic = &matrix->cyclic;
+    int64_t processes, end;
+    if (cyclic->process_rows < 1 || cyclic->process_cols < 1 ||
+        !rungi_multiply(cyclic->process_rows, cyclic->process_cols, &processes) || processes > ranks)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s lies on %lld x %lld processes, and there are %lld ranks", name,
+                         (long long)cyclic->process_rows, (long long)cyclic->process_cols, (long long)ranks);
+    if (cyclic->row_block < 1 || cyclic->col_block < 1 || cyclic->row < 0 || cyclic->col < 0 ||
+        !rungi_add(cyclic->row, matrix->rows, &end) || !rungi_add(end, cyclic->row_block, &end) ||
+        !rungi_add(cyclic->col, matrix->cols, &end) || !rungi_add(end, cyclic->col_block, &end))
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has blocks of %lld x %lld and begins at (%lld, %lld); blocks have an element at "
+                         "least, and it begins at 0 or behind", name, (long long)cyclic->row_block,
+                         (long long)cyclic->col_block, (long long)cyclic->row, (long long)cyclic->col);
+    if (cyclic->row_source < 0 || cyclic->row_source >= cyclic->process_rows || cyclic->col_source < 0 ||
+        cyclic->col_source >= cyclic->process_cols)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s's first block is on process (%lld, %lld) of %lld x %lld", name,
+                         (long long)cyclic->row_source, (long long)cyclic->col_source,
+                         (long long)cyclic->process_rows, (long long)cyclic->process_cols);
+    layout->rows = cyclic_axis(matrix->rows, cyclic->row_block, cyclic->row, cyclic->process_rows, cyclic->row_source);
+    layout->cols = cyclic_axis(matrix->cols, cyclic->col_block, cyclic->col, cyclic->process_cols, cyclic->col_source);
+    return check_memory(name, layout);
+}
+
+rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_operand operand, int64_t rank, int64_t ranks,
+                              rungi_layout *layout)
+{
+    static const char *const names[] = {[RUNG_CLUSTER_OPERAND_A] = "A", [RUNG_CLUSTER_OPERAND_B] = "B", [RUNG_CLUSTER_OPERAND_C] = "C"};
+    const char *name = names[operand];
+    rung_status status = RUNG_OK;
+    *layout = (rungi_layout){.matrix = matrix, .operand = operand, .rank = rank};
+    if (matrix->rows < 0 || matrix->cols < 0)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes are not negative", name, (long long)matrix->rows,
+                         (long long)matrix->cols);
+    switch (matrix->kind) {
+    case RUNG_CLUSTER_LAYOUT_SHARES:
+        if (matrix->transposed)
+            return rung_error_set(RUNG_STATUS_INVALID, "%s is shares, which are of what is multiplied and are not transposed", name);
+        layout->rows.extent = matrix->rows;
+        layout->cols.extent = matrix->cols;
+        break;
+    case RUNG_CLUSTER_LAYOUT_CYCLIC:
+        status = open_cyclic(name, ranks, layout);
+        break;
+    case RUNG_CLUSTER_LAYOUT_BLOCKS:
+        status = open_blocks(name, ranks, layout);
+        break;
+    default:
+        status = rung_error_set(RUNG_STATUS_INVALID, "%s is of kind %d; there are shares, cyclic and blocks", name, (int)matrix->kind);
+    }
+    if (matrix->transposed) {
+        rungi_axis rows = layout->rows;
+        layout->rows = layout->cols;
+        layout->cols = rows;
+    }
+    return status;
+}
+
+void rungi_layout_close(rungi_layout *layout)
+{
+    free(layout->views);
+    layout->views = NULL;
+}
+
+/* ---- Whether all say the same ----------------------------------------------------------------- */
+
+/* FNV-1a. */
+uint64_t rungi_signature(uint64_t before, const void *bytes, int64_t count)
+{
+    const unsigned char *byte = bytes;
+    for (int64_t i = 0; i < count; i++)
+        before = (before ^ byte[i]) * 0x100000001b3u;
+    return before;
+}
+
+static uint64_t sign_axis(const rungi_axis *axis, uint64_t signature)
+{
+    int64_t numbers[] = {axis->extent, axis->blocks, axis->block, axis->first, axis->processes, axis->source};
+    signature = rungi_signature(signature, numbers, sizeof numbers);
+    if (axis->splits)
+        signature = rungi_signature(signature, axis->splits, (axis->blocks + 1) * (int64_t)sizeof *axis->splits);
+    return signature;
+}
+
+uint64_t rungi_layout_signature(const rungi_layout *layout, uint64_t before)
+{
+    const rung_cluster_matrix *matrix = layout->matrix;
+    int64_t numbers[] = {matrix->type, matrix->rows, matrix->cols, matrix->transposed != 0, matrix->kind,
+                         matrix->kind == RUNG_CLUSTER_LAYOUT_CYCLIC && matrix->cyclic.by_columns != 0};
+    uint64_t signature = rungi_signature(before, numbers, sizeof numbers);
+    signature = sign_axis(&layout->cols, sign_axis(&layout->rows, signature));
+    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS && layout->views)
+        signature = rungi_signature(signature, matrix->blocks.owners, layout->rows.blocks * layout->cols.blocks *
+                                    (int64_t)sizeof *matrix->blocks.owners);
+    return signature;
+}

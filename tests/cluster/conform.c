@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conform.c - rung_cluster_gemm against sums of its own, on problems drawn by number: any sizes, products, scalars, grids,
+ * layouts and lengths of messages.
+ *
+ *     mpirun -n 4 conform CASES [SEED]
+ *
+ * Numbers are small and whole, so that every result is known to the last bit. Where elements lie is worked out here by
+ * counting them one by one, and so are the bytes that a rank must receive. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mpi.h>
+
+#include "rung/cluster.h"
+
+enum { PARTS_MAX = 5, EXTENT_MAX = 61 };
+
+static int rank, ranks;
+
+/* ---- Drawing ----------------------------------------------------------------------------------- */
+
+/* All ranks draw the same. */
+static uint64_t drawn;
+
+static int64_t draw(int64_t limit)
+{
+    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((drawn >> 33) % (uint64_t)limit);
+}
+
+typedef struct operand {
+    rung_cluster_matrix matrix;
+    int64_t         splits[2][PARTS_MAX + 1];
+    int             owners[PARTS_MAX * PARTS_MAX];
+    rung_matrix     views[PARTS_MAX * PARTS_MAX];
+    double         *memory;  /* enough of any type, and a margin */
+    int64_t         bytes;
+    unsigned char  *touched; /* by elements of the matrix: the rest must stay as it is */
+} operand;
+
+typedef struct problem {
+    int64_t      m, n, k;
+    rung_product product;
+    rung_type    types[3];
+    double       alpha, beta;
+    rung_cluster_grid    grid;
+    int          is_forced;
+    int64_t      message_bytes;
+    rung_cluster_problem cluster;
+    operand      operands[3];
+} problem;
+
+static int64_t draw_extent(void)
+{
+    static const int64_t some[] = {0, 1, 2, 3, 7, 16, 31, 32, 33};
+    return draw(3) == 0 ? some[draw(9)] : 1 + draw(EXTENT_MAX - 1);
+}
+
+static void draw_grid(problem *problem)
+{
+    int64_t left = ranks;
+    problem->grid.pm = 1 + draw(left);
+    left /= problem->grid.pm;
+    problem->grid.pn = 1 + draw(left);
+    left /= problem->grid.pn;
+    problem->grid.pk = 1 + draw(left);
+    problem->grid.sm = 1 + draw(4);
+    problem->grid.sn = 1 + draw(4);
+    problem->is_forced = draw(3) > 0;
+}
+
+static void draw_splits(int64_t extent, int64_t parts, int64_t *splits)
+{
+    splits[0] = 0;
+    for (int64_t i = 1; i < parts; i++)
+        splits[i] = splits[i - 1] + draw(extent - splits[i - 1] + 1);
+    splits[parts] = extent;
+}
+
+static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand *operand)
+{
+    rung_cluster_matrix *matrix = &operand->matrix;
+    *matrix = (rung_cluster_matrix){.type = type, .rows = rows, .cols = cols, .kind = (rung_cluster_layout)draw(3)};
+    matrix->transposed = matrix->kind != RUNG_CLUSTER_LAYOUT_SHARES && draw(2);
+    if (matrix->transposed) {
+        matrix->rows = cols;
+        matrix->cols = rows;
+    }
+    rung_cluster_cyclic *cyclic = &matrix->cyclic;
+    cyclic->process_rows = 1 + draw(ranks);
+    cyclic->process_cols = 1 + draw(ranks / cyclic->process_rows);
+    cyclic->row_block = 1 + draw(9);
+    cyclic->col_block = 1 + draw(9);
+    cyclic->row_source = draw(cyclic->process_rows);
+    cyclic->col_source = draw(cyclic->process_cols);
+    cyclic->by_columns = (int)draw(2);
+    cyclic->row = draw(2) * draw(20);
+    cyclic->col = draw(2) * draw(20);
+    rung_cluster_blocks *blocks = &matrix->blocks;
+    blocks->row_parts = 1 + draw(PARTS_MAX);
+    blocks->col_parts = 1 + draw(PARTS_MAX);
+    blocks->row_splits = operand->splits[0];
+    blocks->col_splits = operand->splits[1];
+    blocks->owners = operand->owners;
+    draw_splits(matrix->rows, blocks->row_parts, operand->splits[0]);
+    draw_splits(matrix->cols, blocks->col_parts, operand->splits[1]);
+    for (int i = 0; i < PARTS_MAX * PARTS_MAX; i++)
+        operand->owners[i] = (int)draw(ranks);
+}
+
+static void draw_problem(problem *problem)
+{
+    static const rung_type types[RUNG_PRODUCT_COUNT][2] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    static const double alphas[] = {1, 1, 1, -2, 0, 3}, betas[] = {0, 0, 1, -1, 2};
+    static const int64_t lengths[] = {0, 0, 7, 64, 1000};
+    memset(problem, 0, sizeof *problem);
+    problem->m = draw_extent();
+    problem->n = draw_extent();
+    problem->k = draw_extent();
+    problem->product = (rung_product)draw(RUNG_PRODUCT_COUNT);
+    problem->types[0] = problem->types[1] = types[problem->product][0];
+    problem->types[2] = types[problem->product][1];
+    problem->alpha = alphas[draw(6)];
+    problem->beta = betas[draw(5)];
+    problem->message_bytes = lengths[draw(5)];
+    draw_grid(problem);
+    problem->cluster = (rung_cluster_problem){.ranks = ranks, .m = problem->m, .n = problem->n, .k = problem->k,
+                                      .product = problem->product, .idle = 0.06};
+    draw_layout(problem->m, problem->k, problem->types[0], &problem->operands[0]);
+    draw_layout(problem->k, problem->n, problem->types[1], &problem->operands[1]);
+    draw_layout(problem->m, problem->n, problem->types[2], &problem->operands[2]);
+}
+
+/* ---- Elements ---------------------------------------------------------------------------------- */
+
+/* Element (row, col) of operand 0, 1 or 2 (C of before), -4 to 4. */
+static double value_of(int which, int64_t row, int64_t col)
+{
+    uint64_t mixed = (uint64_t)(which + 1) * 0x9e3779b97f4a7c15u + (uint64_t)row * 1000003u + (uint64_t)col * 7919u;
+    mixed ^= mixed >> 29;
+    mixed *= 0xbf58476d1ce4e5b9u;
+    return (double)((mixed >> 40) % 9) - 4.0;
+}
+
+static void store(rung_type type, void *memory, int64_t index, double value)
+{
+    switch (type) {
+    case RUNG_F64: ((double *)memory)[index] = value; break;
+    case RUNG_F32: ((float *)memory)[index] = (float)value; break;
+    case RUNG_F16: ((uint16_t *)memory)[index] = rung_f16_from_f32((float)value); break;
+    case RUNG_BF16: ((uint16_t *)memory)[index] = rung_bf16_from_f32((float)value); break;
+    case RUNG_I8: ((int8_t *)memory)[index] = (int8_t)value; break;
+    default: ((int32_t *)memory)[index] = (int32_t)value;
+    }
+}
+
+static double load(rung_type type, const void *memory, int64_t index)
+{
+    switch (type) {
+    case RUNG_F64: return ((const double *)memory)[index];
+    case RUNG_F32: return ((const float *)memory)[index];
+    case RUNG_F16: return rung_f16_to_f32(((const uint16_t *)memory)[index]);
+    case RUNG_BF16: return rung_bf16_to_f32(((const uint16_t *)memory)[index]);
+    case RUNG_I8: return ((const int8_t *)memory)[index];
+    default: return ((const int32_t *)memory)[index];
+    }
+}
+
+/* ---- Where they lie, one by one ----------------------------------------------------------------- */
+
+static int64_t process_of(int64_t line, int64_t block, int64_t source, int64_t processes)
+{
+    return (line / block + source) % processes;
+}
+
+/* How many lines before this one its process has. */
+static int64_t lines_before(int64_t line, int64_t block, int64_t source, int64_t processes)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < line; i++)
+        count += process_of(i, block, source, processes) == process_of(line, block, source, processes);
+    return count;
+}
+
+static int64_t part_of(const int64_t *splits, int64_t line)
+{
+    int64_t part = 0;
+    while (splits[part + 1] <= line)
+        part++;
+    return part;
+}
+
+/* The rank that has the element of the matrix as it lies. */
+static int owner_of(const operand *operand, int64_t row, int64_t col)
+{
+    const rung_cluster_matrix *matrix = &operand->matrix;
+    const rung_cluster_cyclic *cyclic = &matrix->cyclic;
+    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS)
+        return operand->owners[part_of(operand->splits[0], row) * matrix->blocks.col_parts +
+                               part_of(operand->splits[1], col)];
+    int64_t i = process_of(cyclic->row + row, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
+    int64_t j = process_of(cyclic->col + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
+    return (int)(cyclic->by_columns ? i + j * cyclic->process_rows : i * cyclic->process_cols + j);
+}
+
+/* Where in this rank's memory its own element is. */
+static int64_t place_of(const operand *operand, int64_t row, int64_t col)
+{
+    const rung_cluster_matrix *matrix = &operand->matrix;
+    const rung_cluster_cyclic *cyclic = &matrix->cyclic;
+    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS) {
+        int64_t i = part_of(operand->splits[0], row), j = part_of(operand->splits[1], col), before = 0;
+        for (int64_t b = 0; b < i * matrix->blocks.col_parts + j; b++)
+            before += operand->owners[b] == rank;
+        const rung_matrix *view = &operand->views[before];
+        return view->offset + (row - operand->splits[0][i]) * view->row_stride +
+               (col - operand->splits[1][j]) * view->col_stride;
+    }
+    return lines_before(cyclic->row + row, cyclic->row_block, cyclic->row_source, cyclic->process_rows) +
+           lines_before(cyclic->col + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols) * cyclic->leading;
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------- */
+
+/* Views of this rank's blocks, one behind the other in one memory, by rows or by columns, with gaps. */
+static int64_t make_views(operand *operand)
+{
+    rung_cluster_blocks *blocks = &operand->matrix.blocks;
+    int64_t used = 0;
+    blocks->view_count = 0;
+    blocks->views = operand->views;
+    for (int64_t b = 0; b < blocks->row_parts * blocks->col_parts; b++) {
+        int64_t i = b / blocks->col_parts, j = b % blocks->col_parts;
+        int64_t rows = operand->splits[0][i + 1] - operand->splits[0][i];
+        int64_t cols = operand->splits[1][j + 1] - operand->splits[1][j];
+        if (operand->owners[b] != rank)
+            continue;
+        rung_matrix view = {.type = operand->matrix.type, .rows = rows, .cols = cols, .offset = used};
+        view.row_stride = b % 2 ? cols + 2 : 1;
+        view.col_stride = b % 2 ? 1 : rows + 3;
+        used += (rows + 4) * (cols + 4);
+        operand->views[blocks->view_count++] = view;
+    }
+    return used;
+}
+
+static void make_memory(const problem *problem, int which, operand *operand)
+{
+    rung_cluster_matrix *matrix = &operand->matrix;
+    rung_cluster_cyclic *cyclic = &matrix->cyclic;
+    int64_t elements = rung_cluster_share_elements(&problem->cluster, &problem->grid, rank, (rung_cluster_operand)which);
+    if (matrix->kind == RUNG_CLUSTER_LAYOUT_CYCLIC) {
+        cyclic->leading = cyclic->row + matrix->rows + 3; /* more than it has */
+        elements = cyclic->leading * (cyclic->col + matrix->cols + 1);
+    } else if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS) {
+        elements = make_views(operand);
+    }
+    operand->bytes = (elements + 8) * rung_type_size(matrix->type);
+    operand->memory = malloc((size_t)operand->bytes + 8);
+    operand->touched = calloc((size_t)elements + 8, 1);
+    if (!operand->memory || !operand->touched)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    memset(operand->memory, 0xa5, (size_t)operand->bytes);
+    matrix->data = operand->memory;
+    for (int64_t i = 0; i < PARTS_MAX * PARTS_MAX; i++)
+        operand->views[i].data = operand->memory;
+}
+
+/* Calls for each element of the operand that this rank has: as multiplied, and where in memory. */
+typedef void (*element_function)(problem *problem, int which, int64_t row, int64_t col, int64_t place);
+
+static void for_share(problem *problem, int which, element_function act)
+{
+    rung_cluster_piece piece;
+    for (int64_t i = 0; rung_cluster_share_piece(&problem->cluster, &problem->grid, rank, (rung_cluster_operand)which, i, &piece) == RUNG_OK;
+         i++)
+        for (int64_t e = 0; e < piece.count; e++) {
+            int64_t at = piece.first + e;
+            act(problem, which, piece.row + at / piece.cols, piece.col + at % piece.cols, piece.offset + e);
+        }
+}
+
+static void for_own(problem *problem, int which, element_function act)
+{
+    const operand *operand = &problem->operands[which];
+    const rung_cluster_matrix *matrix = &operand->matrix;
+    if (matrix->kind == RUNG_CLUSTER_LAYOUT_SHARES) {
+        for_share(problem, which, act);
+        return;
+    }
+    for (int64_t row = 0; row < matrix->rows; row++)
+        for (int64_t col = 0; col < matrix->cols; col++)
+            if (owner_of(operand, row, col) == rank)
+                act(problem, which, matrix->transposed ? col : row, matrix->transposed ? row : col,
+                    place_of(operand, row, col));
+}
+
+/* What may not be read is NaN, or a number that shows. */
+static void fill(problem *problem, int which, int64_t row, int64_t col, int64_t place)
+{
+    operand *operand = &problem->operands[which];
+    int is_unread = which == 2 ? problem->beta == 0.0 : problem->alpha == 0.0;
+    int is_whole = problem->types[which] == RUNG_I8 || problem->types[which] == RUNG_I32;
+    store(problem->types[which], operand->memory, place, !is_unread ? value_of(which, row, col) : is_whole ? 77 : NAN);
+    operand->touched[place] = 1;
+}
+
+/* ---- Judging ------------------------------------------------------------------------------------ */
+
+static const char *const kinds[] = {"shares", "cyclic", "blocks"};
+static int64_t number; /* of the case */
+
+static void fail(const problem *problem, const char *what)
+{
+    const operand *o = problem->operands;
+    printf("case %lld, rank %d of %d: %s\n  %s %lld x %lld x %lld, alpha %g, beta %g, grid %lld x %lld x %lld in %lld, %lld%s, "
+           "messages of %lld; A %s%s, B %s%s, C %s%s\n",
+           (long long)number, rank, ranks, what, rung_product_name(problem->product), (long long)problem->m,
+           (long long)problem->n, (long long)problem->k, problem->alpha, problem->beta, (long long)problem->grid.pm,
+           (long long)problem->grid.pn, (long long)problem->grid.pk, (long long)problem->grid.sm,
+           (long long)problem->grid.sn, problem->is_forced ? ", forced" : "", (long long)problem->message_bytes,
+           kinds[o[0].matrix.kind], o[0].matrix.transposed ? "^T" : "", kinds[o[1].matrix.kind],
+           o[1].matrix.transposed ? "^T" : "", kinds[o[2].matrix.kind], o[2].matrix.transposed ? "^T" : "");
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void judge(problem *problem, int which, int64_t row, int64_t col, int64_t place)
+{
+    double expected = 0, got = load(problem->types[2], problem->operands[2].memory, place);
+    char text[160];
+    for (int64_t i = 0; problem->alpha != 0.0 && i < problem->k; i++)
+        expected += value_of(0, row, i) * value_of(1, i, col);
+    expected *= problem->alpha;
+    if (problem->beta != 0.0)
+        expected += problem->beta * value_of(which, row, col);
+    double rounded;
+    store(problem->types[2], &rounded, 0, expected);
+    if (got == load(problem->types[2], &rounded, 0))
+        return;
+    snprintf(text, sizeof text, "C(%lld, %lld) is %g, and %g is right", (long long)row, (long long)col, got, expected);
+    fail(problem, text);
+}
+
+static void judge_margins(const problem *problem)
+{
+    for (int which = 0; which < 3; which++) {
+        const operand *operand = &problem->operands[which];
+        int64_t size = rung_type_size(problem->types[which]);
+        for (int64_t i = 0; i < operand->bytes; i++)
+            if (!operand->touched[i / size] && ((unsigned char *)operand->memory)[i] != 0xa5)
+                fail(problem, "memory between the elements was written");
+    }
+}
+
+/* Elements of this rank's share that others have in their layouts, or of its layout that others have in shares. */
+static int64_t counted;
+
+static void count_foreign(problem *problem, int which, int64_t row, int64_t col, int64_t place)
+{
+    const operand *operand = &problem->operands[which];
+    (void)place;
+    counted += operand->matrix.transposed ? owner_of(operand, col, row) != rank : owner_of(operand, row, col) != rank;
+}
+
+static int64_t own_of_c;
+
+static void count_own(problem *problem, int which, int64_t row, int64_t col, int64_t place)
+{
+    (void)problem;
+    (void)which;
+    (void)row;
+    (void)col;
+    (void)place;
+    own_of_c++;
+}
+
+/* Of C: all that it has, less what it has in its share too. */
+static int64_t expected_redistribution(problem *problem)
+{
+    int64_t bytes = 0;
+    for (int which = 0; which < 2; which++)
+        if (problem->operands[which].matrix.kind != RUNG_CLUSTER_LAYOUT_SHARES) {
+            counted = 0;
+            for_share(problem, which, count_foreign);
+            bytes += counted * rung_type_size(problem->types[which]);
+        }
+    if (problem->operands[2].matrix.kind != RUNG_CLUSTER_LAYOUT_SHARES) {
+        counted = own_of_c = 0;
+        for_share(problem, 2, count_foreign);
+        int64_t share = rung_cluster_share_elements(&problem->cluster, &problem->grid, rank, RUNG_CLUSTER_OPERAND_C);
+        for_own(problem, 2, count_own);
+        bytes += (own_of_c - (share - counted)) * rung_type_size(rung_product_sum(problem->product));
+    }
+    return bytes;
+}
+
+static void judge_bytes(problem *problem, const rung_cluster_report *report)
+{
+    rung_cluster_cost cost;
+    long long most = 0, own = (long long)report->received;
+    int is_empty = problem->alpha == 0.0 || problem->m == 0 || problem->n == 0 || problem->k == 0;
+    MPI_Allreduce(&own, &most, 1, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    if (memcmp(&report->grid, &problem->grid, sizeof report->grid) != 0)
+        fail(problem, "it took another grid");
+    if (rung_cluster_grid_cost(&problem->cluster, &problem->grid, &cost) != RUNG_OK)
+        fail(problem, rung_error_text());
+    if (most != (is_empty ? 0 : cost.received))
+        fail(problem, "the busiest rank did not receive what was predicted");
+    if (report->redistributed != (is_empty ? 0 : expected_redistribution(problem)))
+        fail(problem, "more or less was redistributed than lay on the wrong ranks");
+}
+
+static void run_case(void)
+{
+    static problem problem;
+    rung_cluster_report report;
+    draw_problem(&problem);
+    if (!problem.is_forced && rung_cluster_grid_choose(&problem.cluster, &problem.grid) != RUNG_OK)
+        fail(&problem, rung_error_text());
+    for (int which = 0; which < 3; which++) {
+        make_memory(&problem, which, &problem.operands[which]);
+        for_own(&problem, which, fill);
+    }
+    rung_cluster_options options = {.grid = problem.is_forced ? &problem.grid : NULL, .message_bytes = problem.message_bytes,
+                                .silence = 60, .report = &report};
+    if (rung_cluster_gemm(MPI_COMM_WORLD, problem.alpha, &problem.operands[0].matrix, &problem.operands[1].matrix,
+                      problem.beta, &problem.operands[2].matrix, &options) != RUNG_OK)
+        fail(&problem, rung_error_text());
+    for_own(&problem, 2, judge);
+    judge_margins(&problem);
+    judge_bytes(&problem, &report);
+    for (int which = 0; which < 3; which++) {
+        free(problem.operands[which].memory);
+        free(problem.operands[which].touched);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int64_t cases = argc > 1 ? atoll(argv[1]) : 100, seed = argc > 2 ? atoll(argv[2]) : 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (number = 0; number < cases; number++) {
+        drawn = (uint64_t)(seed * 1000003 + number);
+        draw(2);
+        draw(2);
+        run_case();
+    }
+    if (rank == 0)
+        printf("%lld cases on %d ranks: all right\n", (long long)cases, ranks);
+    MPI_Finalize();
+    return 0;
+}

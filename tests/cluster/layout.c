@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout.c - where elements of block-cyclic matrices lie, against dealing them out line by line: every rank of every
+ * rectangle of processes, small sizes, all sources, parts of a matrix, transposed or not. And what is refused, and what takes
+ * memory when. */
+#include "unit.h"
+
+#include "cluster/mpi/exchange.h"
+#include "cluster/mpi/layout.h"
+
+enum { EXTENT = 11, OUTSIDE = 1 };
+
+/* ---- Dealing line by line ------------------------------------------------------------------------- */
+
+/* Who has each line of what is dealt out, and where in his memory. */
+typedef struct dealt {
+    int64_t process[EXTENT], place[EXTENT];
+} dealt;
+
+static dealt deal(int64_t lines, int64_t block, int64_t source, int64_t processes)
+{
+    dealt dealt;
+    int64_t filled[8] = {0}, turn = source;
+    for (int64_t line = 0; line < lines; line++) {
+        dealt.process[line] = turn;
+        dealt.place[line] = filled[turn]++;
+        if (line % block == block - 1)
+            turn = (turn + 1) % processes;
+    }
+    return dealt;
+}
+
+/* ---- One layout ----------------------------------------------------------------------------------- */
+
+static double memory[EXTENT * EXTENT];
+
+/* Element (row, col) of the matrix as it is seen, in this rank's memory; -1: it is another's. */
+typedef struct expected {
+    int64_t owner, place;
+} expected;
+
+static expected expect(const rung_cluster_matrix *matrix, const dealt *rows, const dealt *cols, int64_t row, int64_t col)
+{
+    const rung_cluster_cyclic *cyclic = &matrix->cyclic;
+    int64_t i = cyclic->row + (matrix->transposed ? col : row), j = cyclic->col + (matrix->transposed ? row : col);
+    int64_t process_row = rows->process[i], process_col = cols->process[j];
+    return (expected){.owner = cyclic->by_columns ? process_col * cyclic->process_rows + process_row
+                                                  : process_row * cyclic->process_cols + process_col,
+                      .place = rows->place[i] + cols->place[j] * cyclic->leading};
+}
+
+/* Every element of one block. */
+static void judge_block(const rungi_layout *layout, const dealt *rows, const dealt *cols, int64_t i, int64_t j)
+{
+    rungi_rectangle block = rungi_layout_block(layout, i, j);
+    int64_t owner = rungi_layout_owner(layout, i, j);
+    rung_matrix view = {0};
+    if (owner == layout->rank)
+        view = rungi_layout_view(layout, i, j);
+    for (int64_t row = block.row; row < block.row + block.rows; row++)
+        for (int64_t col = block.col; col < block.col + block.cols; col++) {
+            expected right = expect(layout->matrix, rows, cols, row, col);
+            assert_int_equal(rungi_axis_block(&layout->rows, row), i);
+            assert_int_equal(rungi_axis_block(&layout->cols, col), j);
+            assert_int_equal(owner, right.owner);
+            if (owner == layout->rank)
+                assert_int_equal(view.offset + (row - block.row) * view.row_stride + (col - block.col) * view.col_stride,
+                                 right.place);
+        }
+}
+
+/* Blocks cover the matrix once, and a rank's own are just those that it is told to walk. */
+static void judge(const rung_cluster_matrix *matrix, int64_t rank, int64_t ranks, const dealt *rows, const dealt *cols)
+{
+    rungi_layout layout;
+    int64_t covered = 0, own = 0, walked = 0;
+    if (rungi_layout_open(matrix, RUNG_CLUSTER_OPERAND_C, rank, ranks, &layout) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    for (int64_t i = 0; i < layout.rows.blocks; i++)
+        for (int64_t j = 0; j < layout.cols.blocks; j++) {
+            judge_block(&layout, rows, cols, i, j);
+            covered += rungi_elements(rungi_layout_block(&layout, i, j));
+            own += rungi_layout_owner(&layout, i, j) == rank;
+        }
+    for (int64_t i = layout.rows.own; i < layout.rows.blocks; i += layout.rows.step)
+        for (int64_t j = layout.cols.own; j < layout.cols.blocks; j += layout.cols.step) {
+            assert_int_equal(rungi_layout_owner(&layout, i, j), rank);
+            walked++;
+        }
+    assert_int_equal(covered, matrix->rows * matrix->cols);
+    assert_int_equal(walked, own);
+    rungi_layout_close(&layout);
+}
+
+/* Every rank, and one that has no process. */
+static void judge_ranks(const rung_cluster_matrix *matrix)
+{
+    const rung_cluster_cyclic *cyclic = &matrix->cyclic;
+    int64_t ranks = cyclic->process_rows * cyclic->process_cols + OUTSIDE;
+    dealt rows = deal(cyclic->row + matrix->rows, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
+    dealt cols = deal(cyclic->col + matrix->cols, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
+    for (int64_t rank = 0; rank < ranks; rank++)
+        judge(matrix, rank, ranks, &rows, &cols);
+}
+
+static rung_cluster_matrix cyclic_of(int64_t rows, int64_t cols, rung_cluster_cyclic cyclic)
+{
+    cyclic.leading = EXTENT;
+    return (rung_cluster_matrix){.type = RUNG_F64, .rows = rows, .cols = cols, .kind = RUNG_CLUSTER_LAYOUT_CYCLIC, .data = memory,
+                             .cyclic = cyclic};
+}
+
+/* ---- All layouts ---------------------------------------------------------------------------------- */
+
+/* Along one direction everything, along the other something that differs. */
+static void elements_lie_where_scalapack_has_them(void **state)
+{
+    (void)state;
+    for (int64_t extent = 0; extent < EXTENT; extent++)
+        for (int64_t block = 1; block <= 5; block++)
+            for (int64_t processes = 1; processes <= 4; processes++)
+                for (int64_t source = 0; source < processes; source++)
+                    for (int64_t first = 0; first + extent < EXTENT; first += 1 + first) {
+                        rung_cluster_matrix matrix = cyclic_of(extent, 1 + extent % 7, (rung_cluster_cyclic){
+                            .row_block = block, .col_block = 1 + block % 3, .row_source = source,
+                            .col_source = source % (1 + extent % 2), .process_rows = processes,
+                            .process_cols = 1 + extent % 2, .by_columns = (int)(first % 2), .row = first, .col = block % 3});
+                        judge_ranks(&matrix);
+                        matrix.transposed = 1;
+                        judge_ranks(&matrix);
+                        rung_cluster_cyclic *cyclic = &matrix.cyclic;
+                        rung_cluster_matrix turned = cyclic_of(matrix.cols, matrix.rows, (rung_cluster_cyclic){
+                            .row_block = cyclic->col_block, .col_block = cyclic->row_block, .row_source = cyclic->col_source,
+                            .col_source = source, .process_rows = cyclic->process_cols, .process_cols = processes,
+                            .by_columns = cyclic->by_columns, .row = cyclic->col, .col = first});
+                        judge_ranks(&turned);
+                    }
+}
+
+/* Of a large matrix of single elements a rank walks its own, and no more. */
+static void a_rank_walks_its_own_blocks_alone(void **state)
+{
+    rung_cluster_matrix matrix = cyclic_of((int64_t)1 << 20, (int64_t)1 << 20, (rung_cluster_cyclic){
+        .row_block = 1, .col_block = 1, .process_rows = 1 << 10, .process_cols = 1 << 10});
+    rungi_layout layout;
+    (void)state;
+    matrix.cyclic.leading = 1 << 10;
+    assert_int_equal(rungi_layout_open(&matrix, RUNG_CLUSTER_OPERAND_A, 12345, 1 << 20, &layout), RUNG_OK);
+    assert_int_equal((layout.rows.blocks - layout.rows.own + layout.rows.step - 1) / layout.rows.step, 1 << 10);
+    assert_int_equal((layout.cols.blocks - layout.cols.own + layout.cols.step - 1) / layout.cols.step, 1 << 10);
+    rungi_layout_close(&layout);
+}
+
+/* Any splits: the block of a line is the one that has it, also where blocks are empty. */
+static void lines_are_found_between_any_splits(void **state)
+{
+    static const int64_t splits[] = {0, 0, 3, 3, 3, 4, 9, 9};
+    rungi_axis axis = {.extent = 9, .blocks = 7, .splits = splits};
+    (void)state;
+    for (int64_t line = 0; line < 9; line++) {
+        int64_t block = rungi_axis_block(&axis, line);
+        assert_true(rungi_axis_start(&axis, block) <= line && line < rungi_axis_start(&axis, block + 1));
+    }
+}
+
+/* ---- What is refused ------------------------------------------------------------------------------ */
+
+static rung_status open_it(const rung_cluster_matrix *matrix)
+{
+    rungi_layout layout;
+    rung_status status = rungi_layout_open(matrix, RUNG_CLUSTER_OPERAND_A, 0, 4, &layout);
+    rungi_layout_close(&layout);
+    return status;
+}
+
+static void blocks_without_views_are_refused(void **state)
+{
+    static const int64_t splits[] = {0, 2, 4};
+    static const int owners[] = {0, 1, 0, 0};
+    rung_matrix views[3];
+    rung_cluster_blocks blocks = {2, 2, splits, splits, owners, views, 3};
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        views[i] = rung_matrix_of(RUNG_F64, 2, 2, memory);
+    rung_cluster_matrix matrix = rung_cluster_matrix_of_blocks(RUNG_F64, 4, 4, &blocks);
+    assert_int_equal(open_it(&matrix), RUNG_OK);
+    matrix.blocks.views = NULL;
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
+    matrix.blocks.view_count = 0;
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
+    matrix.blocks.views = views;
+    matrix.blocks.view_count = 4;
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
+    matrix.blocks.view_count = 3;
+    matrix.blocks.owners = NULL;
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
+    matrix.blocks.owners = owners;
+    matrix.blocks.row_splits = NULL;
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
+    matrix = rung_cluster_matrix_of_blocks(RUNG_F64, 4, 4, NULL);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
+    matrix = rung_cluster_matrix_of_scalapack(RUNG_F64, NULL, 2, 2, 0, memory);
+    assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
+}
+
+static void shares_of_no_grid_are_empty(void **state)
+{
+    static const rung_cluster_grid wrong[] = {{0}, {0, 1, 1, 1, 1}, {2, 2, 2, 1, 1}, {1, 1, 1, 0, 1}, {1, 1, -1, 1, 1},
+                                      {(int64_t)1 << 40, (int64_t)1 << 40, 1, 1, 1}, {1, 1, 1, (int64_t)1 << 60, 1}};
+    rung_cluster_problem cluster = {.ranks = 4, .m = 100, .n = 100, .k = 100, .product = RUNG_F64_TO_F64};
+    rung_cluster_grid right = {2, 2, 1, 1, 1};
+    rung_cluster_piece piece;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        for (int operand = RUNG_CLUSTER_OPERAND_A; operand <= RUNG_CLUSTER_OPERAND_C; operand++) {
+            assert_int_equal(rung_cluster_share_elements(&cluster, &wrong[i], 0, (rung_cluster_operand)operand), 0);
+            assert_int_equal(rung_cluster_share_piece(&cluster, &wrong[i], 0, (rung_cluster_operand)operand, 0, &piece), RUNG_STATUS_INVALID);
+        }
+    assert_int_equal(rung_cluster_share_elements(&cluster, &right, 0, RUNG_CLUSTER_OPERAND_C), 2500);
+    assert_int_equal(rung_cluster_share_elements(&cluster, &right, -1, RUNG_CLUSTER_OPERAND_C), 0);
+    assert_int_equal(rung_cluster_share_elements(&cluster, &right, 4, RUNG_CLUSTER_OPERAND_C), 0);
+    cluster.m = -5;
+    assert_int_equal(rung_cluster_share_elements(&cluster, &right, 0, RUNG_CLUSTER_OPERAND_C), 0);
+    cluster = (rung_cluster_problem){.ranks = 1000000, .m = 1000, .n = 1000, .k = 1000, .product = RUNG_F64_TO_F64};
+    right = (rung_cluster_grid){100, 100, 100, 8, 8};
+    for (int64_t i = 0; i < 64; i++) /* each without looking at all ranks */
+        assert_int_equal(rung_cluster_share_piece(&cluster, &right, i, RUNG_CLUSTER_OPERAND_C, i, &piece), RUNG_OK);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------------- */
+
+static bool has_memory = true;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+/* Seen from outside, since the linker renames what a sanitizer's library calls too. */
+__attribute__((visibility("default"))) void *__wrap_malloc(size_t size);
+__attribute__((visibility("default"))) void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    return has_memory ? __real_malloc(size) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return has_memory ? __real_calloc(count, size) : NULL;
+}
+
+/* What is opened goes there and back in what it has: a rank that fails alone on its way would leave the others waiting. */
+static void a_route_takes_its_memory_beforehand(void **state)
+{
+    enum { SIDE = 5 };
+    rungi_team team = {.ranks = 1, .silence = 1};
+    rung_cluster_problem cluster = {.ranks = 1, .m = SIDE, .n = SIDE, .k = SIDE, .product = RUNG_F64_TO_F64};
+    rung_cluster_grid grid = {1, 1, 1, 2, 1};
+    rung_cluster_matrix matrix = cyclic_of(SIDE, SIDE, (rung_cluster_cyclic){.row_block = 2, .col_block = 3, .process_rows = 1,
+                                                                    .process_cols = 1});
+    rungi_layout layout;
+    double share[SIDE * SIDE] = {0};
+    (void)state;
+    for (int64_t i = 0; i < EXTENT * EXTENT; i++)
+        memory[i] = (double)i;
+    assert_int_equal(rungi_layout_open(&matrix, RUNG_CLUSTER_OPERAND_C, 0, 1, &layout), RUNG_OK);
+    rungi_route route = {.team = &team, .layout = &layout, .size = sizeof(double), .message_bytes = 1 << 20};
+    assert_int_equal(rungi_route_open(&route, &cluster, &grid, RUNG_CLUSTER_OPERAND_C), RUNG_OK);
+    has_memory = false;
+    rung_status there = rungi_route_gather(&route, NULL, NULL, (char *)share);
+    rung_status back = rungi_route_return(&route, NULL, NULL, (const char *)share, (rungi_scaling){RUNG_F64, 2.0, 0.0});
+    has_memory = true;
+    assert_int_equal(there, RUNG_OK);
+    assert_int_equal(back, RUNG_OK);
+    for (int64_t i = 0; i < SIDE * SIDE; i++) {
+        int64_t place = i / SIDE + i % SIDE * EXTENT;
+        assert_true(share[i] == (double)place && memory[place] == 2.0 * (double)place);
+    }
+    rungi_route_close(&route);
+    rungi_layout_close(&layout);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elements_lie_where_scalapack_has_them),
+        cmocka_unit_test(a_rank_walks_its_own_blocks_alone),
+        cmocka_unit_test(lines_are_found_between_any_splits),
+        cmocka_unit_test(blocks_without_views_are_refused),
+        cmocka_unit_test(shares_of_no_grid_are_empty),
+        cmocka_unit_test(a_route_takes_its_memory_beforehand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

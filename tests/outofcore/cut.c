@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cut.c - blocks and panels: they fit, cover C once, and move few bytes. */
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "outofcore/cut.h"
+
+static rung_outofcore_blocking cut_of(int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_room room)
+{
+    rungi_whole whole = {.m = m, .n = n, .k = k, .in = bytes, .sum = bytes, .out = bytes};
+    rung_outofcore_blocking cut;
+    if (rungi_cut_make(&whole, &room, &cut) != RUNG_OK)
+        fail_msg("%lld x %lld x %lld in %lld: %s", (long long)m, (long long)n, (long long)k, (long long)room.memory,
+                 rung_error_text());
+    return cut;
+}
+
+/* What every cut is, whatever was asked for. */
+static void check_cut(const rung_outofcore_blocking *cut, int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_room room)
+{
+    assert_true(cut->used <= room.memory);
+    int64_t strip = rungi_strip_rows(cut->rows) < cut->rows ? rungi_strip_rows(cut->rows) : cut->rows;
+    assert_int_equal(cut->used, bytes * (cut->rows * cut->cols + 2 * cut->depth * (strip + cut->cols + (cut->cols < 1024 ? 0 : 64))));
+    assert_true((cut->row_blocks - 1) * cut->rows < m && cut->row_blocks * cut->rows >= m);
+    assert_true((cut->col_blocks - 1) * cut->cols < n && cut->col_blocks * cut->cols >= n);
+    if (k > 0)
+        assert_true((cut->panels - 1) * cut->depth < k && cut->panels * cut->depth >= k);
+    assert_int_equal(cut->read, bytes * (m * k * cut->col_blocks + k * n * cut->row_blocks));
+    assert_int_equal(cut->written, bytes * m * n);
+    if (room.buffer > 0) {
+        assert_true(cut->rows * cut->cols * bytes <= room.buffer);
+        assert_true(cut->rows * cut->depth * bytes <= room.buffer && cut->cols * cut->depth * bytes <= room.buffer);
+    }
+}
+
+static double ratio_of(int64_t m, int64_t n, int64_t k, int64_t size, int64_t memory)
+{
+    rungi_room room = {.memory = memory, .blocks = 1};
+    rung_outofcore_blocking cut = cut_of(m, n, k, size, room);
+    check_cut(&cut, m, n, k, size, room);
+    double words = (double)memory / (double)size;
+    double bound = (2.0 * (double)m * (double)n * (double)k / sqrt(words) + (double)m * (double)n) * (double)size;
+    assert_true(fabs(cut.bound / bound - 1) < 1e-12);
+    return (double)(cut.read + cut.written) / bound;
+}
+
+/* Three squares of ten times the memory together, from the smallest to some TiB: 1.25 times the bound at most. */
+static void few_bytes_are_moved(void **state)
+{
+    double worst = 0;
+    (void)state;
+    for (double side = 100; side < 1e6; side *= 1.01) {
+        int64_t n = (int64_t)side, size = n % 2 ? 4 : 8;
+        double ratio = ratio_of(n, n, n, size, size * 3 * n * n / 10);
+        if (ratio > 1.25)
+            fail_msg("%lld: %.3f times the bound", (long long)n, ratio);
+        worst = ratio > worst ? ratio : worst;
+    }
+    printf("ten times the memory: %.3f times the bound at most\n", worst);
+}
+
+/* Other shapes and memories: where C is but a little larger than a whole number of blocks, one more is needed. */
+static void never_many(void **state)
+{
+    uint64_t seed = 1;
+    double worst = 0;
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        int64_t side = 1 << (9 + unit_random(&seed, 9));
+        int64_t m = side / 2 + unit_random(&seed, side), n = side / 2 + unit_random(&seed, side);
+        int64_t k = side / 2 + unit_random(&seed, side), size = i % 2 ? 4 : 8, times = 10 + unit_random(&seed, 200);
+        double ratio = ratio_of(m, n, k, size, size * (m * k + k * n + m * n) / times);
+        worst = ratio > worst ? ratio : worst;
+    }
+    printf("any shape, 10 to 200 times the memory: %.3f times the bound at most\n", worst);
+    assert_true(worst < 1.5);
+}
+
+static void anything_fits(void **state)
+{
+    uint64_t seed = 2;
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        int64_t m = 1 + unit_random(&seed, 1 << unit_random(&seed, 20));
+        int64_t n = 1 + unit_random(&seed, 1 << unit_random(&seed, 20));
+        int64_t k = unit_random(&seed, 1 << unit_random(&seed, 20));
+        rungi_room room = {.memory = 1024 + unit_random(&seed, 1 << unit_random(&seed, 28)),
+                           .blocks = 1 + unit_random(&seed, 40)};
+        room.buffer = i % 3 ? 0 : room.memory / 4;
+        rung_outofcore_blocking cut = cut_of(m, n, k, 4, room);
+        check_cut(&cut, m, n, k, 4, room);
+        if (m >= 2 * room.blocks)
+            assert_true(cut.row_blocks * cut.col_blocks >= room.blocks);
+    }
+}
+
+/* The example of the documentation: its numbers follow from the sizes alone. */
+static void ten_times_256_mib(void **state)
+{
+    rungi_room room = {.memory = 256 << 20, .blocks = 1};
+    (void)state;
+    rung_outofcore_blocking cut = cut_of(14953, 14953, 14953, 4, room);
+    assert_int_equal(cut.row_blocks, 2);
+    assert_int_equal(cut.col_blocks, 2);
+    assert_true(cut.depth >= 256);
+    assert_true((double)(cut.read + cut.written) <= 1.1 * cut.bound);
+}
+
+static void memory_is_used_up_by_panels(void **state)
+{
+    rungi_room room = {.memory = 1 << 30, .blocks = 1};
+    (void)state;
+    rung_outofcore_blocking cut = cut_of(1000, 1000, 100000, 4, room); /* all of C stays: panels as deep as is of use */
+    assert_int_equal(cut.row_blocks * cut.col_blocks, 1);
+    assert_int_equal(cut.depth, 2048);
+    cut = cut_of(1000, 1000, 1000, 4, room); /* and not so deep that the first is waited for */
+    assert_true(cut.panels >= 4);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    rungi_whole whole = {.m = 100, .n = 100, .k = 100, .in = 8, .sum = 8, .out = 8};
+    rungi_room room = {.memory = 16, .blocks = 1};
+    rung_outofcore_blocking cut;
+    (void)state;
+    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_INVALID);
+    room.memory = 0;
+    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_INVALID);
+    whole = (rungi_whole){.m = INT64_MAX / 8, .n = 1, .k = INT64_MAX / 8, .in = 4, .sum = 4, .out = 4};
+    room.memory = 1 << 20;
+    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_TOO_LARGE);
+    cut = (rung_outofcore_blocking){.rows = 1, .cols = 1, .depth = 0, .memory = 1};
+    assert_int_equal(rungi_cut_count(&whole, &cut), RUNG_STATUS_INVALID);
+}
+
+static void nothing_is_cut_too(void **state)
+{
+    rungi_room room = {.memory = 4096, .blocks = 1};
+    (void)state;
+    rung_outofcore_blocking cut = cut_of(0, 5, 7, 4, room);
+    assert_int_equal(cut.written, 0);
+    cut = cut_of(5, 7, 0, 4, room);
+    assert_int_equal(cut.read, 0);
+    assert_int_equal(cut.panels, 1);
+    assert_int_equal(cut.depth, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_bytes_are_moved),       cmocka_unit_test(never_many),
+        cmocka_unit_test(anything_fits),
+        cmocka_unit_test(ten_times_256_mib),         cmocka_unit_test(memory_is_used_up_by_panels),
+        cmocka_unit_test(what_cannot_be_is_refused), cmocka_unit_test(nothing_is_cut_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1059 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* multiply.c - the whole of it on small matrices with little memory: right in every type, order, shape and place,
+ * moving just the bytes that the cut says; stopped, failed and gone on with. */
+#define _GNU_SOURCE /* pthread_timedjoin_np */
+#include "cancelled.h"
+#include "outofcore_unit.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "outofcore/journal.h"
+#include "outofcore/share.h"
+#include "outofcore/worker.h"
+
+/* A block is out of the memory a moment before it is told of: the next may be finished in between, and must wait. */
+void __real_rungi_share_done(rungi_share *share, int who, int64_t block);
+void __wrap_rungi_share_done(rungi_share *share, int who, int64_t block);
+
+static atomic_int blocks_done; /* since the program began */
+
+void __wrap_rungi_share_done(rungi_share *share, int who, int64_t block)
+{
+    struct timespec moment = {.tv_nsec = 500000};
+    nanosleep(&moment, NULL);
+    __real_rungi_share_done(share, who, block);
+    atomic_fetch_add(&blocks_done, 1);
+}
+
+/* A file system whose numbers of files are others each time, as some have that are mounted over a network. */
+int __real_stat(const char *path, struct stat *status);
+__attribute__((visibility("default"))) /* a sanitizer's library refers to it */
+int __wrap_stat(const char *path, struct stat *status);
+static bool has_unstable_numbers;
+
+int __wrap_stat(const char *path, struct stat *status)
+{
+    static atomic_int number;
+    int code = __real_stat(path, status);
+    if (code == 0 && has_unstable_numbers)
+        status->st_ino = (ino_t)1 << 40 | (ino_t)atomic_fetch_add(&number, 1);
+    return code;
+}
+
+static int64_t io_count(const char *field)
+{
+    char line[128];
+    long long value = -1;
+    size_t length = strlen(field);
+    FILE *file = fopen("/proc/self/io", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, field, length) == 0)
+            value = atoll(line + length + 1);
+    if (file)
+        fclose(file);
+    return value;
+}
+
+static void files_into_a_file(void **state)
+{
+    setting setting = plain;
+    (void)state;
+    setting.in_files = setting.out_file = true;
+    multiply_and_check(&setting, NULL, 0);
+    setting.beta = -2;
+    setting.alpha = 3;
+    multiply_and_check(&setting, NULL, 0);
+}
+
+/* Each call comes from a thread that was cancelled before. */
+typedef struct files {
+    rung_outofcore_matrix        a, b;
+    rung_outofcore_problem problem;
+    rung_matrix        read;
+} files;
+
+static void open_files(void *user)
+{
+    files *files = user;
+    files->a = open_npy("a.npy", RUNG_F32);
+    files->b = open_npy("b.npy", RUNG_F32);
+}
+
+static void multiply_files(void *user)
+{
+    files *files = user;
+    rung_outofcore_options options = {.memory = plain.memory};
+    must(rung_outofcore_multiply(NULL, &files->problem, &options, NULL));
+}
+
+static void read_result(void *user)
+{
+    ((files *)user)->read = load("c.npy", RUNG_F32);
+}
+
+static void close_files(void *user)
+{
+    files *files = user;
+    rung_outofcore_matrix_close(&files->a);
+    rung_outofcore_matrix_close(&files->b);
+}
+
+static void cancelled_callers_complete(void **state)
+{
+    rung_matrix a = new_matrix(RUNG_F32, plain.m, plain.k, false), b = new_matrix(RUNG_F32, plain.k, plain.n, false);
+    files files;
+    (void)state;
+    fill(&a, 1, 4);
+    fill(&b, 2, 4);
+    save("a.npy", &a);
+    save("b.npy", &b);
+    call_cancelled("rung_outofcore_matrix_open_npy", open_files, &files, -1);
+    files.problem = rung_outofcore_problem_of(files.a, files.b);
+    files.problem.path = result;
+    call_cancelled("rung_outofcore_multiply", multiply_files, &files, -1);
+    call_cancelled("rung_outofcore_matrix_read", read_result, &files, -1);
+    call_cancelled("rung_outofcore_matrix_close", close_files, &files, -1);
+    check_product(&a, &b, &files.read, &files.read, 1, 0);
+    free(a.data);
+    free(b.data);
+    free(files.read.data);
+}
+
+static void every_place_and_order(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        setting setting = plain;
+        setting.m = 97;
+        setting.n = 71;
+        setting.k = 83;
+        setting.memory = 8000;
+        setting.a_by_columns = i & 1;
+        setting.b_by_columns = i & 2;
+        setting.in_files = i & 4;
+        setting.out_file = i & 8;
+        setting.beta = i & 16 ? 2 : 0;
+        multiply_and_check(&setting, NULL, 0);
+    }
+}
+
+static void every_product(void **state)
+{
+    static const rung_type types[][2] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
+        RUNG_PRODUCT_LIST(X)
+#undef X
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int places = 0; places < 2; places++) {
+            setting setting = plain;
+            setting.in = types[i][0];
+            setting.out = types[i][1];
+            setting.m = 75;
+            setting.n = 61;
+            setting.k = 90;
+            setting.memory = 9000;
+            setting.beta = 2;
+            setting.in_files = setting.out_file = places;
+            multiply_and_check(&setting, NULL, 0);
+        }
+}
+
+static void small_and_empty(void **state)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 200, 3}, {200, 1, 3}, {3, 4, 1000}, {5, 6, 0}, {0, 6, 5},
+                                       {5, 0, 6}, {17, 16, 15}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int files = 0; files < 2; files++) {
+            setting setting = plain;
+            setting.m = sizes[i][0];
+            setting.n = sizes[i][1];
+            setting.k = sizes[i][2];
+            setting.memory = 1024;
+            setting.beta = files ? 0 : 3;
+            setting.in_files = setting.out_file = files;
+            multiply_and_check(&setting, NULL, 0);
+        }
+}
+
+/* Of one strip and one panel each: many are held at a time, by the one thread that fetches, the one that computes and the one that
+ * brings out. */
+static void blocks_of_one_strip(void **state)
+{
+    (void)state;
+    for (int files = 0; files < 2; files++) {
+        setting setting = plain;
+        setting.m = setting.n = 90;
+        setting.k = 1;
+        setting.memory = 700;
+        setting.beta = files ? 2 : 0;
+        setting.in_files = setting.out_file = files;
+        rung_outofcore_report report = multiply_and_check(&setting, NULL, 0);
+        assert_true(report.cut.panels == 1 && report.cut.row_blocks * report.cut.col_blocks > 50);
+    }
+}
+
+/* With no rows and more columns than anything has bytes for. */
+static void huge_empty_ones_are_refused(void **state)
+{
+    float nothing = 0;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        int64_t m = i == 0 ? 0 : INT64_MAX / 2, n = i == 1 ? 0 : INT64_MAX / 2, k = i == 2 ? 0 : INT64_MAX / 2;
+        rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, m, k, &nothing)),
+                                                           rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, k, n, &nothing)));
+        rung_outofcore_options options = {.memory = 20000};
+        problem.c = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, m, n, &nothing));
+        assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_TOO_LARGE);
+    }
+}
+
+static void alpha_of_0_reads_nothing(void **state)
+{
+    setting setting = plain;
+    (void)state;
+    setting.alpha = 0;
+    setting.beta = 2;
+    setting.in_files = true;
+    multiply_and_check(&setting, NULL, 0);
+}
+
+/* What the kernel says was read and written, beside what the report says. */
+static void the_system_counts_the_same(void **state)
+{
+    enum { N = 600, SLACK = 1 << 16 /* headers, the journal, /proc itself */ };
+    rung_matrix a = new_matrix(RUNG_F32, N, N, false), b = new_matrix(RUNG_F32, N, N, false);
+    rung_outofcore_report report;
+    (void)state;
+    fill(&a, 1, 4);
+    fill(&b, 2, 4);
+    save("a.npy", &a);
+    save("b.npy", &b);
+    rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
+    problem.path = result;
+    rung_outofcore_options options = {.memory = 3 * N * N * 4 / 10};
+    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    int64_t read = io_count("rchar:"), written = io_count("wchar:");
+    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    read = io_count("rchar:") - read;
+    written = io_count("wchar:") - written;
+    assert_int_equal(report.read, report.cut.read);
+    assert_in_range(read, report.read, report.read + SLACK);
+    assert_in_range(written, report.written, report.written + SLACK);
+    assert_true((double)(report.read + report.written) <= 1.25 * report.cut.bound);
+    assert_true(report.cut.used <= options.memory);
+    rung_outofcore_matrix_close(&problem.a);
+    rung_outofcore_matrix_close(&problem.b);
+    free(a.data);
+    free(b.data);
+}
+
+/* ---- Stopped, refused, gone on with -------------------------------------------------------------------------- */
+
+typedef struct caller {
+    int         steps, stop_at; /* strips; -1: never */
+    double      before;
+    rung_status accepts;
+    int         asked;
+    const rung_outofcore_report *report; /* of the call; or NULL */
+} caller;
+
+static int count_steps(void *user, const rung_outofcore_progress *progress)
+{
+    caller *caller = user;
+    caller->steps++;
+    caller->before = progress->before;
+    assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->of);
+    return caller->steps == caller->stop_at;
+}
+
+static rung_status accept_or_not(void *user, const rung_outofcore_matrix *c)
+{
+    caller *caller = user;
+    caller->asked++;
+    assert_true(c->file >= 0);
+    assert_true(!caller->report || (caller->report->cut.rows > 0 && caller->report->cut.row_blocks > 1));
+    return caller->accepts == RUNG_OK ? RUNG_OK : rung_error_set(caller->accepts, "not this one");
+}
+
+static rung_outofcore_problem file_problem(rung_matrix *a, rung_matrix *b)
+{
+    *a = new_matrix(RUNG_F32, 150, 170, false);
+    *b = new_matrix(RUNG_F32, 170, 130, false);
+    fill(a, 1, 4);
+    fill(b, 2, 4);
+    save("a.npy", a);
+    save("b.npy", b);
+    rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
+    problem.path = result;
+    return problem;
+}
+
+static void forget_problem(rung_outofcore_problem *problem, rung_matrix *a, rung_matrix *b)
+{
+    rung_outofcore_matrix_close(&problem->a);
+    rung_outofcore_matrix_close(&problem->b);
+    free(a->data);
+    free(b->data);
+    unlink(path_of("c.npy"));
+    unlink(path_of("c.npy.part"));
+    unlink(path_of("c.npy.journal"));
+}
+
+static void a_stopped_one_is_gone_on_with(void **state)
+{
+    rung_matrix a, b;
+    rung_outofcore_report report;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    caller caller = {.stop_at = -1};
+    rung_outofcore_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
+    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    int all = caller.steps;
+    unlink(path_of("c.npy"));
+
+    caller.steps = 0;
+    caller.stop_at = all * 2 / 3;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, &report), RUNG_STATUS_CANCELLED);
+    assert_false(is_there("c.npy"));
+    assert_true(is_there("c.npy.part") && is_there("c.npy.journal"));
+
+    caller.steps = 0;
+    caller.stop_at = -1;
+    options.memory = 25000; /* the blocks stay as they were begun */
+    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    assert_true(report.blocks_before > 0);
+    assert_true(caller.steps < all);
+    assert_true(caller.before > 0 && caller.before < 1);
+    rung_matrix c = load("c.npy", RUNG_F32);
+    check_product(&a, &b, &c, NULL, 1, 0);
+    free(c.data);
+    forget_problem(&problem, &a, &b);
+}
+
+/* A callback that blocks, as on a terminal that takes nothing, until blocks beyond those in flight are done. */
+typedef struct blocking {
+    int        before;      /* blocks_done when the call began */
+    int        calls, done; /* ... and when the callback returned from its first call */
+    atomic_int inside;
+    bool       is_ordered;
+    double     last;
+} blocking;
+
+static int block_at_first(void *user, const rung_outofcore_progress *progress)
+{
+    enum { BLOCKS = 12 /* of 20 or so; fewer than 8 can be in flight */ };
+    struct timespec moment = {.tv_nsec = 5000000};
+    blocking *blocking = user;
+    blocking->is_ordered &= atomic_fetch_add(&blocking->inside, 1) == 0 && progress->done >= blocking->last;
+    blocking->last = progress->done;
+    if (blocking->calls++ == 0) {
+        for (int i = 0; i < 4000 && atomic_load(&blocks_done) - blocking->before < BLOCKS; i++)
+            nanosleep(&moment, NULL);
+        blocking->done = atomic_load(&blocks_done) - blocking->before;
+    }
+    atomic_fetch_sub(&blocking->inside, 1);
+    return 0;
+}
+
+static void a_callback_that_blocks_stops_nobody(void **state)
+{
+    rung_matrix a, b;
+    rung_outofcore_report report;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    blocking blocking = {.before = atomic_load(&blocks_done), .is_ordered = true};
+    rung_outofcore_options options = {.memory = 4000, .progress = block_at_first, .user = &blocking};
+    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    assert_true(report.cut.row_blocks * report.cut.col_blocks >= 16);
+    assert_true(blocking.done >= 12);
+    assert_true(blocking.is_ordered && blocking.calls >= 2 && blocking.last == 1);
+    forget_problem(&problem, &a, &b);
+}
+
+static void stop_half_way(const rung_outofcore_problem *problem)
+{
+    caller caller = {.stop_at = 240};
+    rung_outofcore_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
+    assert_int_equal(rung_outofcore_multiply(NULL, problem, &options, NULL), RUNG_STATUS_CANCELLED);
+    assert_true(is_there("c.npy.journal"));
+}
+
+static void append_text(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "ab");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    rung_matrix a, b;
+    rung_outofcore_report report;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    stop_half_way(&problem);
+    problem.alpha = 2;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "another problem"));
+    problem.alpha = 1;
+    options.memory = 2000;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "memory"));
+    options.memory = 20000;
+    save("b.npy", &b); /* the same bytes at another time */
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "b.npy) has changed"));
+    options.restart = 1;
+    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    assert_int_equal(report.blocks_before, 0);
+    options.restart = 0;
+
+    stop_half_way(&problem);
+    append_text("c.npy.journal", "block 3 #0000"); /* torn: counts for nothing */
+    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    assert_true(report.blocks_before > 0);
+    stop_half_way(&problem);
+    append_text("c.npy.journal", "block 3 #00000000\nblock 4 #00000000\n"); /* and so does all behind it */
+    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    assert_true(report.blocks_before > 0);
+    stop_half_way(&problem);
+    char line[RUNGI_JOURNAL_LINE];
+    rungi_journal_line(line, "block %d", 1 << 20); /* whole, and of another cut */
+    append_text("c.npy.journal", line);
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "damaged"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* Writes other elements into a file, of which size, inode and modification time stay. */
+static void change_quietly(const char *name, int64_t at)
+{
+    float other = 77;
+    struct stat before;
+    int file = open(path_of(name), O_RDWR);
+    assert_true(file >= 0 && fstat(file, &before) == 0);
+    assert_int_equal(pwrite(file, &other, sizeof other, (off_t)at), sizeof other);
+    assert_int_equal(futimens(file, (struct timespec[]){before.st_atim, before.st_mtim}), 0);
+    close(file);
+}
+
+/* An input that was changed and given its old modification time back is not mixed with what was computed before. */
+static void a_quiet_change_is_noticed(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    static const char *const inputs[] = {"a.npy", "b.npy"};
+    for (int i = 0; i < 2; i++) {
+        stop_half_way(&problem);
+        change_quietly(inputs[i], 4000);
+        assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+        assert_non_null(strstr(rung_error_text(), i ? "B (" : "A ("));
+        assert_non_null(strstr(rung_error_text(), path_of(inputs[i])));
+        assert_non_null(strstr(rung_error_text(), "has changed"));
+        options.restart = 1;
+        must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+        options.restart = 0;
+    }
+    forget_problem(&problem, &a, &b);
+}
+
+static int change_b(void *user, const rung_outofcore_progress *progress)
+{
+    int *done = user;
+    if (progress->done > 0.5 && !*done)
+        change_quietly("b.npy", 4000);
+    *done |= progress->done > 0.5;
+    return 0;
+}
+
+static void a_quiet_change_meanwhile_is_noticed(void **state)
+{
+    rung_matrix a, b;
+    int done = 0;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000, .progress = change_b, .user = &done};
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
+    assert_non_null(strstr(rung_error_text(), "B ("));
+    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* A journal of the version before this one knows less of its inputs. */
+static void other_versions_are_not_resumed(void **state)
+{
+    rung_matrix a, b;
+    char line[RUNGI_JOURNAL_LINE];
+    rung_outofcore_report report;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    assert_true(rungi_journal_line(line, "rung-multiply 1") > 0);
+    append_text("c.npy.journal", line);
+    append_text("c.npy.part", "blocks");
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "another version"));
+    assert_true(is_there("c.npy.part"));
+    options.restart = 1;
+    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    assert_int_equal(report.blocks_before, 0);
+    forget_problem(&problem, &a, &b);
+}
+
+static void only_what_is_accepted_gets_its_name(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    caller caller = {.stop_at = -1, .accepts = RUNG_STATUS_DEVICE_LOST};
+    rung_outofcore_options options = {.memory = 20000, .accept = accept_or_not, .user = &caller};
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);
+    assert_string_equal(rung_error_text(), "not this one");
+    assert_int_equal(caller.asked, 1);
+    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
+    caller.accepts = RUNG_OK;
+    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    assert_true(is_there("c.npy"));
+
+    static const rung_status unable[] = {RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO, RUNG_STATUS_CANCELLED};
+    for (size_t i = 0; i < sizeof unable / sizeof *unable; i++) { /* it could not be judged, and is not computed again */
+        rung_outofcore_report report;
+        caller.accepts = unable[i];
+        unlink(path_of("c.npy"));
+        assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), unable[i]);
+        assert_true(!is_there("c.npy") && is_there("c.npy.part") && is_there("c.npy.journal"));
+        caller.accepts = RUNG_OK;
+        caller.report = &report;
+        must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+        caller.report = NULL;
+        assert_int_equal(report.blocks_before, report.cut.row_blocks * report.cut.col_blocks);
+        assert_true(report.read == 0 && is_there("c.npy"));
+    }
+    forget_problem(&problem, &a, &b);
+}
+
+/* A process may end between the name and the journal's end; and a journal whose file is gone says nothing, of whatever problem. */
+static void a_journal_alone_says_nothing(void **state)
+{
+    rung_matrix a, b;
+    rung_outofcore_report report;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    for (int i = 0; i < 2; i++) {
+        stop_half_way(&problem);
+        assert_int_equal(unlink(path_of("c.npy.part")), 0);
+        problem.alpha += i;
+        must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+        assert_int_equal(report.blocks_before, 0);
+        assert_false(is_there("c.npy.journal"));
+    }
+    append_text("c.npy.journal", "my diary\n"); /* this is somebody's, and stays */
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_true(is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* What is added to is the result of before: the same call again would add once more. */
+static void a_result_in_place_is_not_done_twice(void **state)
+{
+    rung_matrix a, b, c0 = new_matrix(RUNG_F32, 150, 130, false);
+    char path[256];
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    save("c.npy", &c0);
+    problem.beta = 1;
+    problem.c0 = open_npy("c.npy", RUNG_F32);
+    stop_half_way(&problem);
+    snprintf(path, sizeof path, "%s", path_of("c.npy"));
+    assert_int_equal(rename(path_of("c.npy.part"), path), 0); /* as a process does that is killed in between */
+    rung_outofcore_matrix_close(&problem.c0);
+    problem.c0 = open_npy("c.npy", RUNG_F32);
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "c.npy) has changed"));
+    rung_outofcore_matrix_close(&problem.c0);
+    free(c0.data);
+    forget_problem(&problem, &a, &b);
+}
+
+/* Somebody takes the files for leftovers and begins again: what is finished then must not get the name by the other's file. */
+static int replace_part(void *user, const rung_outofcore_progress *progress)
+{
+    int *done = user;
+    if (progress->done > 0.5 && !*done) {
+        char part[256];
+        *done = 1;
+        snprintf(part, sizeof part, "%s", path_of("c.npy.part"));
+        assert_int_equal(unlink(part), 0);
+        append_text("c.npy.part", "another's");
+    }
+    return 0;
+}
+
+static void files_of_another_stay(void **state)
+{
+    rung_matrix a, b;
+    int done = 0;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000, .progress = replace_part, .user = &done};
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
+    assert_non_null(strstr(rung_error_text(), "replaced"));
+    assert_true(!is_there("c.npy") && is_there("c.npy.part"));
+    forget_problem(&problem, &a, &b);
+}
+
+static int make_directory(void *user, const rung_outofcore_progress *progress)
+{
+    (void)progress;
+    mkdir(user, 0700); /* fails after the first call, which does not matter */
+    return 0;
+}
+
+/* What took hours stays where the name cannot be given, also where nothing can be gone on with. */
+static void what_cannot_be_named_stays(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_matrix file = problem.a;
+    rung_outofcore_options options = {.memory = 20000, .progress = make_directory, .user = result};
+    problem.a = rung_outofcore_matrix_of(a);
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
+    assert_non_null(strstr(rung_error_text(), "complete"));
+    assert_int_equal(rmdir(path_of("c.npy")), 0);
+    assert_true(is_there("c.npy.part"));
+    problem.a = file;
+    forget_problem(&problem, &a, &b);
+}
+
+static int count_calls(void *user, const rung_outofcore_progress *progress)
+{
+    (void)progress;
+    ++*(int *)user;
+    return 0;
+}
+
+/* A directory and a pipe are refused before anything is computed, and stay. */
+static void the_output_is_a_regular_file(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    int calls = 0;
+    rung_outofcore_options options = {.memory = 20000, .progress = count_calls, .user = &calls};
+    assert_int_equal(mkdir(result, 0700), 0);
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "directory"));
+    assert_int_equal(rmdir(result), 0);
+    assert_int_equal(mkfifo(result, 0600), 0);
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "regular file"));
+    assert_int_equal(unlink(result), 0);
+    assert_int_equal(calls, 0);
+    assert_false(is_there("c.npy.part") || is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* A symbolic link stays one: the file that it names is written, also where that file does not exist yet. */
+static void a_link_as_output_is_followed(void **state)
+{
+    rung_matrix a, b;
+    struct stat status;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    assert_int_equal(mkdir(path_of("target"), 0700), 0);
+    assert_int_equal(symlink("target/second", result), 0);
+    assert_int_equal(symlink("c.npy", path_of("target/second")), 0);
+    for (int i = 0; i < 2; i++) { /* the second time it replaces the file */
+        must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+        assert_true(lstat(result, &status) == 0 && S_ISLNK(status.st_mode));
+        rung_matrix c = load("target/c.npy", RUNG_F32);
+        check_product(&a, &b, &c, NULL, 1, 0);
+        free(c.data);
+        assert_false(is_there("target/c.npy.part") || is_there("target/c.npy.journal") || is_there("c.npy.part"));
+    }
+    unlink(path_of("target/c.npy"));
+    unlink(path_of("target/second"));
+    rmdir(path_of("target"));
+    assert_int_equal(unlink(result), 0);
+    assert_int_equal(symlink("c.npy", result), 0); /* a loop */
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    forget_problem(&problem, &a, &b);
+}
+
+static void holds_text(const char *name, const char *text)
+{
+    char line[64] = "";
+    FILE *file = fopen(path_of(name), "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    fclose(file);
+    assert_string_equal(line, text);
+}
+
+/* PATH.part and PATH.journal that no earlier call has written stay what they are, with `restart` too. */
+static void unrelated_files_stay(void **state)
+{
+    static const char *const names[] = {"c.npy.part", "c.npy.journal"};
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    int calls = 0;
+    rung_outofcore_options options = {.memory = 20000, .progress = count_calls, .user = &calls};
+    for (int i = 0; i < 2; i++)
+        for (options.restart = 0; options.restart < 2; options.restart++) {
+            append_text(names[i], "my notes");
+            assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+            assert_non_null(strstr(rung_error_text(), names[i]));
+            holds_text(names[i], "my notes");
+            assert_false(is_there(names[!i]));
+            assert_int_equal(unlink(path_of(names[i])), 0);
+        }
+    assert_int_equal(calls, 0);
+    stop_half_way(&problem); /* these are from an earlier call */
+    options = (rung_outofcore_options){.memory = 20000, .restart = 1};
+    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    forget_problem(&problem, &a, &b);
+}
+
+/* How much is free is another amount each time: blocks that were begun by it are gone on with. */
+static void memory_by_default_goes_on(void **state)
+{
+    rung_matrix a, b;
+    rung_outofcore_report report;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    stop_half_way(&problem);
+    must(rung_outofcore_multiply(NULL, &problem, NULL, &report));
+    assert_true(report.blocks_before > 0 && report.cut.memory == 20000);
+    forget_problem(&problem, &a, &b);
+}
+
+/* The journal tells of files by what a reboot leaves as it is. */
+static void a_journal_has_no_device_numbers(void **state)
+{
+    rung_matrix a, b;
+    char line[512], number[32];
+    struct stat status;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    stop_half_way(&problem);
+    assert_int_equal(fstat(problem.a.file, &status), 0);
+    snprintf(number, sizeof number, "file %llu,", (unsigned long long)status.st_ino);
+    FILE *file = fopen(path_of("c.npy.journal"), "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) && strncmp(line, "a ", 2) != 0) {
+    }
+    fclose(file);
+    assert_non_null(strstr(line, number));
+    snprintf(number, sizeof number, " %llu", (unsigned long long)status.st_dev);
+    char *behind = strstr(line, number);
+    assert_true(!behind || (behind[strlen(number)] != ' ' && behind[strlen(number)] != ','));
+    forget_problem(&problem, &a, &b);
+}
+
+/* Files of whom the result, or what stands beside it meanwhile, is one. */
+static void no_matrix_is_written_over(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    for (int i = 0; i < 2; i++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s", path_of(i ? "c.npy.part" : "c.npy.journal"));
+        assert_int_equal(link(path_of("a.npy"), name), 0);
+        assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
+        assert_non_null(strstr(rung_error_text(), name));
+        assert_int_equal(unlink(name), 0);
+    }
+    rung_matrix as_it_was = load("a.npy", RUNG_F32);
+    assert_memory_equal(as_it_was.data, a.data, 150 * 170 * sizeof(float));
+    free(as_it_was.data);
+
+    int file = open(path_of("a.npy"), O_RDWR); /* C in A's file, by another descriptor, and behind its elements */
+    assert_true(file >= 0);
+    rung_outofcore_matrix c = {.view = rung_matrix_of(RUNG_F32, 150, 130, NULL), .file = file, .start = 128};
+    problem.path = NULL;
+    problem.c = c;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
+    assert_int_equal(ftruncate(file, 128 + 150 * 170 * 4 + 150 * 130 * 4), 0);
+    problem.c.start = 128 + 150 * 170 * 4 - 4;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
+    problem.c.start += 4;
+    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    close(file);
+    forget_problem(&problem, &a, &b);
+}
+
+/* Expects RUNG_STATUS_ALIASED for an output of that name, and A's file as it was. */
+static void refuse_output(rung_outofcore_problem *problem, const char *name, const rung_matrix *a)
+{
+    rung_outofcore_options options = {.memory = 20000};
+    char path[256];
+    snprintf(path, sizeof path, "%s", path_of(name));
+    problem->path = path;
+    assert_int_equal(rung_outofcore_multiply(NULL, problem, &options, NULL), RUNG_STATUS_ALIASED);
+    assert_non_null(strstr(rung_error_text(), path));
+    rung_matrix after = load("a.npy", RUNG_F32);
+    assert_memory_equal(after.data, a->data, 150 * 170 * sizeof(float));
+    free(after.data);
+}
+
+/* By its name, through a symbolic link and through a hard link. */
+static void the_output_is_not_an_input(void **state)
+{
+    rung_matrix a, b;
+    char input[256];
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    refuse_output(&problem, "a.npy", &a);
+    refuse_output(&problem, "b.npy", &a);
+    snprintf(input, sizeof input, "%s", path_of("a.npy"));
+    assert_int_equal(symlink(input, path_of("c.npy")), 0);
+    refuse_output(&problem, "c.npy", &a);
+    unlink(path_of("c.npy"));
+    assert_int_equal(link(input, path_of("c.npy")), 0);
+    refuse_output(&problem, "c.npy", &a);
+    assert_false(is_there("a.npy.part") || is_there("a.npy.journal") || is_there("c.npy.part"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* Past the limit a process is sent SIGXFSZ; so it is refused before, at the beginning and where it is gone on with. */
+static void limits_on_files_are_seen(void **state)
+{
+    rung_matrix a, b;
+    struct rlimit usual, small;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    small = usual;
+    small.rlim_cur = 60000;
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            stop_half_way(&problem);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        rung_status status = rung_outofcore_multiply(NULL, &problem, &options, NULL);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+        assert_int_equal(status, RUNG_STATUS_IO);
+        assert_non_null(strstr(rung_error_text(), "ulimit"));
+    }
+    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    forget_problem(&problem, &a, &b);
+}
+
+/* A second call from the first one's callback, while the first has the lock. */
+static int multiply_again(void *user, const rung_outofcore_progress *progress)
+{
+    rung_outofcore_options options = {.memory = 20000};
+    (void)progress;
+    assert_int_equal(rung_outofcore_multiply(NULL, user, &options, NULL), RUNG_STATUS_IO);
+    assert_non_null(strstr(rung_error_text(), "another call"));
+    return 0;
+}
+
+static void one_at_a_time(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 200000, .progress = multiply_again, .user = &problem};
+    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    rung_matrix c = load("c.npy", RUNG_F32);
+    check_product(&a, &b, &c, NULL, 1, 0);
+    free(c.data);
+    forget_problem(&problem, &a, &b);
+}
+
+static void unstable_numbers_are_refused(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000};
+    has_unstable_numbers = true;
+    rung_status status = rung_outofcore_multiply(NULL, &problem, &options, NULL);
+    has_unstable_numbers = false;
+    assert_int_equal(status, RUNG_STATUS_IO);
+    assert_non_null(strstr(rung_error_text(), "c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+/* Changed under its reader's hands: the result cannot be trusted, and gets no name. */
+static int touch_a(void *user, const rung_outofcore_progress *progress)
+{
+    (void)user;
+    if (progress->done > 0.5)
+        append_text("a.npy", "x");
+    return 0;
+}
+
+static void a_file_that_changes_meanwhile(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    rung_outofcore_options options = {.memory = 20000, .progress = touch_a};
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
+    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
+    forget_problem(&problem, &a, &b);
+}
+
+static int cut_a(void *user, const rung_outofcore_progress *progress)
+{
+    (void)progress;
+    assert_int_equal(truncate(user, 1000), 0);
+    return 0;
+}
+
+static void a_file_that_is_cut_meanwhile(void **state)
+{
+    rung_matrix a, b;
+    char path[256];
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    snprintf(path, sizeof path, "%s", path_of("a.npy"));
+    rung_outofcore_options options = {.memory = 20000, .progress = cut_a, .user = path};
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
+    assert_non_null(strstr(rung_error_text(), "ended at byte"));
+    assert_false(is_there("c.npy"));
+    forget_problem(&problem, &a, &b);
+}
+
+static void wrong_problems(void **state)
+{
+    float data[64] = {0};
+    rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, data);
+    rung_matrix other = rung_matrix_of(RUNG_F32, 4, 4, data + 16);
+    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(square), rung_outofcore_matrix_of(other));
+    (void)state;
+    assert_int_equal(rung_outofcore_multiply(NULL, NULL, NULL, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID); /* no C */
+    problem.c = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
+    problem.c = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
+    problem.beta = 1;
+    problem.c0 = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
+    problem.c0 = problem.c;
+    must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
+    problem.c.view.row_stride = 3;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
+    problem.c = problem.c0;
+    problem.b.view.rows = 3;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
+    problem.b.view = other;
+    problem.b.view.type = RUNG_F16;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_UNSUPPORTED);
+    problem.b.view = other;
+    problem.path = "/nowhere/at/all";
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_IO);
+    rung_outofcore_options options = {.memory = -1};
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    options = (rung_outofcore_options){.device_count = 1};
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+}
+
+/* The list of held blocks is as long as it is, also where a block more is held than can be, or one is released twice. */
+static void held_blocks_stay_in_their_list(void **state)
+{
+    rungi_worker worker = {.out_block = -1, .in_block = -1};
+    (void)state;
+    pthread_mutex_init(&worker.mutex, NULL);
+    for (int i = 0; i < RUNGI_HELD; i++)
+        worker.held[i] = i;
+    assert_int_equal(rungi_worker_hold(&worker, 1000), RUNG_STATUS_DEVICE_LOST);
+    for (int i = 0; i < RUNGI_HELD; i++)
+        assert_true(worker.held[i] == i);
+    assert_true(worker.out_block == -1 && worker.in_block == -1);
+    worker.out_block = 2000;
+    rungi_worker_release(&worker, 2000);
+    assert_true(worker.out_block == 2000);
+    rungi_worker_release(&worker, 3);
+    assert_true(worker.held[3] == -1);
+    must(rungi_worker_hold(&worker, 5000));
+    assert_true(worker.held[3] == 5000);
+    pthread_mutex_destroy(&worker.mutex);
+}
+
+/* Sentences name paths, which are long: none is cut on its way to the caller. */
+static void long_sentences_are_whole(void **state)
+{
+    enum { LENGTH = 3000 };
+    rungi_job job = {.first_failed = -1};
+    rungi_worker worker = {.job = &job};
+    (void)state;
+    pthread_mutex_init(&job.mutex, NULL);
+    pthread_mutex_init(&worker.mutex, NULL);
+    pthread_cond_init(&worker.changed, NULL);
+    must(rungi_share_init(&job.share, 1, 1));
+    rungi_worker_fail(&worker, rung_error_set(RUNG_STATUS_IO, "%0*d", LENGTH, 7));
+    assert_int_equal(strlen(worker.error), LENGTH);
+    assert_int_equal(strlen(job.error), LENGTH);
+    rungi_share_free(&job.share);
+    pthread_mutex_destroy(&job.mutex);
+    pthread_mutex_destroy(&worker.mutex);
+    pthread_cond_destroy(&worker.changed);
+}
+
+static int run_all(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_into_a_file),
+        cmocka_unit_test(cancelled_callers_complete),
+        cmocka_unit_test(every_place_and_order),
+        cmocka_unit_test(every_product),
+        cmocka_unit_test(small_and_empty),
+        cmocka_unit_test(blocks_of_one_strip),
+        cmocka_unit_test(huge_empty_ones_are_refused),
+        cmocka_unit_test(alpha_of_0_reads_nothing),
+        cmocka_unit_test(the_system_counts_the_same),
+        cmocka_unit_test(a_stopped_one_is_gone_on_with),
+        cmocka_unit_test(a_callback_that_blocks_stops_nobody),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_quiet_change_is_noticed),
+        cmocka_unit_test(a_quiet_change_meanwhile_is_noticed),
+        cmocka_unit_test(other_versions_are_not_resumed),
+        cmocka_unit_test(only_what_is_accepted_gets_its_name),
+        cmocka_unit_test(a_journal_alone_says_nothing),
+        cmocka_unit_test(a_result_in_place_is_not_done_twice),
+        cmocka_unit_test(files_of_another_stay),
+        cmocka_unit_test(what_cannot_be_named_stays),
+        cmocka_unit_test(the_output_is_a_regular_file),
+        cmocka_unit_test(a_link_as_output_is_followed),
+        cmocka_unit_test(unrelated_files_stay),
+        cmocka_unit_test(memory_by_default_goes_on),
+        cmocka_unit_test(a_journal_has_no_device_numbers),
+        cmocka_unit_test(no_matrix_is_written_over),
+        cmocka_unit_test(the_output_is_not_an_input),
+        cmocka_unit_test(limits_on_files_are_seen),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(unstable_numbers_are_refused),
+        cmocka_unit_test(a_file_that_changes_meanwhile),
+        cmocka_unit_test(a_file_that_is_cut_meanwhile),
+        cmocka_unit_test(wrong_problems),
+        cmocka_unit_test(held_blocks_stay_in_their_list),
+        cmocka_unit_test(long_sentences_are_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+    return run_in_folder(run_all);
+}

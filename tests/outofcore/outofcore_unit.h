@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outofcore_unit.h - what the programs of this folder that multiply share: matrices of any type, in memory and in files,
+ * and one multiply that is looked at from all sides. */
+#ifndef RUNG_OUTOFCORE_UNIT_H
+#define RUNG_OUTOFCORE_UNIT_H
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rung/outofcore.h"
+
+static char folder[] = "/tmp/rung-outofcore-XXXXXX";
+static char result[64]; /* c.npy there */
+
+static inline const char *path_of(const char *name)
+{
+    static char paths[4][256];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static inline bool is_there(const char *name)
+{
+    struct stat status;
+    return stat(path_of(name), &status) == 0;
+}
+
+/* ---- Elements of any type ------------------------------------------------------------------------------- */
+
+static inline double element(const rung_matrix *matrix, int64_t row, int64_t col)
+{
+    int64_t at = matrix->offset + row * matrix->row_stride + col * matrix->col_stride;
+    switch (matrix->type) {
+    case RUNG_F32: return ((const float *)matrix->data)[at];
+    case RUNG_F64: return ((const double *)matrix->data)[at];
+    case RUNG_F16: return rung_f16_to_f32(((const uint16_t *)matrix->data)[at]);
+    case RUNG_BF16: return rung_bf16_to_f32(((const uint16_t *)matrix->data)[at]);
+    case RUNG_I8: return ((const int8_t *)matrix->data)[at];
+    default: return ((const int32_t *)matrix->data)[at];
+    }
+}
+
+static inline void set_element(const rung_matrix *matrix, int64_t row, int64_t col, double value)
+{
+    int64_t at = matrix->offset + row * matrix->row_stride + col * matrix->col_stride;
+    switch (matrix->type) {
+    case RUNG_F32: ((float *)matrix->data)[at] = (float)value; break;
+    case RUNG_F64: ((double *)matrix->data)[at] = value; break;
+    case RUNG_F16: ((uint16_t *)matrix->data)[at] = rung_f16_from_f32((float)value); break;
+    case RUNG_BF16: ((uint16_t *)matrix->data)[at] = rung_bf16_from_f32((float)value); break;
+    case RUNG_I8: ((int8_t *)matrix->data)[at] = (int8_t)value; break;
+    default: ((int32_t *)matrix->data)[at] = (int32_t)value; break;
+    }
+}
+
+static inline rung_matrix new_matrix(rung_type type, int64_t rows, int64_t cols, bool by_columns)
+{
+    void *data = calloc((size_t)(rows * cols + 1), (size_t)rung_type_size(type));
+    assert_non_null(data);
+    return by_columns ? rung_matrix_transpose(rung_matrix_of(type, cols, rows, data))
+                      : rung_matrix_of(type, rows, cols, data);
+}
+
+/* Whole numbers, so small that every sum is exact, in f16 too where k is short. */
+static inline void fill(const rung_matrix *matrix, uint64_t seed, int64_t largest)
+{
+    for (int64_t i = 0; i < matrix->rows; i++)
+        for (int64_t j = 0; j < matrix->cols; j++)
+            set_element(matrix, i, j, (double)(unit_random(&seed, 2 * largest + 1) - largest));
+}
+
+static inline void check_product(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c,
+                                 const rung_matrix *c0, double alpha, double beta)
+{
+    for (int64_t i = 0; i < c->rows; i++)
+        for (int64_t j = 0; j < c->cols; j++) {
+            double sum = 0;
+            for (int64_t p = 0; p < a->cols; p++)
+                sum += element(a, i, p) * element(b, p, j);
+            sum = (alpha != 0 ? alpha * sum : 0) + (beta != 0 ? beta * element(c0, i, j) : 0);
+            if (!(element(c, i, j) == sum))
+                fail_msg("(%lld, %lld) is %g, not %g", (long long)i, (long long)j, element(c, i, j), sum);
+        }
+}
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+static inline const char *npy_type(rung_type type)
+{
+    static const char *const names[] = {[RUNG_F32] = "<f4", "<f8", "<f2", "<V2", "|i1", "<i4"};
+    return names[type];
+}
+
+/* As NumPy writes it; its own reading of our files is outofcore_numpy's. */
+static inline void save(const char *name, const rung_matrix *matrix)
+{
+    char header[128];
+    bool by_columns = matrix->row_stride == 1 && matrix->col_stride != 1;
+    FILE *file = fopen(path_of(name), "wb");
+    assert_non_null(file);
+    int used = snprintf(header + 10, sizeof header - 10,
+                        "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }",
+                        npy_type(matrix->type), by_columns ? "True" : "False", (long long)matrix->rows,
+                        (long long)matrix->cols);
+    memset(header + 10 + used, ' ', sizeof header - 10 - (size_t)used);
+    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
+    header[127] = '\n';
+    size_t count = (size_t)(matrix->rows * matrix->cols), size = (size_t)rung_type_size(matrix->type);
+    assert_int_equal(fwrite(header, 1, sizeof header, file), sizeof header);
+    assert_int_equal(fwrite(matrix->data, size, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline rung_outofcore_matrix open_npy(const char *name, rung_type type)
+{
+    rung_outofcore_matrix stored;
+    if (rung_outofcore_matrix_open_npy(path_of(name), type, &stored) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    return stored;
+}
+
+static inline rung_matrix load(const char *name, rung_type type)
+{
+    rung_outofcore_matrix stored = open_npy(name, type);
+    rung_matrix matrix = new_matrix(type, stored.view.rows, stored.view.cols, false);
+    assert_int_equal(rung_outofcore_matrix_read(&stored, 0, 0, matrix.rows, matrix.cols, matrix.data), RUNG_OK);
+    rung_outofcore_matrix_close(&stored);
+    return matrix;
+}
+
+/* ---- One multiply, looked at from all sides --------------------------------------------------------------- */
+
+typedef struct setting {
+    rung_type in, out;
+    int64_t   m, n, k, memory;
+    bool      a_by_columns, b_by_columns, in_files, out_file;
+    double    alpha, beta;
+} setting;
+
+static inline void must(rung_status status)
+{
+    if (status != RUNG_OK)
+        fail_msg("%s: %s", rung_status_name(status), rung_error_text());
+}
+
+static inline rung_outofcore_report multiply_and_check(const setting *setting, const rung_outofcore_device *devices,
+                                                   int64_t device_count)
+{
+    rung_matrix a = new_matrix(setting->in, setting->m, setting->k, setting->a_by_columns);
+    rung_matrix b = new_matrix(setting->in, setting->k, setting->n, setting->b_by_columns);
+    rung_matrix c0 = new_matrix(setting->out, setting->m, setting->n, false);
+    rung_matrix c = new_matrix(setting->out, setting->m, setting->n, false);
+    int64_t largest = setting->out == RUNG_F16 || setting->out == RUNG_BF16 ? 1 : 4;
+    fill(&a, 1, largest);
+    fill(&b, 2, largest);
+    fill(&c0, 3, 4);
+    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(a), rung_outofcore_matrix_of(b));
+    problem.c = rung_outofcore_matrix_of(c);
+    problem.c0 = rung_outofcore_matrix_of(c0);
+    if (setting->in_files) {
+        save("a.npy", &a);
+        save("b.npy", &b);
+        save("c0.npy", &c0);
+        problem.a = open_npy("a.npy", setting->in);
+        problem.b = open_npy("b.npy", setting->in);
+        problem.c0 = open_npy("c0.npy", setting->out);
+    }
+    if (setting->out_file)
+        problem.path = result;
+    problem.alpha = setting->alpha;
+    problem.beta = setting->beta;
+    rung_outofcore_options options = {.memory = setting->memory, .devices = devices, .device_count = device_count};
+    rung_outofcore_report report;
+    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    rung_matrix got = setting->out_file ? load("c.npy", setting->out) : c;
+    check_product(&a, &b, &got, &c0, setting->alpha, setting->beta);
+    assert_true(report.read >= report.cut.read && report.written >= report.cut.written);
+    if (device_count < 2) { /* nothing is given back and done again */
+        assert_int_equal(report.read, report.cut.read);
+        assert_int_equal(report.written, report.cut.written);
+        assert_true(report.cut.used <= (device_count ? devices[0].memory : setting->memory));
+    }
+    assert_false(is_there("c.npy.part"));
+    assert_false(is_there("c.npy.journal"));
+    if (setting->in_files) {
+        rung_outofcore_matrix_close(&problem.a);
+        rung_outofcore_matrix_close(&problem.b);
+        rung_outofcore_matrix_close(&problem.c0);
+    }
+    if (setting->out_file)
+        free(got.data);
+    free(a.data);
+    free(b.data);
+    free(c0.data);
+    free(c.data);
+    return report;
+}
+
+static const setting plain = {.in = RUNG_F32, .out = RUNG_F32, .m = 150, .n = 130, .k = 170, .memory = 20000,
+                              .alpha = 1};
+
+static inline int run_in_folder(int (*run)(void))
+{
+    static const char *const files[] = {"a.npy", "b.npy", "c0.npy", "c.npy", "c.npy.part", "c.npy.journal"};
+    unit_clean_environment();
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(result, sizeof result, "%s/c.npy", folder);
+    int failed = run();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(path_of(files[i]));
+    rmdir(folder);
+    return failed;
+}
+
+#endif /* RUNG_OUTOFCORE_UNIT_H */
