@@ -20,7 +20,9 @@
 
 /* A line of the result. */
 typedef struct lab_row {
-    char         kernel[64], params[RUNG_PARAMETERS_TEXT], origin[256];
+    char         kernel[64], params[RUNG_PARAMETERS_TEXT];
+    rung_origin  origin; /* of the parameters */
+    char         origin_text[256];
     bool         is_vendor;    /* a library of somebody else's, */
     bool         is_peer;      /* by its own name */
     bool         is_call;      /* rung_gemm, whose time is no kernel's */

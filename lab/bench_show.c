@@ -416,7 +416,7 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     add_ratio(json, "over_first", row->over_first);
     add_ratio(json, "percent_of_vendor", row->percent_of_vendor);
     lab_json_true(json, "vendor_tuned", row->vendor_tuned);
-    lab_json_string(json, "origin", row->origin);
+    lab_json_string(json, "origin", row->origin_text);
     lab_json_integer(json, "h2d_ns", row->h2d_ns);
     lab_json_integer(json, "kernel_ns", row->call.wall_ns > 0 ? row->call.kernel_ns : row->median_ns);
     lab_json_integer(json, "d2h_ns", row->d2h_ns);

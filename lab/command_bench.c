@@ -599,7 +599,8 @@ static void fill_row(const session *session, const lab_problem *problem, const l
         .roof_gflops = lab_probe_is_roof(problem->probe, problem->product) ? session->best_probe[problem->probe] : 0,
     };
     lab_samples_series(&contender->taken, contender->mode, best_of(session, problem), &row->series);
-    snprintf(row->origin, sizeof row->origin, "%s", contender->origin);
+    row->origin = contender->origin;
+    snprintf(row->origin_text, sizeof row->origin_text, "%s", contender->origin_text);
     snprintf(row->kernel, sizeof row->kernel, "%s%s", name_of(contender), contender->is_packed ? ":packed" : "");
     snprintf(row->params, sizeof row->params, "%s", contender->parameters);
     snprintf(row->why_not, sizeof row->why_not, "%s", contender->why_not);

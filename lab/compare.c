@@ -131,7 +131,7 @@ void lab_rows_compare(lab_row *rows, int count)
     }
     for (int i = 0; i < count; i++) {
         lab_row *row = &rows[i];
-        row->vendor_tuned = vendor && strcmp(vendor->origin, "defaults") != 0;
+        row->vendor_tuned = vendor && vendor->origin == RUNG_ORIGIN_TUNING;
         if (!has_time(row) || row->is_call)
             continue;
         if (!(row->is_vendor && *row->doubt))

@@ -305,7 +305,7 @@ static rung_status make_packed(const lab_subject *subject, rung_plan *plan, rung
 {
     if (!subject->is_packed)
         return RUNG_OK;
-    rung_status status = rung_buffer_create(subject->device, rung_plan_describe(plan)->packed, packed);
+    rung_status status = rung_buffer_create(subject->device, rung_plan_describe(plan)->packed_b_bytes, packed);
     if (status == RUNG_OK)
         status = rung_plan_pack_b(plan, subject->queue, &problem->b, *packed, NULL);
     problem->b.buffer = NULL;
@@ -318,7 +318,7 @@ static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan, cons
     rung_problem run = *given, *problem = &run;
     rung_run_options options = {.size = sizeof(rung_run_options)};
     rung_event *done = NULL;
-    rung_status status = make_workspace(subject, rung_plan_describe(plan)->workspace, &options.workspace);
+    rung_status status = make_workspace(subject, rung_plan_describe(plan)->workspace_bytes, &options.workspace);
     if (status == RUNG_OK)
         status = make_packed(subject, plan, problem, &options.packed_b);
     if (status == RUNG_OK && rehearsed) {

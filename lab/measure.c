@@ -302,16 +302,17 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
         return status;
     const rung_plan_info *info = rung_plan_describe(contender->plan);
     snprintf(contender->parameters, sizeof contender->parameters, "%s", info->parameters);
-    snprintf(contender->origin, sizeof contender->origin, "%s", info->origin);
+    contender->origin = info->origin;
+    snprintf(contender->origin_text, sizeof contender->origin_text, "%s", info->origin_text);
     snprintf(contender->library, sizeof contender->library, "%s", info->library);
-    snprintf(contender->doubt, sizeof contender->doubt, "%s", info->doubt);
-    contender->splits = info->splits;
+    snprintf(contender->doubt, sizeof contender->doubt, "%s", info->warning);
+    contender->splits = info->split_k;
     contender->threads = info->threads;
     contender->compute = info->compute;
-    if (info->workspace > 0)
-        status = rung_buffer_create(problem->device, info->workspace, &contender->workspace);
+    if (info->workspace_bytes > 0)
+        status = rung_buffer_create(problem->device, info->workspace_bytes, &contender->workspace);
     if (status == RUNG_OK && contender->is_packed)
-        status = rung_buffer_create(problem->device, info->packed, &contender->packed);
+        status = rung_buffer_create(problem->device, info->packed_b_bytes, &contender->packed);
     if (status == RUNG_OK && contender->is_packed)
         status = rung_plan_pack_b(contender->plan, problem->queue, &multiply.b, contender->packed, NULL);
     return status;

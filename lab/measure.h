@@ -64,7 +64,8 @@ typedef struct lab_contender {
     const rung_kernel *kernel;                      /* NULL: rung_gemm */
     char               asked[LAB_PARAMETERS_TEXT];  /* as given */
     char               parameters[LAB_PARAMETERS_TEXT]; /* all of them, once it ran */
-    char               origin[256];                 /* where they came from, see rung_plan_info */
+    rung_origin        origin;                      /* where they came from, see rung_plan_info */
+    char               origin_text[256];
     bool               is_packed; /* B is packed before the runs */
     rung_plan         *plan;
     rung_buffer       *workspace, *packed;

@@ -173,7 +173,7 @@ static bool run(scene *scene)
     const rung_matrix *c = &scene->here.c;
     if (rung_plan_create(scene->target.device, &scene->there, &options, &scene->plan) != RUNG_OK)
         return false;
-    int64_t bytes = rung_plan_describe(scene->plan)->workspace;
+    int64_t bytes = rung_plan_describe(scene->plan)->workspace_bytes;
     if (rung_buffer_create(scene->target.device, bytes, &scene->workspace) != RUNG_OK)
         return false;
     work.workspace = scene->workspace;

@@ -107,7 +107,7 @@ static void tell_doubt(const char *name, int pipe)
         rung_device_open(context, "cpu", &device) == RUNG_OK &&
         rung_kernel_find(context, "cpu", name, &kernel) == RUNG_OK &&
         rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 1}, &plan) == RUNG_OK) {
-        const char *doubt = rung_plan_describe(plan)->doubt;
+        const char *doubt = rung_plan_describe(plan)->warning;
         if (write(pipe, "+", 1) != 1 || write(pipe, doubt, strlen(doubt)) < 0)
             _exit(1);
     }

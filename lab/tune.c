@@ -14,7 +14,7 @@
 
 enum {
     PATIENCE = 40,   /* candidates per process */
-    LONG_PATH = 200, /* of which rung_plan_info.origin may have only the end */
+    LONG_PATH = 200, /* of which rung_plan_info.origin_text may have only the end */
 };
 
 static int complain(const char *message)
@@ -146,16 +146,20 @@ static void find_classes(lab_tuner *session)
 
 /* ---- What the store has --------------------------------------------------------------- */
 
-/* Returns whether a plan's parameters are a record, "FILE:LINE": of the store that is written, or, if none is named,
- * of any file. The library leaves the beginning of a long path out. */
-static bool is_of_store(const char *origin, const char *store)
+/* Returns whether a record, "PATH:LINE", is in this file. The library omits the beginning of a long path. */
+static bool is_in_file(const char *record, const char *path)
 {
-    const char *colon = strrchr(origin, ':');
-    size_t length = colon ? (size_t)(colon - origin) : 0, whole = store ? strlen(store) : 0;
-    if (!store)
-        return colon && strchr(origin, '/');
-    return colon && length <= whole && memcmp(store + whole - length, origin, length) == 0 &&
+    const char *colon = strrchr(record, ':');
+    size_t length = colon ? (size_t)(colon - record) : 0, whole = strlen(path);
+    return colon && length <= whole && memcmp(path + whole - length, record, length) == 0 &&
            (length == whole || length > LONG_PATH);
+}
+
+/* Returns whether a plan's parameters are a tuning record: of the file that is written, or, if none is named, of any
+ * file. */
+static bool is_of_store(const rung_plan_info *info, const char *store)
+{
+    return info->origin == RUNG_ORIGIN_TUNING && (!store || is_in_file(info->origin_text, store));
 }
 
 static void plan_by_store(const lab_tuner *session, const lab_target *target, lab_tuned *tuned)
@@ -166,7 +170,7 @@ static void plan_by_store(const lab_tuner *session, const lab_target *target, la
         RUNG_OK)
         return;
     const rung_plan_info *info = rung_plan_describe(plan);
-    if (is_of_store(info->origin, session->options->store)) {
+    if (is_of_store(info, session->options->store)) {
         snprintf(tuned->record_kernel, sizeof tuned->record_kernel, "%s", info->kernel);
         snprintf(tuned->record_parameters, sizeof tuned->record_parameters, "%s", info->parameters);
     }

@@ -833,20 +833,31 @@ static inline rung_plan_options rung_plan_options_default(void)
  * does an epilogue on a CUDA device where NVRTC is not found (rung_dependency_list), and a kernel
  * whose matrix engine is emulated. */
 
+/* Where the parameters of a plan came from. */
+typedef enum rung_origin {
+    RUNG_ORIGIN_DEFAULTS = 0,
+    RUNG_ORIGIN_GIVEN    = 1, /* rung_plan_options.parameters */
+    RUNG_ORIGIN_PRESET   = 2,
+    RUNG_ORIGIN_TUNING   = 3, /* a record of a tuning file */
+    RUNG_ORIGIN_FALLBACK = 4  /* the defaults with one parameter changed so that they fit the device */
+} rung_origin;
+
 typedef struct rung_plan_info {
-    const char *kernel;     /* "04_shared" */
-    const char *parameters; /* "TILE=32": all of them, "" if it has none */
-    const char *origin;     /* where those came from: "given", "defaults", "preset small", or a
-                             * record of a tuning store, "/home/x/.config/rung/tuning:12" */
-    const char *refused;    /* "12_matrix: takes f16 only; ...", or "" */
-    int64_t     workspace;  /* bytes that rung_plan_run must be given */
-    int64_t     splits;     /* shares of k, 1 if it is not cut */
-    rung_compute compute;   /* how products are formed: as asked, or more precisely */
-    int64_t     blocks;     /* of the launch, all items and shares, 0 on the CPU */
-    int64_t     threads;    /* a block; on the CPU, those that C is cut between */
-    const char *library;    /* a vendor's: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
-    const char *doubt;      /* why a vendor's speed says nothing here, and what to do; mostly "" */
-    int64_t     packed;     /* bytes of a packed B and its header; 0 without packed_b */
+    const char  *kernel;          /* "04_shared" */
+    const char  *parameters;      /* all of them: "TILE=32"; "" if it has none */
+    rung_origin  origin;
+    const char  *origin_text;     /* "given", "defaults", "preset small", "/home/x/.config/rung/tuning:12" */
+    const char  *rejected;        /* "12_matrix: takes f16 only; ...", or ""; see also "Candidates" */
+    rung_compute compute;         /* as requested, or more precise */
+    int64_t      workspace_bytes; /* required in rung_run_options.workspace; 0: none. Besides split-K,
+                                   * batch_offsets on devices with their own memory, emulated engines, and
+                                   * epilogues on CUDA without NVRTC need a workspace */
+    int64_t      split_k;         /* slices of k; 1: not split */
+    int64_t      blocks;          /* of the launch, all items and slices; 0 on the CPU */
+    int64_t      threads;         /* per block; on the CPU, all threads of the plan */
+    const char  *library;         /* vendor library: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
+    const char  *warning;         /* why the speed of a vendor library is not representative here; else "" */
+    int64_t      packed_b_bytes;  /* size of a packed B; 0 without packed_b */
 } rung_plan_info;
 
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
@@ -861,7 +872,7 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
                                    const rung_run_options *options);
 
 /* Packs B, for example the weights of a network, so that many runs can use it. A plan created with packed_b reads
- * the packed B from a buffer of rung_plan_info.packed bytes that begins at a multiple of 64 bytes. Fill the buffer
+ * the packed B from a buffer of rung_plan_info.packed_b_bytes bytes that begins at a multiple of 64 bytes. Fill the buffer
  * with rung_plan_pack_b and that plan, or another plan for the same device, kernel, parameters, types, compute mode,
  * k and n; m, batch, A, C, the epilogue and the number of threads may differ. All items of a batch share B.
  * A run reads only the form of the problem's B: types, sizes and strides. Its memory may be absent.
@@ -888,7 +899,7 @@ RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const 
  * compute units, and driver, product, compute mode and layout, m, n and k of the same order (up
  * to 16, 64, 256, 1024, 4096, or more), a batch or none.
  * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
- * rung_plan_info.refused, and lines that are no records count for nothing: a store that is
+ * rung_plan_info.rejected, and lines that are no records count for nothing: a store that is
  * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of
  * each, and verbose 1 if the file that $RUNG_TUNING names is not there. */
 typedef struct rung_tuning {

@@ -101,22 +101,28 @@ static void default_parameters(const rung_plan *plan, const rung_kernel *kernel,
 static void fit_defaults(rung_plan *plan, const rung_kernel *kernel)
 {
     const rung_device *device = plan->device;
-    size_t used = strlen(plan->origin);
+    size_t used = strlen(plan->origin_text);
     if (device->ops && device->ops->fit_defaults &&
         device->ops->fit_defaults(device, kernel, rungi_problem_sum_type(&plan->problem), plan->values.value))
-        snprintf(plan->origin + used, sizeof plan->origin - used, ", lowered to the caches");
+        snprintf(plan->origin_text + used, sizeof plan->origin_text - used, ", lowered to the caches");
 }
 
-rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
-                              const char *origin)
+static void set_origin(rung_plan *plan, rung_origin origin, const char *text)
+{
+    plan->info.origin = origin;
+    snprintf(plan->origin_text, sizeof plan->origin_text, "%s", text);
+}
+
+rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters, rung_origin origin,
+                              const char *origin_text)
 {
     char preset[RUNGI_PRESET_NAME];
     bool are_defaults = !parameters;
-    snprintf(plan->origin, sizeof plan->origin, "%s", origin);
+    set_origin(plan, origin, origin_text);
     plan->kernel = kernel;
-    plan->info.workspace = 0;
-    plan->info.packed = 0;
-    plan->info.splits = 1;
+    plan->info.workspace_bytes = 0;
+    plan->info.packed_b_bytes = 0;
+    plan->info.split_k = 1;
     plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_COMPUTE_STRICT;
     rung_status status = check_types(kernel, &plan->problem);
     if (status == RUNG_OK)
@@ -129,7 +135,8 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
         default_parameters(plan, kernel, preset);
         rungi_error_restore(&before);
         parameters = preset;
-        snprintf(plan->origin, sizeof plan->origin, "%s%s", *preset ? "preset " : "defaults", preset);
+        plan->info.origin = *preset ? RUNG_ORIGIN_PRESET : RUNG_ORIGIN_DEFAULTS;
+        snprintf(plan->origin_text, sizeof plan->origin_text, "%s%s", *preset ? "preset " : "defaults", preset);
     }
     status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
     if (status == RUNG_OK && are_defaults)
@@ -138,10 +145,10 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
 }
 
 /* Makes the plan with this kernel, or says why not. */
-static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
-                              const char *origin)
+static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters, rung_origin origin,
+                              const char *origin_text)
 {
-    rung_status status = rungi_choose_take(plan, kernel, parameters, origin);
+    rung_status status = rungi_choose_take(plan, kernel, parameters, origin, origin_text);
     return status == RUNG_OK ? plan->device->ops->plan_create(plan) : status;
 }
 
@@ -150,7 +157,7 @@ static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const 
 static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
 {
     rungi_error first;
-    rung_status status = try_kernel(plan, kernel, NULL, "defaults");
+    rung_status status = try_kernel(plan, kernel, NULL, RUNG_ORIGIN_DEFAULTS, "defaults");
     if (status != RUNG_STATUS_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK ||
         check_abilities(plan, kernel) != RUNG_OK)
         return status;
@@ -163,7 +170,7 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
                      (long long)parameter->choices[j]);
             char origin[sizeof choice + 16];
             snprintf(origin, sizeof origin, "defaults but %s", choice);
-            if (try_kernel(plan, kernel, choice, origin) == RUNG_OK)
+            if (try_kernel(plan, kernel, choice, RUNG_ORIGIN_FALLBACK, origin) == RUNG_OK)
                 return RUNG_OK;
         }
     }
@@ -175,19 +182,20 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
 static rung_status check_choice(const rung_kernel *kernel)
 {
     if (kernel->step->is_vendor)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is taken only when it is named", kernel->info.name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s calls a vendor library and is selected only by name",
+                          kernel->info.name);
     if (kernel->info.engine == RUNG_ENGINE_EMULATED)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s multiplies in software here, and is taken only when it is "
-                          "named", kernel->info.name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s emulates a matrix engine in software and is selected "
+                          "only by name", kernel->info.name);
     return RUNG_OK;
 }
 
-/* Keeps a refusal for the log, in one sentence; `whose` is NULL where that says it itself. */
+/* Keeps a rejection for the log, in one sentence; `whose` is NULL where that says it itself. */
 static void note_refusal(rung_plan *plan, const char *whose)
 {
-    size_t used = strlen(plan->refused);
+    size_t used = strlen(plan->rejected);
     const char *sentence = rung_error_text();
-    snprintf(plan->refused + used, sizeof plan->refused - used, "%s%s%s%.*s", used ? "; " : "",
+    snprintf(plan->rejected + used, sizeof plan->rejected - used, "%s%s%s%.*s", used ? "; " : "",
              whose ? whose : "", whose ? ": " : "", (int)strcspn(sentence, "\n"), sentence);
 }
 
@@ -230,7 +238,9 @@ static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
         status = rungi_choose_check(kernel, &plan->problem);
     if (status == RUNG_OK)
         status = check_parameters(plan, kernel, proposal->parameters);
-    return status == RUNG_OK ? try_kernel(plan, kernel, proposal->parameters, proposal->origin) : status;
+    if (status != RUNG_OK)
+        return status;
+    return try_kernel(plan, kernel, proposal->parameters, RUNG_ORIGIN_TUNING, proposal->origin);
 }
 
 /* Whatever a record fails by is no failure of the plan: where memory is really short or the
@@ -256,9 +266,9 @@ static rung_status choose_by_store(rung_plan *plan)
         return status;
     while (refused < count && !serves(plan, &proposals[refused], refused < TOLD))
         refused++;
-    size_t used = strlen(plan->refused);
+    size_t used = strlen(plan->rejected);
     if (refused > TOLD)
-        snprintf(plan->refused + used, sizeof plan->refused - used, "; %d more records", refused - TOLD);
+        snprintf(plan->rejected + used, sizeof plan->rejected - used, "; %d more records", refused - TOLD);
     return refused < count ? RUNG_OK : RUNG_STATUS_NOT_FOUND;
 }
 
@@ -307,7 +317,7 @@ static rung_status fail_choice(const rung_plan *plan, rung_status refusal)
     unsigned products = products_of_ladder(plan);
     if (!is_among(&plan->problem, products))
         return fail_types(&plan->problem, products);
-    return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->refused);
+    return rungi_fail(refusal, "%s takes no such problem: %s", plan->device->info.name, plan->rejected);
 }
 
 /* From the top of the ladder down, the first that takes the problem; those with
@@ -351,5 +361,5 @@ rung_status rungi_choose(rung_plan *plan)
 
 rung_status rungi_choose_given(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    return try_kernel(plan, kernel, parameters && *parameters ? parameters : NULL, "given");
+    return try_kernel(plan, kernel, parameters && *parameters ? parameters : NULL, RUNG_ORIGIN_GIVEN, "given");
 }

@@ -25,7 +25,7 @@ static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const 
     rung_plan plan = {.device = &paper};
     rungi_plan_begin(&plan, problem);
     rung_status status = rungi_choose_take(&plan, kernel, parameters && *parameters ? parameters : NULL,
-                                           "given");
+                                           RUNG_ORIGIN_GIVEN, "given");
     if (status == RUNG_OK)
         status = kernel->backend->compile(&plan, code);
     if (status == RUNG_OK)

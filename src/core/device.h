@@ -61,14 +61,14 @@ typedef struct rungi_device_ops {
      * any changed. The result meets the kernel's constraints. */
     bool (*fit_defaults)(const rung_device *device, const rung_kernel *kernel, rung_type sum, int64_t *parameters);
 
-    /* Fills plan->info but for kernel, parameters and refused. RUNG_STATUS_UNSUPPORTED and
+    /* Fills plan->info but for kernel, parameters, origin and rejected. RUNG_STATUS_UNSUPPORTED and
      * RUNG_STATUS_COMPILE_FAILED pass an open choice on to the next kernel. */
     rung_status (*plan_create)(rung_plan *plan);
     /* Sizes that are 0 leave nothing to compute but events to wait for and signal;
      * k is 0 where A and B are not to be read. */
     rung_status (*plan_run)(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                             rungi_sizes sizes, const rung_run_options *options);
-    /* Optional: B into plan->info.packed bytes, for plans whose kernels take it so. */
+    /* Optional: B into plan->info.packed_b_bytes bytes, for plans whose kernels take it so. */
     rung_status (*plan_pack)(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                              const rung_run_options *options);
     void (*plan_destroy)(rung_plan *plan);

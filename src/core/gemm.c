@@ -80,8 +80,8 @@ static rung_status run(rung_queue *queue, const rung_problem *problem, rungi_spa
     rung_status status = take_plan(queue, problem, &plan);
     if (status != RUNG_OK)
         return status;
-    if (plan->info.workspace > 0)
-        status = rung_buffer_create(queue->device, plan->info.workspace, &options.workspace);
+    if (plan->info.workspace_bytes > 0)
+        status = rung_buffer_create(queue->device, plan->info.workspace_bytes, &options.workspace);
     int64_t start = rungi_spans_now(spans);
     if (status == RUNG_OK)
         status = rungi_plan_run(plan, queue, problem, &options);

@@ -217,9 +217,9 @@ static rung_status make_plans(ring *ring, const panel *first, const panel *last)
 static int64_t workspace_of(const ring *ring)
 {
     RUNGI_ASSERT(ring->plans[0]);
-    int64_t most = ring->plans[0]->info.workspace;
-    if (ring->plans[1] && ring->plans[1]->info.workspace > most)
-        most = ring->plans[1]->info.workspace;
+    int64_t most = ring->plans[0]->info.workspace_bytes;
+    if (ring->plans[1] && ring->plans[1]->info.workspace_bytes > most)
+        most = ring->plans[1]->info.workspace_bytes;
     return most;
 }
 

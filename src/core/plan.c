@@ -69,7 +69,7 @@ static void note_plain(rung_plan *plan)
     const rung_problem *problem = &plan->problem;
     plan->is_plain = plan->device->takes_data && problem->batch == 1 && !rungi_problem_has_epilogue(problem) &&
                      !problem->c.batch_offsets && !problem->a.batch_offsets && !problem->b.batch_offsets &&
-                     plan->info.workspace == 0 && plan->needs_aligned == 0;
+                     plan->info.workspace_bytes == 0 && plan->needs_aligned == 0;
     for (int i = RUNGI_A; i <= RUNGI_C && plan->is_plain; i++) {
         const rung_matrix *view = rungi_problem_view(problem, i);
         plan->is_plain = !rungi_matrix_is_empty(view) && rungi_matrix_span(view, &plan->spans[i]);
@@ -97,7 +97,7 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
         options.kernel = kernel;
         if (status == RUNG_OK)
             status = rung_plan_create(plan->device, &problem, &options, unread);
-        RUNGI_ASSERT(status != RUNG_OK || (*unread)->info.workspace == 0); /* k is 0: there is nothing to split */
+        RUNGI_ASSERT(status != RUNG_OK || (*unread)->info.workspace_bytes == 0); /* k is 0: there is nothing to split */
         if (status == RUNG_OK && (*unread)->needs_aligned != 0) { /* a run may have any alignment */
             rung_plan_destroy(*unread);
             *unread = NULL;
@@ -142,8 +142,8 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
     rungi_kernel_values_text(plan->kernel, &plan->values, plan->parameters, sizeof plan->parameters);
     plan->info.kernel = plan->kernel->info.name;
     plan->info.parameters = plan->parameters;
-    plan->info.origin = plan->origin;
-    plan->info.refused = plan->refused;
+    plan->info.origin_text = plan->origin_text;
+    plan->info.rejected = plan->rejected;
     note_plain(plan);
     return RUNG_OK;
 }
@@ -180,10 +180,10 @@ static rung_status create_plan(rung_device *device, const rung_problem *problem,
     plan->carveout = options->shared_carveout;
     plan->threads_asked = options->threads;
     plan->packed_b = options->packed_b != 0;
-    plan->info.library = plan->info.doubt = "";
+    plan->info.library = plan->info.warning = "";
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
-        rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was refused: %s", device->info.name,
+        rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was rejected: %s", device->info.name,
                   (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols,
                   rung_type_name(problem->c.type), rung_error_text());
         rungi_release(device->context, plan);
@@ -247,10 +247,10 @@ static rung_status check_view(const rung_device *device, const char *name, const
 
 static rung_status check_packed_buffer(const rung_plan *plan, const rung_buffer *packed)
 {
-    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed && packed->place % 64 == 0)
+    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed_b_bytes && packed->place % 64 == 0)
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_INVALID, "the plan needs a buffer of %lld bytes on its device for a packed B, at a multiple "
-                      "of 64 bytes", (long long)plan->info.packed);
+                      "of 64 bytes", (long long)plan->info.packed_b_bytes);
 }
 
 /* A problem whose B has a form alone. */
@@ -263,7 +263,7 @@ static rung_status check_packed(const rung_plan *plan, const rung_problem *probl
     if (status != RUNG_OK)
         return status;
     rest.b.rows = rest.b.cols = 0;
-    if (rungi_problem_meets(&rest, options->packed_b, plan->info.packed))
+    if (rungi_problem_meets(&rest, options->packed_b, plan->info.packed_b_bytes))
         return rungi_fail(RUNG_STATUS_ALIASED, "the packed B is memory of A, C or the epilogue; give it its own");
     return rungi_problem_check_memory(&rest);
 }
@@ -289,12 +289,12 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
         return rungi_fail(RUNG_STATUS_INVALID, "A, B or C is less aligned than in the problem that the plan was created for, whose views begin at "
                           "multiples of %s; create the plan with a problem like this one",
                           plan->needs_aligned & RUNGI_AT_16_BYTES ? "16 bytes" : "four elements");
-    if (plan->info.workspace > 0 &&
+    if (plan->info.workspace_bytes > 0 &&
         (!options->workspace || options->workspace->device != plan->device ||
-         options->workspace->bytes < plan->info.workspace || options->workspace->place % 16 != 0))
+         options->workspace->bytes < plan->info.workspace_bytes || options->workspace->place % 16 != 0))
         return rungi_fail(RUNG_STATUS_INVALID, "the plan needs a workspace of %lld bytes on its device, at a "
-                          "multiple of 16 bytes", (long long)plan->info.workspace);
-    if (plan->info.workspace > 0 && rungi_problem_meets(settled, options->workspace, plan->info.workspace))
+                          "multiple of 16 bytes", (long long)plan->info.workspace_bytes);
+    if (plan->info.workspace_bytes > 0 && rungi_problem_meets(settled, options->workspace, plan->info.workspace_bytes))
         return rungi_fail(RUNG_STATUS_ALIASED, "the workspace is memory of A, B, C or the epilogue; give it its own");
     return RUNG_OK;
 }
@@ -339,11 +339,11 @@ static bool is_held(const rung_plan *plan, double scalar)
 /* Whether a packed B in this process's memory suits the plan; `range` is its bytes. */
 static bool is_packed_at_hand(const rung_plan *plan, const rung_matrix *b, const rung_buffer *packed, byte_range *range)
 {
-    if (!has_form(b, &plan->problem.b) || packed->device != plan->device || packed->bytes < plan->info.packed ||
+    if (!has_form(b, &plan->problem.b) || packed->device != plan->device || packed->bytes < plan->info.packed_b_bytes ||
         packed->place % 64 != 0)
         return false;
     range->first = packed->place;
-    range->end = packed->place + (uintptr_t)plan->info.packed;
+    range->end = packed->place + (uintptr_t)plan->info.packed_b_bytes;
     return true;
 }
 
@@ -421,7 +421,7 @@ static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *g
     if (goes_unread(plan, sizes))
         return run_unread(plan, queue, given, settled, options);
     RUNGI_ASSERT(queue->device == plan->device && rungi_problem_same_form(&plan->problem, settled));
-    RUNGI_ASSERT(plan->info.workspace == 0 || (options->workspace && options->workspace->bytes >= plan->info.workspace));
+    RUNGI_ASSERT(plan->info.workspace_bytes == 0 || (options->workspace && options->workspace->bytes >= plan->info.workspace_bytes));
     if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
         return rungi_trace_run(plan, queue, given, settled, sizes, options);
     return ops->plan_run(plan, queue, settled, sizes, options);
@@ -503,7 +503,7 @@ rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matr
         status = check_packed_buffer(plan, packed);
     if (status == RUNG_OK)
         status = rung_problem_check(&alone);
-    if (status == RUNG_OK && rungi_problem_meets(&alone, packed, plan->info.packed))
+    if (status == RUNG_OK && rungi_problem_meets(&alone, packed, plan->info.packed_b_bytes))
         status = rungi_fail(RUNG_STATUS_ALIASED, "the buffer for the packed B is memory of B; give it its own");
     return status == RUNG_OK ? plan->device->ops->plan_pack(plan, queue, b, packed, &run_options) : status;
 }

@@ -19,8 +19,8 @@ struct rung_plan {
     rungi_values       values;
     rung_plan_info     info;
     char               parameters[RUNG_PARAMETERS_TEXT];
-    char               origin[256];
-    char               refused[1024];
+    char               origin_text[256];
+    char               rejected[1024];
     bool               is_open;           /* the kernel is the library's choice */
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */

@@ -89,8 +89,8 @@ static void append_rest(char *text, size_t capacity, const rung_plan *plan, cons
         append(text, capacity, " --scattered");
     if (problem->compute != RUNG_COMPUTE_STRICT)
         append(text, capacity, " --compute %s", rung_compute_name(problem->compute));
-    if (plan->info.splits > 1)
-        append(text, capacity, " --splits %lld", (long long)plan->info.splits);
+    if (plan->info.split_k > 1)
+        append(text, capacity, " --splits %lld", (long long)plan->info.split_k);
     if (has_threads(plan))
         append(text, capacity, " --threads %lld", (long long)plan->info.threads);
     append_epilogue(text, capacity, problem);
@@ -114,7 +114,7 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
 
     char *tail = line->tail;
     size_t capacity = sizeof line->tail;
-    append(tail, capacity, "; parameters: %s; again: rung verify --device %s --kernels %s", plan->origin,
+    append(tail, capacity, "; parameters: %s; again: rung verify --device %s --kernels %s", plan->origin_text,
            device, plan->info.kernel);
     if (has_parameters)
         append(tail, capacity, " --params %s", plan->parameters);
@@ -125,8 +125,8 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     append_strides(tail, capacity, "b-strides", &problem->b, rungi_problem_items(problem));
     append_strides(tail, capacity, "c-strides", &problem->c, rungi_problem_items(problem));
     append_rest(tail, capacity, plan, problem);
-    append(tail, capacity, " --alpha %.17g --beta %.17g; refused: %s", problem->alpha, problem->beta,
-           *plan->refused ? plan->refused : "none");
+    append(tail, capacity, " --alpha %.17g --beta %.17g; rejected: %s", problem->alpha, problem->beta,
+           *plan->rejected ? plan->rejected : "none");
 }
 
 /* A failure here is not the caller's: its own sentence stays. */

@@ -38,7 +38,7 @@ typedef struct rungi_cpu_form {
     int64_t kept;             /* of what a kernel keeps packed, in its own unit, the most: as a part of C is kept no
                                * more than scratch was asked for */
     int64_t scratch;          /* bytes that a thread needs */
-    bool    is_slow;          /* another kernel is faster here: it is taken only when named */
+    bool    is_slow;          /* another kernel is faster here: it is selected only by name */
     bool    is_turned;        /* C^T = B^T A^T is computed, since C stands by columns */
     bool    takes_packed;     /* B comes packed, ... */
     rungi_packed_layout packed; /* ... in this layout, which k, n, types and parameters decide, and never m */

@@ -154,7 +154,7 @@ static rung_status fill_packed(cpu_plan *made, rung_plan *plan)
 {
     if (!plan->packed_b)
         return RUNG_OK;
-    if (!rungi_add(made->form.packed.bytes, (int64_t)sizeof made->header, &plan->info.packed))
+    if (!rungi_add(made->form.packed.bytes, (int64_t)sizeof made->header, &plan->info.packed_b_bytes))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "the packed B needs more bytes than can be addressed; multiply by it in parts");
     rungi_packed_header_fill(plan, &made->form.packed, &made->header);
     return RUNG_OK;
@@ -182,7 +182,7 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
         return status;
     if (made->form.is_slow && plan->is_open)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is slower than another kernel for so few rows, columns or steps, and is "
-                          "taken only when it is named", plan->kernel->info.name);
+                          "selected only by name", plan->kernel->info.name);
     int64_t threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
     made->threads = kernel->is_threaded ? threads_worth(&job, problem->batch, threads) : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed */

@@ -128,7 +128,7 @@ static rung_status fill(rung_plan *plan, vendor_plan *made)
     plan->info.compute = RUNG_COMPUTE_STRICT;
     plan->info.threads = made->threads;
     plan->info.library = made->library;
-    plan->info.doubt = made->peer.doubt;
+    plan->info.warning = made->peer.doubt;
     return RUNG_OK;
 }
 

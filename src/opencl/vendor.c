@@ -60,8 +60,10 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: CLBlast takes matrices with one stride of one and "
                           "k above zero");
     rung_status status = rungi_opencl_vendor_tune(rungi_opencl_device_of(plan->device), &tuned_by);
-    if (status == RUNG_OK && tuned_by && vendor->sgemm)
-        snprintf(plan->origin, sizeof plan->origin, "%s", tuned_by);
+    if (status == RUNG_OK && tuned_by && vendor->sgemm) {
+        plan->info.origin = RUNG_ORIGIN_TUNING;
+        snprintf(plan->origin_text, sizeof plan->origin_text, "%s", tuned_by);
+    }
     return status;
 }
 

@@ -279,13 +279,13 @@ static rung_status make_packed(rungi_worker *worker)
         rung_plan_create(worker->device, &first, &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = 1}, &plan) != RUNG_OK)
         return RUNG_OK;
     const rung_plan_info *info = rung_plan_describe(plan);
-    bool fits = info->packed > 0 && info->packed <= room + HEADER_MAX &&
+    bool fits = info->packed_b_bytes > 0 && info->packed_b_bytes <= room + HEADER_MAX &&
                 snprintf(worker->parameters, sizeof worker->parameters, "%s", info->parameters) < (int)sizeof worker->parameters;
     rung_status status = RUNG_OK;
     if (fits)
         status = rung_kernel_find(rung_device_context(worker->device), "cpu", info->kernel, &worker->kernel);
     if (fits && status == RUNG_OK)
-        status = rung_buffer_create(worker->device, info->packed, &worker->packed);
+        status = rung_buffer_create(worker->device, info->packed_b_bytes, &worker->packed);
     rung_plan_destroy(plan);
     return status;
 }

@@ -52,8 +52,8 @@ static rung_status split_of(const rung_plan *plan, const rung_problem *turned, r
 static void fill_info(rung_plan *plan, const rungi_simt_work *work)
 {
     plan->needs_aligned = !work->path.wide ? 0 : work->path.by_chunks ? RUNGI_AT_16_BYTES : RUNGI_AT_FOURS;
-    plan->info.splits = work->split.splits;
-    plan->info.workspace = work->split.workspace;
+    plan->info.split_k = work->split.splits;
+    plan->info.workspace_bytes = work->split.workspace;
     plan->info.threads = work->shape.threads;
     if (!rungi_multiply(work->shape.blocks, plan->problem.batch, &plan->info.blocks) ||
         !rungi_multiply(plan->info.blocks, work->split.splits, &plan->info.blocks))
@@ -143,7 +143,7 @@ rungi_simt_run rungi_simt_run_of(const rung_plan *plan, const rungi_simt_work *w
                                  const rung_run_options *options)
 {
     rungi_simt_run run = {.work = work, .problem = rungi_simt_turned(problem), .sizes = sizes,
-                          .workspace = plan->info.workspace > 0 ? options->workspace : NULL};
+                          .workspace = plan->info.workspace_bytes > 0 ? options->workspace : NULL};
     run.sizes.m = run.problem.c.rows;
     run.sizes.n = run.problem.c.cols;
     return run;

@@ -8,8 +8,8 @@ cd "$RUNG_SOURCE" || exit 1
 bad=0
 
 # Variables and functions that hold a sentence for people.
-sentence='(why|why_not|why_skipped|why_unseen|message|sentence|reason|doubt|refused|rung_error_text\(\))'
-compares="str(n?cmp|n?casecmp|str) *\\([^;\"]*\\b$sentence *,[^;]*\""
+sentence='(why|why_not|why_skipped|why_unseen|message|sentence|reason|doubt|warning|refused|rejected|origin|origin_text|rung_error_text\(\))'
+compares="str(n?cmp|n?casecmp|str|r?chr) *\\([^;\"]*\\b$sentence *,[^;]*[\"']"
 begins="\\b$sentence\\[0\\] *[!=]= *'[^\\\\]"
 letter="\\bname\\[0\\] *== *'[A-Za-z]'"
 
@@ -35,5 +35,7 @@ done << 'END'
     if (strstr(rung_error_text(), "out of memory"))
     trial->kind = strcmp(row.why_not, "interrupted") == 0 ? A : B;
     if (why[0] == 'W')
+    row->vendor_tuned = vendor && strcmp(vendor->origin_text, "defaults") != 0;
+    return strchr(info->origin_text, '/') ? RECORD : DEFAULTS;
 END
 exit $bad

@@ -260,8 +260,8 @@ static inline void run_trial(rung_device *device, const trial *trial, rung_plan_
     rung_problem there = trial_there(&memory);
     assert_ok(trial_plan(device, trial, &there, &plan));
     *info = *rung_plan_describe(plan);
-    if (info->workspace > 0)
-        assert_ok(rung_buffer_create(device, info->workspace, &options.workspace));
+    if (info->workspace_bytes > 0)
+        assert_ok(rung_buffer_create(device, info->workspace_bytes, &options.workspace));
     assert_ok(rung_plan_run(plan, queue, &there, &options));
     trial_compare(queue, &memory);
     rung_plan_destroy(plan);

@@ -504,7 +504,7 @@ static void a_cut_plan_in_a_graph(void **state)
     rung_problem there = trial_there(&memory);
     assert_ok(trial_plan(caller.device, &trial, &there, &plan));
     rung_run_options run = {.size = sizeof(rung_run_options)};
-    assert_ok(rung_buffer_create(caller.device, rung_plan_describe(plan)->workspace, &run.workspace));
+    assert_ok(rung_buffer_create(caller.device, rung_plan_describe(plan)->workspace_bytes, &run.workspace));
     void *exec = capture(&caller, plan, &there, &run);
     for (int i = 0; i < 2; i++) {
         launch_graph(&caller, exec);

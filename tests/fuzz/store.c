@@ -98,7 +98,7 @@ static void check_plan(rung_device *device, rung_type type, int64_t m, int64_t n
     MUST(facts->products & 1u << rung_product_of(type, type));
     MUST(rungi_kernel_values(kernel, info->parameters, rung_type_size(type), &values) == RUNG_OK);
     MUST(is_listed(kernel, &values));
-    MUST(strlen(info->origin) > 0);
+    MUST(strlen(info->origin_text) > 0);
     rung_plan_destroy(plan);
 }
 

@@ -991,8 +991,8 @@ static void the_cpu_does_not_cut_k(void **state)
     rung_problem problem = sound_problem();
     rung_plan_options options = {.size = sizeof(rung_plan_options), .split_k = 1, .max_workspace_bytes = 1 << 20};
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
-    assert_int_equal(rung_plan_describe(plan)->splits, 1);
-    assert_int_equal(rung_plan_describe(plan)->workspace, 0);
+    assert_int_equal(rung_plan_describe(plan)->split_k, 1);
+    assert_int_equal(rung_plan_describe(plan)->workspace_bytes, 0);
     rung_plan_destroy(plan);
     options.split_k = 2;
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_STATUS_UNSUPPORTED);

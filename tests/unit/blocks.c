@@ -318,7 +318,8 @@ static void expect_product(rung_device *device, const char *kernel_name, const c
     must(rung_plan_create(device, &problem, &options, &plan));
     must(rung_queue_create(device, &queue));
     assert_string_equal(rung_plan_describe(plan)->parameters, shown);
-    assert_string_equal(rung_plan_describe(plan)->origin, origin);
+    assert_string_equal(rung_plan_describe(plan)->origin_text, origin);
+    assert_int_equal(rung_plan_describe(plan)->origin, parameters ? RUNG_ORIGIN_GIVEN : RUNG_ORIGIN_DEFAULTS);
     must(rung_plan_run(plan, queue, &problem, NULL));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {

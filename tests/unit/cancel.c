@@ -126,7 +126,7 @@ static void create_plan(void *user)
     rung_plan_options options = {.size = sizeof(rung_plan_options), .packed_b = life->packs, .kernel = life->packs ? NULL : life->kernel};
     must(rung_plan_create(life->device, &life->problem, &options, &life->plan));
     if (life->packs)
-        must(rung_buffer_create(life->device, rung_plan_describe(life->plan)->packed, &life->memory[3]));
+        must(rung_buffer_create(life->device, rung_plan_describe(life->plan)->packed_b_bytes, &life->memory[3]));
 }
 
 static void pack(void *user)

@@ -180,7 +180,7 @@ static void the_line_tells_all(void **state)
     char kernel[80];
     const char *const parts[] = {"cpu", kernel, "2x2x2", "f32", " ms", "again: rung verify",
                                  "--device cpu", "--m 2 --n 2 --k 2", "--dtype f32", "--alpha 1 ",
-                                 "--beta 0", "refused: "};
+                                 "--beta 0", "rejected: "};
     lines lines;
     (void)state;
     kernel_option(kernel, sizeof kernel);

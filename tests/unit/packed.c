@@ -23,7 +23,7 @@ static rung_plan *plan_of(const rung_problem *problem, int packed_b, int64_t thr
 static rung_buffer *packed_by(rung_plan *plan, rung_matrix b)
 {
     rung_buffer *buffer;
-    int64_t bytes = rung_plan_describe(plan)->packed;
+    int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
     assert_true(bytes >= K * (int64_t)sizeof(float));
     assert_int_equal(rung_buffer_create(device, bytes, &buffer), RUNG_OK);
     if (rung_plan_pack_b(plan, queue, &b, buffer, NULL) != RUNG_OK)
@@ -88,7 +88,7 @@ static void m_may_differ(void **state)
     for (int64_t m = 1; m <= 33; m += 8) {
         rung_problem small = problem_of(m, c_memory);
         rung_plan *other = plan_of(&small, 1, 2);
-        assert_int_equal(rung_plan_describe(other)->packed, rung_plan_describe(plan)->packed);
+        assert_int_equal(rung_plan_describe(other)->packed_b_bytes, rung_plan_describe(plan)->packed_b_bytes);
         memset(c_memory, 0xff, sizeof c_memory);
         assert_int_equal(rung_plan_run(other, queue, &small, &options), RUNG_OK);
         assert_memory_equal(c_memory, expected, (size_t)(m * N) * sizeof(float));
@@ -237,7 +237,7 @@ static void assert_layouts_differ(rung_plan *packer, rung_problem packed, rung_p
 {
     packed.b.data = calloc((size_t)(packed.b.rows * packed.b.cols), (size_t)rung_type_size(packed.b.type));
     rung_buffer *buffer = packed_by(packer, packed.b);
-    assert_true(rung_plan_describe(packer)->packed >= rung_plan_describe(runner)->packed);
+    assert_true(rung_plan_describe(packer)->packed_b_bytes >= rung_plan_describe(runner)->packed_b_bytes);
     assert_refused(runner, run, buffer, words);
     rung_buffer_destroy(buffer);
     rung_plan_destroy(packer);
@@ -276,7 +276,7 @@ static void unfilled_buffers_are_refused(void **state)
     (void)state;
     rung_problem problem = problem_of(M, c_memory);
     rung_plan *plan = plan_of(&problem, 1, 1);
-    int64_t bytes = rung_plan_describe(plan)->packed;
+    int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
     rung_buffer *buffer;
     uint64_t seed = 7;
     for (int i = 0; i < 8; i++) {
@@ -305,7 +305,7 @@ static void damaged_headers_are_refused(void **state)
     rung_plan *plan = plan_of(&problem, 1, 1);
     rung_buffer *packed = packed_by(plan, problem.b);
     unsigned char header[HEADER];
-    assert_int_equal(rung_plan_describe(plan)->packed % 64, 0);
+    assert_int_equal(rung_plan_describe(plan)->packed_b_bytes % 64, 0);
     assert_int_equal(rung_buffer_read(queue, packed, 0, HEADER, header, NULL), RUNG_OK);
     for (int bit = 0; bit < 8 * HEADER; bit++) {
         header[bit / 8] ^= (unsigned char)(1 << bit % 8);
@@ -325,7 +325,7 @@ static void alignment_is_checked(void **state)
     (void)state;
     rung_problem problem = problem_of(M, c_memory);
     rung_plan *plan = plan_of(&problem, 1, 1);
-    int64_t bytes = rung_plan_describe(plan)->packed;
+    int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
     rung_buffer *packed = packed_by(plan, problem.b), *wrapped;
     char *memory = aligned_alloc(64, (size_t)(bytes + 128));
     assert_int_equal(rung_buffer_read(queue, packed, 0, bytes, memory + 64, NULL), RUNG_OK);

@@ -85,7 +85,7 @@ static rung_plan *plan_of(const rung_problem *problem, int packed_b, int64_t thr
 static rung_buffer *packed_by(rung_plan *plan, const rung_problem *problem)
 {
     rung_buffer *packed;
-    assert_int_equal(rung_buffer_create(device, rung_plan_describe(plan)->packed, &packed), RUNG_OK);
+    assert_int_equal(rung_buffer_create(device, rung_plan_describe(plan)->packed_b_bytes, &packed), RUNG_OK);
     if (rung_plan_pack_b(plan, queue, &problem->b, packed, NULL) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return packed;

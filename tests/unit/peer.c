@@ -142,11 +142,11 @@ static void what_is_told(void **state)
     assert_non_null(strstr(info->library, STANDIN_OPENBLAS));
     assert_int_equal(info->compute, RUNG_COMPUTE_STRICT);
     if (features.isa >= RUNGI_ISA_AVX512)
-        assert_string_equal(info->doubt, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=SkylakeX");
+        assert_string_equal(info->warning, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=SkylakeX");
     else if (features.isa == RUNGI_ISA_AVX2)
-        assert_string_equal(info->doubt, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=Haswell");
+        assert_string_equal(info->warning, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=Haswell");
     else
-        assert_string_equal(info->doubt, "");
+        assert_string_equal(info->warning, "");
     rung_plan_destroy(plan);
 
     assert_int_equal(rung_dependency_list(context, parts, 32, &count), RUNG_OK);
@@ -159,7 +159,7 @@ static void what_is_told(void **state)
 
     assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
     assert_string_equal(rung_plan_describe(plan)->library, "");
-    assert_string_equal(rung_plan_describe(plan)->doubt, "");
+    assert_string_equal(rung_plan_describe(plan)->warning, "");
     assert_null(strstr(rung_plan_describe(plan)->kernel, "vendor")); /* never unasked */
     rung_plan_destroy(plan);
 }

@@ -473,7 +473,7 @@ static void packed_memory_is_no_operands(void **state)
     rung_problem problem = rung_problem_of(square, b, square);
     problem.c.data = other[2];
     assert_int_equal(rung_plan_create(bench->device, &problem, &options, &plan), RUNG_OK);
-    int64_t bytes = rung_plan_describe(plan)->packed;
+    int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
     assert_true(bytes > 0 && bytes <= (int64_t)sizeof memory - 64);
     assert_int_equal(rung_buffer_wrap(bench->device, memory, 0, sizeof memory, &packed), RUNG_OK);
     assert_int_equal(rung_queue_create(bench->device, &queue), RUNG_OK);

@@ -303,7 +303,7 @@ static rung_plan *make_plan(const work *work, const char *name, const char *para
 
 static void give_workspace(work *work, const rung_plan *plan)
 {
-    int64_t bytes = rung_plan_describe(plan)->workspace;
+    int64_t bytes = rung_plan_describe(plan)->workspace_bytes;
     assert_int_equal(rung_buffer_create(device, bytes, &work->workspace), RUNG_OK);
 }
 
@@ -326,7 +326,7 @@ static void check_work(work *work, const char *kernel, const char *parameters, i
     assert_non_null(found);
     move_work(work);
     rung_plan *plan = make_plan(work, kernel, parameters, splits);
-    assert_int_equal(rung_plan_describe(plan)->splits, splits > 0 ? splits : 1);
+    assert_int_equal(rung_plan_describe(plan)->split_k, splits > 0 ? splits : 1);
     give_workspace(work, plan);
     run_work(work, plan, found);
     int64_t wrong = wrong_elements(work, found);
@@ -422,7 +422,7 @@ static void the_same_bits_every_run(void **state)
             work.data[i][j] = (float)unit_random(&seed, 1 << 20) / 1e6f;
     move_work(&work);
     rung_plan *plan = make_plan(&work, "07", "tiny", 5);
-    assert_int_equal(rung_plan_describe(plan)->splits, 5);
+    assert_int_equal(rung_plan_describe(plan)->split_k, 5);
     give_workspace(&work, plan);
     run_work(&work, plan, first);
     for (int i = 0; i < 20; i++) {
@@ -443,14 +443,14 @@ static void a_plan_tells_what_it_needs(void **state)
     move_work(&work);
     rung_plan *plan = make_plan(&work, "07", "tiny", 4);
     const rung_plan_info *info = rung_plan_describe(plan);
-    assert_int_equal(info->splits, 4);
-    assert_int_equal(info->workspace, 4 * 4 * 19 * 21);
+    assert_int_equal(info->split_k, 4);
+    assert_int_equal(info->workspace_bytes, 4 * 4 * 19 * 21);
     assert_int_equal(info->blocks, 2 * 2 * 4); /* tiles of 16 x 16, and shares */
     rung_run_options options = {.size = sizeof(rung_run_options)};
     assert_int_equal(rung_plan_run(plan, queue, &work.there, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "workspace"));
     assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
-    assert_int_equal(rung_buffer_create(device, info->workspace - 1, &small), RUNG_OK);
+    assert_int_equal(rung_buffer_create(device, info->workspace_bytes - 1, &small), RUNG_OK);
     options.workspace = small;
     assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     give_workspace(&work, plan); /* to the byte */
@@ -458,14 +458,14 @@ static void a_plan_tells_what_it_needs(void **state)
     assert_int_equal(wrong_elements(&work, memory), 0);
     /* A workspace inside another buffer must not begin inside a sum or a place. */
     rung_buffer *large;
-    assert_int_equal(rung_buffer_create(device, 2 * info->workspace, &large), RUNG_OK);
-    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 4, info->workspace, &crooked),
+    assert_int_equal(rung_buffer_create(device, 2 * info->workspace_bytes, &large), RUNG_OK);
+    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 4, info->workspace_bytes, &crooked),
                      RUNG_OK);
     options.workspace = crooked;
     assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     rung_buffer_destroy(crooked);
     rung_buffer_destroy(work.workspace);
-    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 48, info->workspace,
+    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 48, info->workspace_bytes,
                                       &work.workspace), RUNG_OK);
     run_work(&work, plan, memory);
     assert_int_equal(wrong_elements(&work, memory), 0);
@@ -503,7 +503,7 @@ static void workspaces_that_are_operands(void **state)
     make_work(&work, 19, 21, 83, 1, 57);
     move_work(&work);
     rung_plan *plan = make_plan(&work, "07", "tiny", 4);
-    int64_t bytes = rung_plan_describe(plan)->workspace;
+    int64_t bytes = rung_plan_describe(plan)->workspace_bytes;
     rung_buffer *large;
     assert_int_equal(rung_buffer_create(device, 2 * bytes + 4 * work.elements[1], &large), RUNG_OK);
     rung_problem problem = work.there;
@@ -533,7 +533,7 @@ static void kernels_that_cannot_cut(void **state)
     assert_null(plan);
     options = (rung_plan_options){.size = sizeof(rung_plan_options), .split_k = 2}; /* then another is chosen */
     assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_OK);
-    assert_int_equal(rung_plan_describe(plan)->splits, 2);
+    assert_int_equal(rung_plan_describe(plan)->split_k, 2);
     rung_plan_destroy(plan);
     destroy_work(&work);
 }
@@ -551,15 +551,15 @@ static void the_library_cuts_by_itself(void **state)
     rung_plan_options options = {.size = sizeof(rung_plan_options), .max_workspace_bytes = 1 << 20};
     assert_int_equal(rung_plan_create(device, &work.there, &options, &plan), RUNG_OK);
     if (units > 1)
-        assert_true(rung_plan_describe(plan)->splits > 1);
-    assert_true(rung_plan_describe(plan)->workspace <= 1 << 20);
+        assert_true(rung_plan_describe(plan)->split_k > 1);
+    assert_true(rung_plan_describe(plan)->workspace_bytes <= 1 << 20);
     give_workspace(&work, plan);
     run_work(&work, plan, found);
     assert_int_equal(wrong_elements(&work, found), 0);
     rung_plan_destroy(plan);
     assert_int_equal(rung_plan_create(device, &work.there, NULL, &plan), RUNG_OK);
-    assert_int_equal(rung_plan_describe(plan)->splits, 1);
-    assert_int_equal(rung_plan_describe(plan)->workspace, 0);
+    assert_int_equal(rung_plan_describe(plan)->split_k, 1);
+    assert_int_equal(rung_plan_describe(plan)->workspace_bytes, 0);
     rung_plan_destroy(plan);
     memset(found, 0, sizeof found);
     work.here.c.data = found;
@@ -979,7 +979,7 @@ static void emulated_engines_are_not_chosen(void **state)
     device->preset = before;
     info = rung_plan_describe(plan);
     assert_string_equal(info->kernel, "10_pipeline");
-    assert_non_null(strstr(info->refused, "12_matrix multiplies in software"));
+    assert_non_null(strstr(info->rejected, "12_matrix emulates a matrix engine"));
     rung_plan_destroy(plan);
 }
 

@@ -338,7 +338,7 @@ static void use_store(const char *lines)
     context->tuning_is_read = true;
 }
 
-/* What a plan takes: "kernel parameters; origin; refused". */
+/* What a plan takes: "kernel parameters; origin; rejected". */
 static const char *taken_with(const rung_problem *problem, const rung_plan_options *options)
 {
     static char text[3072];
@@ -346,7 +346,8 @@ static const char *taken_with(const rung_problem *problem, const rung_plan_optio
     if (rung_plan_create(&device, problem, options, &plan) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     const rung_plan_info *info = rung_plan_describe(plan);
-    snprintf(text, sizeof text, "%s %s; %s; %s", info->kernel, info->parameters, info->origin, info->refused);
+    assert_true((info->origin == RUNG_ORIGIN_TUNING) == (strchr(info->origin_text, '/') != NULL));
+    snprintf(text, sizeof text, "%s %s; %s; %s", info->kernel, info->parameters, info->origin_text, info->rejected);
     rung_plan_destroy(plan);
     return text;
 }
@@ -421,7 +422,7 @@ static void others_records_are_not(void **state)
 static void records_that_do_not_suit(void **state)
 {
     static const struct { const char *record, *reason; } records[] = {
-        {"13_unheard X=1", "has no kernel \"13_unheard\""}, {"00_vendor -", "is taken only when it is named"},
+        {"13_unheard X=1", "has no kernel \"13_unheard\""}, {"00_vendor -", "is selected only by name"},
         {"04 TILE=16", "whole name"}, {"04_shared TILE=33", "must fit a block of 1024"},
         {"04_shared TILE=0", "must fit a block of 1024"}, {"04_shared TIL=16", "has no parameter"},
         {"04_shared -", "are now"}, {"04_shared TILE=16,TILE=16", "are now"},
@@ -870,7 +871,7 @@ static void what_is_not_saved(void **state)
     const char *path = path_of("never");
     (void)state;
     assert_not_saved("13_unheard", NULL, 1, path, "no kernel");
-    assert_not_saved("00_vendor", NULL, 1, path, "only when it is named");
+    assert_not_saved("00_vendor", NULL, 1, path, "selected only by name");
     assert_not_saved("04_shared", "TILE=33", 1, path, "refuses");
     assert_not_saved("07_tile2d", "BM=6144,BN=6144,BK=1,TM=6144,TN=6144", 1, path, "is far from");
     assert_not_saved("04_shared", "TILES=3", 1, path, "no parameter");
