@@ -9,6 +9,7 @@
 
 /* How a matrix may stand in its memory; C may not take those from repeated_rows
  * on, where elements share a place. */
+/* clang-format off */
 #define LAB_LAYOUT_LIST(X)                                                              \
     X(rows)              /* dense, row-major */                                         \
     X(columns)           /* dense, column-major */                                      \
@@ -21,6 +22,7 @@
     X(repeated_rows)     /* row stride zero: one row stands for all */                  \
     X(repeated_columns)                                                                 \
     X(repeated)          /* one element stands for all */
+/* clang-format on */
 
 typedef enum lab_layout {
 #define X(name) LAB_LAYOUT_##name,

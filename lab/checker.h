@@ -17,6 +17,7 @@
 enum { LAB_REMARKS_MAX = 8, LAB_REMARK_TEXT = 512 };
 
 /* Kinds of mistakes: name, word in JSON. */
+/* clang-format off */
 #define LAB_REMARK_LIST(X)                        \
     X(DATA_RACE,         "data_race")             \
     X(OUT_OF_BOUNDS,     "out_of_bounds")         \
@@ -26,6 +27,7 @@ enum { LAB_REMARKS_MAX = 8, LAB_REMARK_TEXT = 512 };
     X(SHARED_MEMORY,     "shared_memory")         \
     X(ENDLESS,           "endless")               \
     X(OTHER,             "other")
+/* clang-format on */
 
 typedef enum lab_remark_kind {
 #define X(name, word) LAB_REMARK_##name,

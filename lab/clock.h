@@ -5,10 +5,12 @@
 
 #include <stdint.h>
 
+/* clang-format off */
 #define LAB_CLOCK_LIST(X)                                                       \
     X(EVENT, "event") /* what the device says */                                \
     X(CPU,   "cpu")   /* of this process on its processors, all its threads */  \
     X(WALL,  "wall")
+/* clang-format on */
 
 typedef enum lab_clock {
 #define X(name, word) LAB_CLOCK_##name,

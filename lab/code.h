@@ -17,6 +17,7 @@
 
 /* Instructions that move data, and what each is called. One whose condition is never true,
  * "@!PT LDS", which the compiler puts before copies, counts among `other`. */
+/* clang-format off */
 #define LAB_MOVE_LIST(X)                                                        \
     X(SHARED_LOAD,  "LDS")                                                      \
     X(MATRIX_LOAD,  "LDSM")   /* from shared memory, for a matrix engine */     \
@@ -26,6 +27,7 @@
     X(GLOBAL_STORE, "STG")                                                      \
     X(LOCAL_LOAD,   "LDL")    /* a spill, or an array that is in no register */ \
     X(LOCAL_STORE,  "STL")
+/* clang-format on */
 
 typedef enum lab_move {
 #define X(name, operation) LAB_MOVE_##name,

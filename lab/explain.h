@@ -19,11 +19,13 @@ enum { LAB_FINDINGS_MAX = 16, LAB_WHY = 4096 };
 
 /* Optional tools, in the order in which an explanation uses them. Each provides an input of the prediction, so
  * a prediction is made only where all of them are installed. */
+/* clang-format off */
 #define LAB_TOOL_LIST(X)                                                                            \
     X(OCLGRIND, "Oclgrind", "memory access counts")                                                 \
     X(COUNTERS, "rung_microscope.so", "memory access counts")                                       \
     X(NVRTC, "NVRTC", "registers, shared memory and occupancy")                                     \
     X(NVDISASM, "nvdisasm", "the instructions of the hottest loop")
+/* clang-format on */
 
 typedef enum lab_tool {
 #define X(name, word, gives) LAB_TOOL_##name,

@@ -9,6 +9,7 @@
 
 /* field, and the least that it may be. All are FLOP/s, bytes or bytes a second of one rank, but for counts of ranks and for
  * the latency in seconds; 0 where a file does not tell. */
+/* clang-format off */
 #define LAB_FLEET_LIST(X)                                                       \
     X(ranks,            1)                                                      \
     X(ranks_a_node,     1)                                                      \
@@ -23,6 +24,7 @@
     X(latency,          0)                                                      \
     X(memory,           1)                                                      \
     X(memory_bandwidth, 1)
+/* clang-format on */
 
 typedef struct lab_fleet {
     char title[64];

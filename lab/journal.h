@@ -12,8 +12,10 @@
 
 /* trying is written before a candidate is touched; one of the others after. One that has no
  * other has ended its process. late: the time was up, it may be tried again. */
+/* clang-format off */
 #define LAB_TRIAL_LIST(X) X(TRYING, "trying") X(TIMED, "timed") X(REFUSED, "refused") X(WRONG, "wrong") \
     X(CRASHED, "crashed") X(LATE, "late")
+/* clang-format on */
 
 typedef enum lab_trial_kind {
 #define X(name, word) LAB_TRIAL_##name,

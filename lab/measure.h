@@ -21,9 +21,11 @@ typedef struct lab_operand {
 
 /* What A and B hold while they are timed: a GPU's power, and so its clock, goes by the numbers. Results
  * are judged on whole ones first, always. */
+/* clang-format off */
 #define LAB_INPUTS_LIST(X)                                                      \
     X(WHOLE,  "whole",  "whole numbers from -4 to 4, all as often")             \
     X(NORMAL, "normal", "normally distributed, deviation 1; whole types 32 times that, rounded, from -127 to 127")
+/* clang-format on */
 
 typedef enum lab_inputs {
 #define X(name, word, meaning) LAB_INPUTS_##name,

@@ -47,6 +47,7 @@ typedef struct lab_load {
 } lab_load;
 
 /* What may bound a kernel: name, words, and what would help. */
+/* clang-format off */
 #define LAB_STATION_LIST(X)                                                                         \
     X(MATH, "math", "the lanes that multiply",                                                      \
       "nothing else is in the way of the peak for this type: only fewer or other multiply-adds help") \
@@ -63,6 +64,7 @@ typedef struct lab_load {
       "loads that are fetched ahead, or more warps an SM")                                          \
     X(TAIL, "tail", "a last wave that is mostly empty",                                             \
       "smaller tiles or shares of k, so that all multiprocessors have work")
+/* clang-format on */
 
 typedef enum lab_station {
 #define X(name, word, words, help) LAB_AT_##name,

@@ -22,11 +22,13 @@ typedef struct lab_limits {
 const lab_limits *lab_limits_of(const char *architecture);
 
 /* What may bound the number of blocks. */
+/* clang-format off */
 #define LAB_BOUND_LIST(X)                                                       \
     X(REGISTERS, "registers")                                                   \
     X(SHARED,    "shared memory")                                               \
     X(BLOCKS,    "blocks")                                                      \
     X(WARPS,     "warps")
+/* clang-format on */
 
 typedef enum lab_bound {
 #define X(name, words) LAB_BY_##name,

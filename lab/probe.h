@@ -11,6 +11,7 @@
 
 #include "rung/rung.h"
 
+/* clang-format off */
 #define LAB_PROBE_LIST(X)                                                       \
     X(NONE,     "none")                                                         \
     X(FMA_F32,  "fma f32")                                                      \
@@ -19,6 +20,7 @@
     X(DOT_I8,   "dot i8")                                                       \
     X(AMX_BF16, "amx bf16")                                                     \
     X(AMX_I8,   "amx i8")
+/* clang-format on */
 
 typedef enum lab_probe {
 #define X(name, word) LAB_PROBE_##name,

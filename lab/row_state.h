@@ -5,6 +5,7 @@
 #define LAB_ROW_STATE_H
 
 /* Name, word in JSON. */
+/* clang-format off */
 #define LAB_ROW_STATE_LIST(X)                                                              \
     X(PENDING,     "pending")     /* not run yet */                                        \
     X(OK,          "ok")          /* verified, and timed where that was asked for */       \
@@ -13,6 +14,7 @@
     X(SKIPPED,     "skipped")     /* not run, since it would take too long */              \
     X(INTERRUPTED, "interrupted") /* stopped by the user before it had enough samples */   \
     X(IMPLAUSIBLE, "implausible") /* faster than its own instructions: measured wrongly */
+/* clang-format on */
 
 typedef enum lab_row_state {
 #define X(name, word) LAB_ROW_##name,

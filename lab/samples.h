@@ -9,10 +9,12 @@
 
 #include <stdint.h>
 
+/* clang-format off */
 #define LAB_MODE_LIST(X)                                                        \
     X(ANY,  "-")    /* there is but one, or it is unclear */                    \
     X(FAST, "fast")                                                             \
     X(SLOW, "slow")
+/* clang-format on */
 
 typedef enum lab_mode {
 #define X(name, word) LAB_MODE_##name,

@@ -13,6 +13,7 @@
 
 /* Name, when a problem has it (of `p`, in tiles of bm x bn x bk), and what is then wrong. Of two that explain
  * the same, the first is told. */
+/* clang-format off */
 #define LAB_TRAIT_LIST(X)                                                                                        \
     X(PRODUCT, p->alpha != 0 && p->k > 0,                                                                        \
       "wherever there is something to add up (k > 0, alpha not 0): the sum itself is not right")                 \
@@ -55,6 +56,7 @@
     X(SPECIAL, p->content == LAB_SPECIAL,                                                                        \
       "only where NaN or infinities are among the numbers: nothing may be multiplied by 0 instead of being "     \
       "left out")
+/* clang-format on */
 
 typedef enum lab_trait {
 #define X(name, has, words) LAB_TRAIT_##name,

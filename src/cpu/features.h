@@ -11,12 +11,14 @@
 
 /* From least to most; each has all before it. The words are those of RUNG_CPU_ISA, which takes
  * a processor for less than it is. */
+/* clang-format off */
 #define RUNGI_ISA_LIST(X)                                                                        \
     X(PORTABLE, "portable") /* plain C */                                                        \
     X(AVX2,     "avx2")     /* AVX2 and FMA */                                                   \
     X(AVX512,   "avx512")   /* AVX-512 F, BW, DQ, VL */                                          \
     X(DOT,      "dot")      /* and its dot products: VNNI of bytes, BF16 where that is there */   \
     X(AMX,      "amx")      /* AMX tiles of BF16 and of bytes */
+/* clang-format on */
 
 typedef enum rungi_isa {
 #define X(name, word) RUNGI_ISA_##name,

@@ -12,6 +12,7 @@ typedef struct rungi_onednn_argument {
 } rungi_onednn_argument;
 
 /* What is needed of dnnl.h, version 3: name and arguments; each returns 0 if it is well. */
+/* clang-format off */
 #define RUNGI_ONEDNN_FUNCTION_LIST(X)                                                                    \
     X(engine_create, (void **engine, int kind, size_t index))                                            \
     X(engine_destroy, (void *engine))                                                                    \
@@ -35,6 +36,7 @@ typedef struct rungi_onednn_argument {
     X(gemm_bf16bf16f32, (char a_turned, char b_turned, int64_t m, int64_t n, int64_t k, float alpha,     \
                          const void *a, int64_t lda, const void *b, int64_t ldb, float beta, void *c,    \
                          int64_t ldc))
+/* clang-format on */
 
 /* What a plan keeps: a primitive for C = A B, and its operands without their memory. */
 typedef struct rungi_onednn {

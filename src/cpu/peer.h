@@ -11,6 +11,7 @@
 
 /* In the order in which 00_vendor looks for one: its word, what it is called, what it may
  * multiply, and what to install. */
+/* clang-format off */
 #define RUNGI_PEER_LIST(X)                                                                               \
     X(MKL, "mkl", "MKL",                                                                                 \
       1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64 | 1u << RUNG_BF16_TO_F32 | 1u << RUNG_I8_TO_I32,     \
@@ -21,6 +22,7 @@
     X(BLIS, "blis", "BLIS", 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64, "apt install libblis4-pthread") \
     X(ONEDNN, "onednn", "oneDNN",                                                                        \
       1u << RUNG_F32_TO_F32 | 1u << RUNG_BF16_TO_F32 | 1u << RUNG_I8_TO_I32, "pip install onednn-cpu-gomp")
+/* clang-format on */
 
 typedef enum rungi_peer_kind {
 #define X(id, word, title, products, install) RUNGI_PEER_##id,

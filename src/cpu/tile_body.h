@@ -15,10 +15,12 @@
 
 /* Rows are written out, since not every compiler takes an array apart into registers. Four of
  * A's are reached from one pointer: the processor adds up to three rows while it loads. */
+/* clang-format off */
 #define ALL_ROWS(X)                                                                                \
     X(0, a0, 0) X(1, a0, row) X(2, a0, 2 * row) X(3, a0, row3) X(4, a4, 0) X(5, a4, row)           \
     X(6, a4, 2 * row) X(7, a4, row3) X(8, a8, 0) X(9, a8, row) X(10, a8, 2 * row) X(11, a8, row3)  \
     X(12, a12, 0) X(13, a12, row)
+/* clang-format on */
 
 #define START(i, pointer, offset) VECTOR left##i = ZERO(), right##i = ZERO();
 #define COME(i, pointer, offset)                                                                   \

@@ -8,6 +8,7 @@
 
 #define PASTE(x, y, z) x##_##y##_##z
 #define NAME(type, kind, rows) PASTE(type, kind, rows)
+/* clang-format off */
 #define TILE(rows)                                                                                 \
     static void NAME(BODY, left, rows)(const rungi_tile_job *job) { BODY(rows, 1, RUNGI_B_IN_PLACE, 0, job); }    \
     static void NAME(BODY, both, rows)(const rungi_tile_job *job) { BODY(rows, 2, RUNGI_B_IN_PLACE, 0, job); }    \
@@ -17,6 +18,7 @@
     static void NAME(BODY, packing_left, rows)(const rungi_tile_job *job) { BODY(rows, 1, RUNGI_B_PACKING, 0, job); } \
     static void NAME(BODY, packing_both, rows)(const rungi_tile_job *job) { BODY(rows, 2, RUNGI_B_PACKING, 0, job); } \
     static void NAME(BODY, streaming, rows)(const rungi_tile_job *job) { BODY(rows, 2, RUNGI_B_PACKED, 1, job); }
+/* clang-format on */
 #define IN_PLACE_ENTRY(rows) {NAME(BODY, left, rows), NAME(BODY, both, rows)},
 #define PACKED_ENTRY(rows) {NAME(BODY, packed_left, rows), NAME(BODY, packed_both, rows)},
 #define PACKING_ENTRY(rows) [rows - 1] = {NAME(BODY, packing_left, rows), NAME(BODY, packing_both, rows)},

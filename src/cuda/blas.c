@@ -17,6 +17,7 @@
 #include "cuda/libraries.h"
 
 /* The numbers of cublas_api.h and library_types.h that are used. */
+/* clang-format off */
 enum {
     OP_N = 0, OP_T = 1,
     R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14,
@@ -27,6 +28,7 @@ enum {
     DISALLOW_REDUCED_PRECISION_REDUCTION = 16,
     NOT_SUPPORTED = 15
 };
+/* clang-format on */
 
 /* ---- The library ----------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@ typedef struct cublasContext rungi_blas_handle;
 
 /* What is used of cublas_v2.h, since version 12; results are 0 for success. Enums are
  * passed as int. */
+/* clang-format off */
 #define RUNGI_BLAS_FUNCTION_LIST(X)                                                               \
     X(create, "cublasCreate_v2", (rungi_blas_handle **))                                          \
     X(destroy, "cublasDestroy_v2", (rungi_blas_handle *))                                         \
@@ -23,6 +24,7 @@ typedef struct cublasContext rungi_blas_handle;
     X(gemm_one, "cublasGemmEx", (rungi_blas_handle *, int a_op, int b_op, int m, int n, int k,    \
       const void *alpha, const void *a, int a_type, int lda, const void *b, int b_type, int ldb,  \
       const void *beta, void *c, int c_type, int ldc, int compute, int algorithm))
+/* clang-format on */
 
 typedef struct rungi_blas {
     void *library; /* NULL if it is not here */

@@ -69,6 +69,7 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
 
 /* The codes a caller may meet: number, status, and what to do. After those of DEVICE_LOST a
  * context is of no more use. */
+/* clang-format off */
 #define RUNGI_CU_ERROR_LIST(X)                                                                     \
     X(1, INVALID, "an argument is out of range")                                                   \
     X(2, NO_MEMORY, USE_LESS)                                                                      \
@@ -116,6 +117,7 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
     X(906, UNSUPPORTED, "the default stream cannot be used while a graph is captured")             \
     X(907, UNSUPPORTED, "the event was captured in a graph and cannot be waited for")              \
     X(999, DEVICE_LOST, REOPEN)
+/* clang-format on */
 
 /* RUNG_OK for a code that is not listed. */
 static rung_status status_of(rungi_cu_result error)

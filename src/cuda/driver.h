@@ -28,6 +28,7 @@ typedef struct CUfunc_st   *rungi_cu_function;
 /* Name in the table, symbol with the version that has these arguments, the driver's CUDA
  * version from which on it is there (0: since before the oldest we take, and so needed),
  * and the arguments. */
+/* clang-format off */
 #define RUNGI_CU_FUNCTION_LIST(X)                                                                 \
     X(GetErrorName, cuGetErrorName, 0, (rungi_cu_result, const char **))                          \
     X(GetErrorString, cuGetErrorString, 0, (rungi_cu_result, const char **))                      \
@@ -70,8 +71,10 @@ typedef struct CUfunc_st   *rungi_cu_function;
     X(FuncGetAttribute, cuFuncGetAttribute, 0, (int *value, unsigned int what, rungi_cu_function)) \
     X(FuncSetAttribute, cuFuncSetAttribute, 0, (rungi_cu_function, unsigned int what, int value))  \
     X(LaunchKernel, cuLaunchKernel, 0, (rungi_cu_function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, rungi_cu_stream, void **arguments, void **extra))
+/* clang-format on */
 
 /* The numbers of cuda.h that are used; the test holds these too. */
+/* clang-format off */
 #define RUNGI_CU_NUMBER_LIST(X)                                     \
     X(DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1)                    \
     X(DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 5)                           \
@@ -100,6 +103,7 @@ typedef struct CUfunc_st   *rungi_cu_function;
     X(JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                           \
     X(STREAM_NON_BLOCKING, 1)                                       \
     X(EVENT_DEFAULT, 0)
+/* clang-format on */
 
 enum {
 #define X(name, value) RUNGI_CU_##name = value,

@@ -10,6 +10,7 @@
 typedef struct nvrtc_program rungi_nvrtc_program;
 
 /* What is used of nvrtc.h, since version 12; results are 0 for success. */
+/* clang-format off */
 #define RUNGI_NVRTC_FUNCTION_LIST(X)                                                              \
     X(version, "nvrtcVersion", (int *major, int *minor))                                          \
     X(create, "nvrtcCreateProgram", (rungi_nvrtc_program **, const char *source, const char *name, \
@@ -24,6 +25,7 @@ typedef struct nvrtc_program rungi_nvrtc_program;
     X(architecture_count, "nvrtcGetNumSupportedArchs", (int *))                                   \
     X(architectures, "nvrtcGetSupportedArchs", (int *))                                           \
     X(destroy, "nvrtcDestroyProgram", (rungi_nvrtc_program **))
+/* clang-format on */
 
 typedef struct rungi_nvrtc {
     void *library; /* NULL if it is not here */

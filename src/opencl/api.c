@@ -78,6 +78,7 @@ DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
 #define DEVICE_FAILED "; close the device and open it again"
 
 /* The codes a caller may meet: name, status, and what to do. */
+/* clang-format off */
 #define RUNGI_CL_ERROR_LIST(X)                                                     \
     X(CL_DEVICE_NOT_AVAILABLE,             NO_DEVICE,   "; another program may hold it")  \
     X(CL_MEM_OBJECT_ALLOCATION_FAILURE,    NO_MEMORY,   OUT_OF_MEMORY)             \
@@ -103,6 +104,7 @@ DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
     X(CL_INVALID_WORK_GROUP_SIZE,          UNSUPPORTED, ": the device takes no block of so many threads") \
     X(CL_INVALID_WORK_ITEM_SIZE,           UNSUPPORTED, ": the device takes no block of so many threads") \
     X(CL_INVALID_GLOBAL_WORK_SIZE,         UNSUPPORTED, ": the device takes no grid of so many threads")
+/* clang-format on */
 
 rung_status rungi_cl_fail_waiting(cl_int error, const char *function)
 {

@@ -13,6 +13,7 @@
 #include "rung/rung.h"
 
 /* Everything that is called, all of it OpenCL 1.2. */
+/* clang-format off */
 #define RUNGI_CL_FUNCTION_LIST(X)                                                                 \
     X(GetPlatformIDs) X(GetPlatformInfo) X(GetDeviceIDs) X(GetDeviceInfo)                         \
     X(CreateContext) X(RetainContext) X(ReleaseContext) X(GetContextInfo)                         \
@@ -24,6 +25,7 @@
     X(CreateKernel) X(SetKernelArg) X(GetKernelInfo) X(GetKernelWorkGroupInfo) X(ReleaseKernel)   \
     X(EnqueueNDRangeKernel) X(Flush) X(Finish) X(WaitForEvents)                                   \
     X(GetEventInfo) X(GetEventProfilingInfo) X(RetainEvent) X(ReleaseEvent)
+/* clang-format on */
 
 /* Kinds of objects that are counted. */
 typedef enum rungi_cl_kind {

@@ -79,6 +79,7 @@ static void make_right(const char *behind)
         check(isnan(c_memory[i]) || c_memory[i] == SIZE, "a right call gave a wrong result");
 }
 
+/* clang-format off */
 static void spoil_memory(call *call)   { call->a.data = NULL; }
 static void spoil_rows(call *call)     { call->a.rows++; }
 static void spoil_type(call *call)     { call->b.type = RUNG_F32; }
@@ -87,6 +88,7 @@ static void spoil_source(call *call)   { call->b.cyclic.row_source = ranks; }
 static void spoil_kind(call *call)     { call->c.kind = (rung_cluster_layout)7; }
 static void spoil_message(call *call)  { call->options.message_bytes = -1; }
 static void spoil_grid(call *call)     { call->grid.pk = 100; }
+/* clang-format on */
 static void spoil_limit(call *call)    { call->options.memory = 1000; } /* of which the grid needs more */
 static void spoil_same(call *call)     { call->alpha = 2.0; } /* right by itself, and not what the others say */
 static void spoil_block(call *call)    { call->a.cyclic.col_block = 4; }

@@ -45,9 +45,11 @@ static faults          planted = {.variable = "RUNG_STANDIN_FAULT"};
 
 /* ---- Calls ---------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 #define SYMBOL_LIST(X)                                                                            \
     X(cublasCreate_v2) X(cublasDestroy_v2) X(cublasSetStream_v2) X(cublasSetMathMode)             \
     X(cublasSetWorkspace_v2) X(cublasGetVersion_v2) X(cublasGemmEx) X(cublasGemmStridedBatchedEx)
+/* clang-format on */
 
 static struct {
     const char *symbol;

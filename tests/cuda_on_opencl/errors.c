@@ -2,6 +2,7 @@
 /* errors.c - the driver's errors by name and in words. */
 #include "standin.h"
 
+/* clang-format off */
 #define ERROR_LIST(X)                                                                  \
     X(CUDA_SUCCESS, "no error")                                                        \
     X(CUDA_ERROR_INVALID_VALUE, "invalid argument")                                    \
@@ -51,6 +52,7 @@
     X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "operation would make the legacy stream depend on a capturing blocking stream") \
     X(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "attempt to terminate a thread-local capture sequence from another thread") \
     X(CUDA_ERROR_UNKNOWN, "unknown error")
+/* clang-format on */
 
 static CUresult look_up(CUresult error, const char **name, const char **text)
 {

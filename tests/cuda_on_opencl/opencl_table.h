@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+/* clang-format off */
 #define STANDIN_CL_LIST(X)                                                                       \
     X(GetPlatformIDs) X(GetDeviceIDs) X(GetDeviceInfo) X(CreateContext)                          \
     X(CreateCommandQueueWithProperties) X(RetainCommandQueue) X(ReleaseCommandQueue)             \
@@ -18,6 +19,7 @@
     X(EnqueueMarkerWithWaitList) X(EnqueueBarrierWithWaitList)                                   \
     X(Flush) X(Finish) X(WaitForEvents) X(GetEventInfo) X(GetEventProfilingInfo)                 \
     X(RetainEvent) X(ReleaseEvent)
+/* clang-format on */
 
 /* One context for the whole process, so that a pointer is a pointer everywhere, as with
  * CUDA's unified addresses. */

@@ -29,6 +29,7 @@ static void tell(bool (*is_wrong)(const lab_case *), char *text, size_t capacity
     lab_tally_tell(&tally, text, capacity);
 }
 
+/* clang-format off */
 static bool never(const lab_case *problem) { return problem->m < 0; }
 static bool always(const lab_case *problem) { return problem->m >= 0; }
 static bool sums(const lab_case *problem) { return problem->k > 0 && problem->alpha != 0; }
@@ -37,6 +38,7 @@ static bool no_beta(const lab_case *problem) { return problem->beta == 0; }
 static bool k_edge(const lab_case *problem) { return problem->k % 8 != 0 && problem->alpha != 0; }
 static bool n_edge(const lab_case *problem) { return lab_case_of_kernel(problem).n % 16 != 0; }
 static bool long_k(const lab_case *problem) { return problem->k > 8 && problem->alpha != 0; }
+/* clang-format on */
 static bool strided_b(const lab_case *problem)
 {
     lab_case seen = lab_case_of_kernel(problem);

@@ -45,11 +45,13 @@ static void takes_json(void **state)
 
 static void refuses_the_rest(void **state)
 {
+    /* clang-format off */
     static const char *const wrong[] = {
         "", "{", "[1", "[1,]", "{\"a\" 1}", "{\"a\":}", "{a:1}", "{,}", "[01]", "[0x10]", "[1.]", "[.5]", "[-]",
         "[1e]", "[1e999]", "[nan]", "[inf]", "[tru]", "[\"a", "[\"\\x\"]", "[\"\\u12g4\"]", "[\"\\ud800\"]",
         "[\"\\udc00\"]", "[\"\\u0000\"]", "[\"\t\"]", "1 2", "[1] x", "{\"a\":1 \"b\":2}", "'a'", "[+1]",
     };
+    /* clang-format on */
     lab_document document;
     char why[256];
     (void)state;

@@ -29,6 +29,7 @@ typedef struct processor {
     int64_t      kc;     /* of 10_pipeline, for F32 */
 } processor;
 
+/* clang-format off */
 static const processor processors[] = {
     {"Core i7-6700K", RUNGI_ISA_AVX2,
      {{0x1c004121, 0x01c0003f, 0x3f, 0}, {0x1c004122, 0x01c0003f, 0x3f, 0}, {0x1c004143, 0x00c0003f, 0x3ff, 0},
@@ -51,6 +52,7 @@ static const processor processors[] = {
       {0xfc1fc163, 0x04c0003f, 0x3ffff, 4}, {0, 0, 0, 0}},
      {48 << 10, 2 << 20, 320 << 20, 64}, 64, "48K,2M,320M/64", 1024},
 };
+/* clang-format on */
 enum { PROCESSORS = sizeof processors / sizeof *processors };
 
 /* The processor that the fractions of blocks.c were measured on: two cores of a virtual machine. */

@@ -67,6 +67,7 @@ typedef struct checked_expression {
 } checked_expression;
 
 #define BOTH(expression) {#expression, (expression)}
+/* clang-format off */
 static const checked_expression table[] = {
     BOTH(0), BOTH(00), BOTH(010), BOTH(0x10), BOTH(0XfF), BOTH(16u), BOTH(16UL), BOTH(42),
     BOTH(1234567890), BOTH(TILE), BOTH(x_1), BOTH(WARP_SIZE),
@@ -94,6 +95,7 @@ static const checked_expression table[] = {
     BOTH(LARGE), BOTH(LARGE + (LARGE - 1)), BOTH(-LARGE - LARGE), BOTH(LARGE / 2 * 2 == LARGE),
     BOTH(9223372036854775807), BOTH(-9223372036854775807 - 1), BOTH(9223372036854775807 / -1),
 };
+/* clang-format on */
 
 /* Constraints guard a division with what stands before it. */
 static const checked_expression guarded[] = {
@@ -213,6 +215,7 @@ static void texts_are_not_parenthesised(void **state)
 
 static void what_is_no_expression(void **state)
 {
+    /* clang-format off */
     const char *const texts[] = {
         "", "   ", "(", ")", "()", "(1", "1)", "1 2", "1 +", "+", "*2", "2 ** 3", "1 = 2",
         "1 === 2",
@@ -228,6 +231,7 @@ static void what_is_no_expression(void **state)
         "(-9223372036854775807 - 1) % -1", "-(-9223372036854775807 - 1)", "LARGE + LARGE",
         "LARGE * 2", "-LARGE - LARGE - 1", "(1 + UNKNOWN) * 2", "1 || UNKNOWN)",
     };
+    /* clang-format on */
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         int64_t value;

@@ -313,11 +313,13 @@ static void constraints_over_unknown_names(void **state)
 
 static void malformed_parameters(void **state)
 {
+    /* clang-format off */
     const char *const texts[] = {
         "TILE", "TILE=", "=16", "TILE=x", "TILE=16x", "TILE=-1", "TILE=1.5", "TILE==16", "TILE=16;",
         ",", ",TILE=16", "TILE=16,,UNROLL=1", "TILE=16 UNROLL=1", "TILE=99999999999999999999",
         "TILE=2147483648", "TILE=16,UNROLL", "TILE=0x10",
     };
+    /* clang-format on */
     (void)state;
     rung_kernel *kernel = read_text(whole_text);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -265,6 +265,7 @@ static rungi_cl *table_of(rung_context *of)
     return state;
 }
 
+/* clang-format off */
 static void break_get_platforms(rungi_cl *cl) { cl->GetPlatformIDs = fail_get_platforms; }
 static void break_create_context(rungi_cl *cl) { cl->CreateContext = fail_create_context; }
 static void break_create_queue(rungi_cl *cl) { cl->CreateCommandQueue = fail_create_queue; }
@@ -282,6 +283,7 @@ static void break_map(rungi_cl *cl) { cl->EnqueueMapBuffer = fail_map; }
 static void break_wait(rungi_cl *cl) { cl->WaitForEvents = fail_wait; }
 static void break_marker(rungi_cl *cl) { cl->EnqueueMarkerWithWaitList = fail_marker; }
 static void break_profiling(rungi_cl *cl) { cl->GetEventProfilingInfo = fail_profiling; }
+/* clang-format on */
 static void break_flush(rungi_cl *cl)
 {
     cl->Flush = fail_flush;

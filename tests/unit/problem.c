@@ -45,6 +45,7 @@ static void assert_each_refused(void (*spoil)(rung_matrix *), rung_status expect
     }
 }
 
+/* clang-format off */
 static void negative_rows(rung_matrix *m) { m->rows = -1; }
 static void negative_cols(rung_matrix *m) { m->cols = -2; }
 static void negative_row_stride(rung_matrix *m) { m->row_stride = -4; }
@@ -61,6 +62,7 @@ static void huge_row_stride(rung_matrix *m) { m->row_stride = INT64_MAX; }
 static void huge_col_stride(rung_matrix *m) { m->col_stride = INT64_MAX / 2; }
 static void huge_offset(rung_matrix *m) { m->offset = INT64_MAX - 1; }
 static void huge_bytes(rung_matrix *m) { m->offset = INT64_MAX / 4; }
+/* clang-format on */
 
 static void mistakes_in_one_view(void **state)
 {

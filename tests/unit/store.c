@@ -192,6 +192,7 @@ static void a_record_is_read(void **state)
 
 static void what_is_no_record(void **state)
 {
+    /* clang-format off */
     static const char *const lines[] = {
         "", " ", "cpu", "cpu x y f32 strict rrr 64x64x64 one 01_naive -",
         "cpu x y f32 strict rrr 64x64x64 one 01_naive - 0 more", " cpu x y f32 strict rrr 64x64x64 one 01_naive - 0",
@@ -217,6 +218,7 @@ static void what_is_no_record(void **state)
         "cpu x y f32 strict rrr 64x64x64 one a A=1,B=1,C=1,D=1,E=1,F=1,G=1,H=1,I=1,J=1,K=1,L=1,M=1,N=1,O=1,P=1,Q=1 0",
         "cpu x y f32 strict rrr 64x64x64 one 01_naive A2345678901234567890123456789012=1 0",
     };
+    /* clang-format on */
     rungi_record record;
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
