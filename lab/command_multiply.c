@@ -13,20 +13,25 @@
 #include "table.h"
 #include "target.h"
 
+enum { DEVICES_MAX = 16 }; /* of --device */
+
 /* What the command line asks for, and what is open for it. */
 typedef struct task {
-    const lab_options *options;
-    rung_outofcore_problem problem;
-    rung_product       product;
-    lab_target         targets[RUNG_OUTOFCORE_DEVICES_MAX];
-    rung_outofcore_device  devices[RUNG_OUTOFCORE_DEVICES_MAX];
-    int                device_count;
-    int64_t            memory; /* 0: not told */
-    bool               is_checked;
-    lab_rigour         rigour;
-    lab_sample         sample;
-    rung_outofcore_report  report;
-    double             check_seconds;
+    const lab_options      *options;
+    rung_outofcore_problem  problem;
+    rung_outofcore_matrix  *a, *b, *c0;
+    rung_matrix             a_view, b_view;
+    rung_product            product;      /* of --dtype, or of the files */
+    lab_target              targets[DEVICES_MAX];
+    rung_device            *devices[DEVICES_MAX];
+    int64_t                 device_memory[DEVICES_MAX];
+    int                     device_count;
+    int64_t                 memory; /* 0: not told */
+    bool                    is_checked;
+    lab_rigour              rigour;
+    lab_sample              sample;
+    rung_outofcore_report  *report;
+    double                  check_seconds;
 } task;
 
 /* ---- The command line -------------------------------------------------------------------------------- */
@@ -73,35 +78,39 @@ static int complain(void)
 
 /* A file by its name: .npy, or bare rows of the type and shape that were told. `type` is RUNG_TYPE_NONE if none
  * was. */
-static int open_operand(const char *path, rung_type type, const char *shape, rung_outofcore_matrix *stored)
+static int open_operand(const char *path, rung_type type, const char *shape, rung_outofcore_matrix **matrix)
 {
     int64_t rows, cols;
     if (is_npy(path))
-        return rung_outofcore_matrix_open_npy(path, type, stored) == RUNG_OK ? LAB_GOOD : complain();
+        return rung_outofcore_matrix_open_npy(path, type, matrix) == RUNG_OK ? LAB_GOOD : complain();
     if (type == RUNG_TYPE_NONE || !read_shape(shape, &rows, &cols))
         return lab_usage("multiply", "a file that is not called .npy is bare rows: say --dtype f32 and --shape-a or "
                                      "--shape-b, like 300x400");
-    return rung_outofcore_matrix_open_raw(path, type, rows, cols, stored) == RUNG_OK ? LAB_GOOD : complain();
+    return rung_outofcore_matrix_open_raw(path, type, rows, cols, matrix) == RUNG_OK ? LAB_GOOD : complain();
 }
 
 static int open_operands(task *task)
 {
     const lab_options *options = task->options;
+    rung_outofcore_problem *problem = &task->problem;
     rung_type in = options->dtype ? lab_product_in(task->product) : RUNG_TYPE_NONE;
-    rung_outofcore_matrix a = {.file = -1}, b = {.file = -1};
-    int code = open_operand(options->argument, in, options->shape_a, &a);
+    int code = open_operand(options->argument, in, options->shape_a, &task->a);
     if (code == LAB_GOOD)
-        code = open_operand(options->argument2, in, options->shape_b, &b);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(a, b);
-    problem.alpha = task->problem.alpha;
-    problem.beta = task->problem.beta;
-    problem.compute = task->problem.compute;
-    problem.path = options->output;
-    problem.bare = !is_npy(options->output);
+        code = open_operand(options->argument2, in, options->shape_b, &task->b);
+    if (code != LAB_GOOD)
+        return code;
+    problem->a = task->a;
+    problem->b = task->b;
+    task->a_view = rung_outofcore_matrix_view(task->a);
+    task->b_view = rung_outofcore_matrix_view(task->b);
+    problem->path = options->output;
+    problem->format = is_npy(options->output) ? RUNG_OUTOFCORE_FORMAT_NPY : RUNG_OUTOFCORE_FORMAT_RAW;
     if (options->dtype)
-        problem.c.view.type = lab_product_out(task->product);
-    task->problem = problem;
-    return code;
+        problem->type = lab_product_out(task->product);
+    else
+        problem->type = task->a_view.type == RUNG_I8 ? RUNG_I32 : task->a_view.type;
+    task->product = rung_product_of(task->a_view.type, problem->type);
+    return LAB_GOOD;
 }
 
 /* C as it is, which the result replaces. */
@@ -111,11 +120,11 @@ static int open_before(task *task)
     rung_status status;
     if (problem->beta == 0)
         return LAB_GOOD;
-    if (problem->bare)
-        status = rung_outofcore_matrix_open_raw(problem->path, problem->c.view.type, problem->a.view.rows, problem->b.view.cols,
-                               &problem->c0);
+    if (problem->format == RUNG_OUTOFCORE_FORMAT_RAW)
+        status = rung_outofcore_matrix_open_raw(problem->path, problem->type, task->a_view.rows, task->b_view.cols, &task->c0);
     else
-        status = rung_outofcore_matrix_open_npy(problem->path, problem->c.view.type, &problem->c0);
+        status = rung_outofcore_matrix_open_npy(problem->path, problem->type, &task->c0);
+    problem->c0 = task->c0;
     return status == RUNG_OK ? LAB_GOOD : complain();
 }
 
@@ -164,7 +173,8 @@ static int open_device(task *task, const char *name)
     }
     if (lab_may_use_engine(target, NULL))
         task->rigour = LAB_ON_ENGINE;
-    task->devices[task->device_count++] = (rung_outofcore_device){.device = target->device, .memory = task->memory};
+    task->devices[task->device_count] = target->device;
+    task->device_memory[task->device_count++] = task->memory;
     return LAB_GOOD;
 }
 
@@ -183,7 +193,7 @@ static int open_devices(task *task)
             return lab_usage("multiply", "--device lists a name of more than 63 letters; names are like opencl:1, see rung "
                                          "devices");
         snprintf(name, sizeof name, "%.*s", (int)length, list);
-        if (task->device_count == RUNG_OUTOFCORE_DEVICES_MAX)
+        if (task->device_count == DEVICES_MAX)
             return lab_usage("multiply", "--device lists 16 devices at most");
         code = open_device(task, name);
         list += length + (list[length] == ',');
@@ -193,9 +203,10 @@ static int open_devices(task *task)
 
 static void close_task(task *task)
 {
-    rung_outofcore_matrix_close(&task->problem.a);
-    rung_outofcore_matrix_close(&task->problem.b);
-    rung_outofcore_matrix_close(&task->problem.c0);
+    rung_outofcore_report_destroy(task->report);
+    rung_outofcore_matrix_destroy(task->a);
+    rung_outofcore_matrix_destroy(task->b);
+    rung_outofcore_matrix_destroy(task->c0);
     for (int i = 0; i < task->device_count; i++)
         lab_target_close(&task->targets[i]);
 }
@@ -205,7 +216,7 @@ static void close_task(task *task)
 /* What an earlier call did is not counted: it would be taken for this one's speed. */
 static int show_progress(void *user, const rung_outofcore_progress *progress)
 {
-    double blocks = (double)progress->of, before = progress->before * blocks;
+    double blocks = (double)progress->all_blocks, before = progress->resumed * blocks;
     char what[64] = "multiplying";
     if (before > 0)
         snprintf(what, sizeof what, "resuming after %.0f blocks", before);
@@ -216,7 +227,7 @@ static int show_progress(void *user, const rung_outofcore_progress *progress)
     return lab_interrupted();
 }
 
-static rung_status check(void *user, const rung_outofcore_matrix *c)
+static rung_status check(void *user, const rung_outofcore_matrix *c, const rung_outofcore_report *report)
 {
     task *task = user;
     if (!task->is_checked)
@@ -224,7 +235,7 @@ static rung_status check(void *user, const rung_outofcore_matrix *c)
     int64_t began = lab_now();
     lab_progress shown = {.what = "checking", .done = 0, .count = 1, .units = "samples"};
     lab_progress_show(&shown);
-    rung_status status = lab_sampled_judge(&task->problem, c, &task->report.cut, task->rigour, (uint64_t)began,
+    rung_status status = lab_sampled_judge(&task->problem, c, report->blocking, task->rigour, (uint64_t)began,
                                            &task->sample);
     task->check_seconds = (double)(lab_now() - began) * 1e-9;
     return status;
@@ -243,14 +254,14 @@ static double waited_percent(const task *task, const rung_outofcore_report *repo
 {
     double waited = 0;
     for (int64_t i = 0; i < report->device_count; i++)
-        waited += report->devices[i].waited;
+        waited += rung_outofcore_report_device(report, i)->wait_seconds;
     return 100 * waited / ((double)report->device_count * seconds_of(task, report));
 }
 
 static void print_devices(const rung_outofcore_report *report)
 {
     for (int64_t i = 0; i < report->device_count; i++) {
-        const rung_outofcore_device_report *share = &report->devices[i];
+        const rung_outofcore_device_report *share = rung_outofcore_report_device(report, i);
         if (report->device_count > 1)
             printf("  %s: %lld blocks\n", share->name, (long long)share->blocks);
         if (*share->failure)
@@ -260,24 +271,23 @@ static void print_devices(const rung_outofcore_report *report)
 
 static void print_report(const task *task, const rung_outofcore_report *report)
 {
-    const rung_outofcore_blocking *cut = &report->cut;
+    const rung_outofcore_blocking *blocking = report->blocking;
     const rung_outofcore_problem *problem = &task->problem;
     char moved[32], memory[32];
     double seconds = seconds_of(task, report);
-    rung_product product = rung_product_of(problem->a.view.type, problem->c.view.type);
-    lab_write_bytes((double)(cut->read + cut->written), moved, sizeof moved);
-    lab_write_bytes((double)cut->memory, memory, sizeof memory);
-    printf("%s: %lld x %lld x %lld %s in %.3g s, %.4g GFLOPS\n", problem->path, (long long)problem->a.view.rows,
-           (long long)problem->b.view.cols, (long long)problem->a.view.cols, rung_product_name(product), seconds,
+    lab_write_bytes((double)(blocking->read_bytes + blocking->written_bytes), moved, sizeof moved);
+    lab_write_bytes((double)blocking->memory_bytes, memory, sizeof memory);
+    printf("%s: %lld x %lld x %lld %s in %.3g s, %.4g GFLOPS\n", problem->path, (long long)task->a_view.rows,
+           (long long)task->b_view.cols, (long long)task->a_view.cols, rung_product_name(task->product), seconds,
            report->flops / seconds * 1e-9);
-    printf("  memory %s: %lld x %lld blocks of %lld x %lld, panels of %lld\n", memory, (long long)cut->row_blocks,
-           (long long)cut->col_blocks, (long long)cut->rows, (long long)cut->cols, (long long)cut->depth);
+    printf("  memory %s: %lld x %lld blocks of %lld x %lld, panels of %lld\n", memory, (long long)blocking->row_blocks,
+           (long long)blocking->col_blocks, (long long)blocking->block_rows, (long long)blocking->block_cols, (long long)blocking->panel_depth);
     printf("  moved %s%s, %.3f times the bound; waited %.1f %% of the time\n", moved,
-           report->blocks_before > 0 ? ", an earlier run's too" : "",
-           (double)(cut->read + cut->written) / (cut->bound > 0 ? cut->bound : 1), waited_percent(task, report));
-    if (report->blocks_before > 0)
-        printf("  resumed after %lld of %lld blocks\n", (long long)report->blocks_before,
-               (long long)(cut->row_blocks * cut->col_blocks));
+           report->resumed_blocks > 0 ? ", an earlier run's too" : "",
+           (double)(blocking->read_bytes + blocking->written_bytes) / (blocking->bound_bytes > 0 ? blocking->bound_bytes : 1), waited_percent(task, report));
+    if (report->resumed_blocks > 0)
+        printf("  resumed after %lld of %lld blocks\n", (long long)report->resumed_blocks,
+               (long long)(blocking->row_blocks * blocking->col_blocks));
     print_devices(report);
     if (!task->is_checked)
         printf("  not checked\n");
@@ -288,39 +298,40 @@ static void print_report(const task *task, const rung_outofcore_report *report)
 
 static void print_json(const task *task, const rung_outofcore_report *report)
 {
-    const rung_outofcore_blocking *cut = &report->cut;
+    const rung_outofcore_blocking *blocking = report->blocking;
     const rung_outofcore_problem *problem = &task->problem;
     double seconds = seconds_of(task, report);
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-multiply/1");
     lab_json_string(&json, "path", problem->path);
-    lab_json_string(&json, "dtype", rung_product_name(rung_product_of(problem->a.view.type, problem->c.view.type)));
-    lab_json_integer(&json, "m", problem->a.view.rows);
-    lab_json_integer(&json, "n", problem->b.view.cols);
-    lab_json_integer(&json, "k", problem->a.view.cols);
+    lab_json_string(&json, "dtype", rung_product_name(task->product));
+    lab_json_integer(&json, "m", task->a_view.rows);
+    lab_json_integer(&json, "n", task->b_view.cols);
+    lab_json_integer(&json, "k", task->a_view.cols);
     lab_json_number(&json, "seconds", seconds);
     lab_json_number(&json, "gflops", report->flops / seconds * 1e-9);
-    lab_json_integer(&json, "memory", cut->memory);
-    lab_json_integer(&json, "used", cut->used);
-    lab_json_integer(&json, "block_rows", cut->rows);
-    lab_json_integer(&json, "block_cols", cut->cols);
-    lab_json_integer(&json, "panel_depth", cut->depth);
-    lab_json_integer(&json, "blocks", cut->row_blocks * cut->col_blocks);
-    lab_json_integer(&json, "blocks_before", report->blocks_before);
-    lab_json_integer(&json, "read", report->read);
-    lab_json_integer(&json, "written", report->written);
-    lab_json_integer(&json, "up", report->up);
-    lab_json_integer(&json, "down", report->down);
-    lab_json_number(&json, "bound", cut->bound);
+    lab_json_integer(&json, "memory", blocking->memory_bytes);
+    lab_json_integer(&json, "used", blocking->used_bytes);
+    lab_json_integer(&json, "block_rows", blocking->block_rows);
+    lab_json_integer(&json, "block_cols", blocking->block_cols);
+    lab_json_integer(&json, "panel_depth", blocking->panel_depth);
+    lab_json_integer(&json, "blocks", blocking->row_blocks * blocking->col_blocks);
+    lab_json_integer(&json, "blocks_before", report->resumed_blocks);
+    lab_json_integer(&json, "read", report->read_bytes);
+    lab_json_integer(&json, "written", report->written_bytes);
+    lab_json_integer(&json, "up", report->upload_bytes);
+    lab_json_integer(&json, "down", report->download_bytes);
+    lab_json_number(&json, "bound", blocking->bound_bytes);
     lab_json_number(&json, "waited_percent", waited_percent(task, report));
     lab_json_integer(&json, "checked_elements", task->sample.elements);
     lab_json_begin(&json, "devices", '[');
     for (int64_t i = 0; i < report->device_count; i++) {
         lab_json_begin(&json, NULL, '{');
-        lab_json_string(&json, "name", report->devices[i].name);
-        lab_json_integer(&json, "blocks", report->devices[i].blocks);
-        lab_json_string(&json, "failure", report->devices[i].failure);
+        const rung_outofcore_device_report *device = rung_outofcore_report_device(report, i);
+        lab_json_string(&json, "name", device->name);
+        lab_json_integer(&json, "blocks", device->blocks);
+        lab_json_string(&json, "failure", device->failure);
         lab_json_end(&json, '}');
     }
     lab_json_end(&json, ']');
@@ -342,12 +353,16 @@ static int code_of(rung_status status)
 
 static int run(task *task)
 {
-    rung_outofcore_options options = {.devices = task->devices, .device_count = task->device_count,
-                                  .restart = task->options->restart != NULL, .progress = show_progress,
-                                  .accept = check, .user = task};
-    rung_product product = rung_product_of(task->problem.a.view.type, task->problem.c.view.type);
-    task->is_checked = !task->options->unchecked && product < RUNG_PRODUCT_COUNT &&
-                       lab_oracle_takes_k(product, task->problem.a.view.cols);
+    rung_outofcore_options options = rung_outofcore_options_default();
+    options.devices = task->devices;
+    options.device_memory_bytes = task->device_memory;
+    options.device_count = task->device_count;
+    options.restart = task->options->restart != NULL;
+    options.progress = show_progress;
+    options.accept = check;
+    options.user = task;
+    task->is_checked = !task->options->unchecked && task->product < RUNG_PRODUCT_COUNT &&
+                       lab_oracle_takes_k(task->product, task->a_view.cols);
     lab_interrupt_watch();
     lab_progress_begin(task->options->quiet != NULL);
     rung_status status = rung_outofcore_multiply(NULL, &task->problem, &options, &task->report);
@@ -357,15 +372,15 @@ static int run(task *task)
     else if (status != RUNG_OK)
         complain();
     else if (task->options->json)
-        print_json(task, &task->report);
+        print_json(task, task->report);
     else
-        print_report(task, &task->report);
+        print_report(task, task->report);
     return code_of(status);
 }
 
 int lab_command_multiply(const lab_options *options)
 {
-    task task = {.options = options, .problem = {.a.file = -1, .b.file = -1, .c0.file = -1}};
+    task task = {.options = options, .problem = rung_outofcore_problem_of(NULL, NULL)};
     int code = read_task(&task);
     if (code == LAB_GOOD)
         code = open_operands(&task);

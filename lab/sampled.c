@@ -21,7 +21,8 @@ typedef struct draws {
 
 typedef struct drawing {
     const rung_outofcore_problem *problem;
-    const rung_outofcore_matrix        *c;
+    const rung_outofcore_matrix  *c;
+    rung_matrix a_view, b_view, c_view;
     uint64_t    seed;
     draws       rows, cols;
     rung_matrix a, b, c_part, c0_part; /* of rows.at_a_time and cols.at_a_time */
@@ -62,20 +63,20 @@ static bool draw(draws *draws, int64_t size, int64_t block, int64_t wanted, uint
 
 /* All of a small problem; else as many columns and rows as take about a second, and at least one of each block, so that a
  * block that is wrong is always seen. */
-static bool draw_sample(drawing *drawing, const rung_outofcore_blocking *cut)
+static bool draw_sample(drawing *drawing, const rung_outofcore_blocking *blocking)
 {
-    const rung_matrix *a = &drawing->problem->a.view, *b = &drawing->problem->b.view;
+    const rung_matrix *a = &drawing->a_view, *b = &drawing->b_view;
     int64_t m = a->rows, n = b->cols, k = a->cols + 1, size = rung_type_size(a->type), fit = BYTES / (k * size);
     bool is_small = (double)m * (double)n * (double)k <= STEPS;
-    if (!draw(&drawing->cols, n, cut->cols, is_small ? n : limited(fit, 1, n < COLUMNS ? n : COLUMNS), drawing->seed, 911))
+    if (!draw(&drawing->cols, n, blocking->block_cols, is_small ? n : limited(fit, 1, n < COLUMNS ? n : COLUMNS), drawing->seed, 911))
         return false;
     int64_t rows = is_small ? m : limited(STEPS / k / drawing->cols.count, 1, m);
     if (!is_small && a->row_stride == 1 && a->col_stride != 1) /* a row is gathered element by element */
         rows = limited(rows, 1, ROWS_ACROSS);
-    if (!draw(&drawing->rows, m, cut->rows, rows, drawing->seed, 910))
+    if (!draw(&drawing->rows, m, blocking->block_rows, rows, drawing->seed, 910))
         return false;
     drawing->cols.at_a_time = limited(fit, 1, drawing->cols.count);
-    int64_t of_c = BYTES / (drawing->cols.at_a_time * rung_type_size(drawing->c->view.type));
+    int64_t of_c = BYTES / (drawing->cols.at_a_time * rung_type_size(drawing->c_view.type));
     drawing->rows.at_a_time = limited(fit < of_c ? fit : of_c, 1, drawing->rows.count);
     return true;
 }
@@ -90,8 +91,8 @@ static rung_matrix new_part(rung_type type, int64_t rows, int64_t cols)
 
 static bool make_parts(drawing *drawing)
 {
-    rung_type in = drawing->problem->a.view.type, out = drawing->c->view.type;
-    int64_t k = drawing->problem->a.view.cols, rows = drawing->rows.at_a_time, cols = drawing->cols.at_a_time;
+    rung_type in = drawing->a_view.type, out = drawing->c_view.type;
+    int64_t k = drawing->a_view.cols, rows = drawing->rows.at_a_time, cols = drawing->cols.at_a_time;
     drawing->a = new_part(in, rows, k);
     drawing->b = rung_matrix_transpose(new_part(in, cols, k)); /* a drawn column is in one piece */
     drawing->c_part = new_part(out, rows, cols);
@@ -119,8 +120,8 @@ static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
 /* Reads row `row` of the `count` drawn columns `cols` of B: the span between them at once where that is little more. */
 static rung_status read_across(const drawing *drawing, int64_t row, const int64_t *cols, int64_t count)
 {
-    const rung_outofcore_matrix *b = &drawing->problem->b;
-    int64_t size = rung_type_size(b->view.type), span = (cols[count - 1] - cols[0] + 1) * size;
+    const rung_outofcore_matrix *b = drawing->problem->b;
+    int64_t size = rung_type_size(drawing->b_view.type), span = (cols[count - 1] - cols[0] + 1) * size;
     bool is_near = span <= BYTES && span <= count * PAGE;
     rung_status status = RUNG_OK;
     if (is_near)
@@ -138,14 +139,14 @@ static rung_status read_across(const drawing *drawing, int64_t row, const int64_
 /* Reads the drawn columns `cols` of B. */
 static rung_status read_b(const drawing *drawing, const int64_t *cols, int64_t count)
 {
-    const rung_outofcore_matrix *b = &drawing->problem->b;
+    const rung_outofcore_matrix *b = drawing->problem->b;
     rung_status status = RUNG_OK;
-    if (b->view.row_stride == 1 && b->view.col_stride != 1) {
+    if (drawing->b_view.row_stride == 1 && drawing->b_view.col_stride != 1) {
         for (int64_t j = 0; status == RUNG_OK && j < count; j++)
-            status = rung_outofcore_matrix_read(b, 0, cols[j], b->view.rows, 1, element_at(&drawing->b, 0, j));
+            status = rung_outofcore_matrix_read(b, 0, cols[j], drawing->b_view.rows, 1, element_at(&drawing->b, 0, j));
         return status;
     }
-    for (int64_t i = 0; status == RUNG_OK && i < b->view.rows; i++)
+    for (int64_t i = 0; status == RUNG_OK && i < drawing->b_view.rows; i++)
         status = read_across(drawing, i, cols, count);
     return status;
 }
@@ -164,12 +165,12 @@ static rung_status read_elements(const rung_outofcore_matrix *from, int64_t row,
 static rung_status read_row(const drawing *drawing, int64_t row, const int64_t *cols, int64_t count, int64_t to_row)
 {
     const rung_outofcore_problem *problem = drawing->problem;
-    rung_status status = rung_outofcore_matrix_read(&problem->a, row, 0, 1, problem->a.view.cols,
-                                          element_at(&drawing->a, to_row, 0));
+    rung_status status = rung_outofcore_matrix_read(problem->a, row, 0, 1, drawing->a_view.cols,
+                                                    element_at(&drawing->a, to_row, 0));
     if (status == RUNG_OK)
         status = read_elements(drawing->c, row, cols, count, to_row, &drawing->c_part);
     if (status == RUNG_OK && problem->beta != 0)
-        status = read_elements(&problem->c0, row, cols, count, to_row, &drawing->c0_part);
+        status = read_elements(problem->c0, row, cols, count, to_row, &drawing->c0_part);
     return status;
 }
 
@@ -180,7 +181,7 @@ static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64
                               int64_t col_count, lab_rigour rigour)
 {
     const rung_outofcore_problem *problem = drawing->problem;
-    int64_t k = problem->a.view.cols;
+    int64_t k = drawing->a_view.cols;
     rung_status status = lab_interrupted() ? rung_error_set(RUNG_STATUS_CANCELLED, "the check of the result was interrupted") : RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < row_count; i++)
         status = read_row(drawing, rows[i], cols, col_count, i);
@@ -215,18 +216,19 @@ static rung_status judge_all(const drawing *drawing, lab_rigour rigour)
     return status;
 }
 
-rung_status lab_sampled_judge(const rung_outofcore_problem *problem, const rung_outofcore_matrix *c, const rung_outofcore_blocking *cut,
-                              lab_rigour rigour, uint64_t seed, lab_sample *sample)
+rung_status lab_sampled_judge(const rung_outofcore_problem *problem, const rung_outofcore_matrix *c,
+                              const rung_outofcore_blocking *blocking, lab_rigour rigour, uint64_t seed, lab_sample *sample)
 {
-    drawing drawing = {.problem = problem, .c = c, .seed = seed};
+    drawing drawing = {.problem = problem, .c = c, .seed = seed, .a_view = rung_outofcore_matrix_view(problem->a),
+                       .b_view = rung_outofcore_matrix_view(problem->b), .c_view = rung_outofcore_matrix_view(c)};
     *sample = (lab_sample){.is_all = true};
-    if (problem->a.view.rows == 0 || problem->b.view.cols == 0)
+    if (drawing.a_view.rows == 0 || drawing.b_view.cols == 0)
         return RUNG_OK;
-    rung_status status = draw_sample(&drawing, cut) && make_parts(&drawing)
+    rung_status status = draw_sample(&drawing, blocking) && make_parts(&drawing)
                              ? judge_all(&drawing, rigour)
                              : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to check the result");
     sample->elements = drawing.rows.count * drawing.cols.count;
-    sample->is_all = drawing.rows.count == c->view.rows && drawing.cols.count == c->view.cols;
+    sample->is_all = drawing.rows.count == drawing.c_view.rows && drawing.cols.count == drawing.c_view.cols;
     free_parts(&drawing);
     return status;
 }

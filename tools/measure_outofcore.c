@@ -68,12 +68,15 @@ typedef struct measured {
     int64_t           n;
     double            in_core[ROUNDS_MOST], out_of_core[ROUNDS_MOST]; /* seconds */
     int               rounds;
-    rung_outofcore_report report;
+    rung_outofcore_report *report; /* of the last multiply of files */
 } measured;
 
-static double multiply_files(const rung_outofcore_problem *problem, int64_t memory, rung_outofcore_report *report)
+static double multiply_files(const rung_outofcore_problem *problem, int64_t memory, rung_outofcore_report **report)
 {
-    rung_outofcore_options options = {.memory = memory, .restart = 1};
+    rung_outofcore_options options = rung_outofcore_options_default();
+    options.memory_bytes = memory;
+    options.restart = 1;
+    rung_outofcore_report_destroy(*report);
     int64_t began = lab_now();
     if (rung_outofcore_multiply(NULL, problem, &options, report) != RUNG_OK)
         give_up(problem->path);
@@ -122,7 +125,7 @@ static double median_ratio(const measured *all)
 
 static void print(const measured *all, int64_t memory, const lab_conditions *before, const lab_conditions *after)
 {
-    const rung_outofcore_blocking *cut = &all->report.cut;
+    const rung_outofcore_blocking *blocking = all->report->blocking;
     int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
     lab_warnings warnings = lab_conditions_judge(before, after, processors, processors);
     lab_json json = {.out = stdout};
@@ -142,13 +145,13 @@ static void print(const measured *all, int64_t memory, const lab_conditions *bef
     }
     lab_json_end(&json, ']');
     lab_json_number(&json, "median_ratio", median_ratio(all));
-    lab_json_integer(&json, "block_rows", cut->rows);
-    lab_json_integer(&json, "block_cols", cut->cols);
-    lab_json_integer(&json, "panel_depth", cut->depth);
-    lab_json_integer(&json, "used", cut->used);
-    lab_json_integer(&json, "moved", all->report.read + all->report.written);
-    lab_json_number(&json, "moved_over_bound", (double)(all->report.read + all->report.written) / cut->bound);
-    lab_json_number(&json, "waited_seconds", all->report.devices[0].waited);
+    lab_json_integer(&json, "block_rows", blocking->block_rows);
+    lab_json_integer(&json, "block_cols", blocking->block_cols);
+    lab_json_integer(&json, "panel_depth", blocking->panel_depth);
+    lab_json_integer(&json, "used", blocking->used_bytes);
+    lab_json_integer(&json, "moved", all->report->read_bytes + all->report->written_bytes);
+    lab_json_number(&json, "moved_over_bound", (double)(all->report->read_bytes + all->report->written_bytes) / blocking->bound_bytes);
+    lab_json_number(&json, "waited_seconds", rung_outofcore_report_device(all->report, 0)->wait_seconds);
     lab_conditions_print(&json, before, after, &warnings);
     lab_json_end(&json, '}');
 }
@@ -168,20 +171,21 @@ int main(int argc, char **argv)
     float *a = new_matrix(all.n, 1), *b = new_matrix(all.n, 2), *c = new_matrix(all.n, 3);
     save(paths[0], a, all.n);
     save(paths[1], b, all.n);
-    rung_outofcore_matrix a_file, b_file;
+    rung_outofcore_matrix *a_file, *b_file;
     if (rung_outofcore_matrix_open_raw(paths[0], RUNG_F32, all.n, all.n, &a_file) != RUNG_OK ||
         rung_outofcore_matrix_open_raw(paths[1], RUNG_F32, all.n, all.n, &b_file) != RUNG_OK)
         give_up("files");
     rung_outofcore_problem problem = rung_outofcore_problem_of(a_file, b_file);
     problem.path = paths[2];
-    problem.bare = 1;
+    problem.format = RUNG_OUTOFCORE_FORMAT_RAW;
     rung_device_info none = {.name = "cpu"};
     lab_conditions before = lab_conditions_read(&none);
     measure(&all, &problem, memory, a, b, c);
     lab_conditions after = lab_conditions_read(&none);
     print(&all, memory, &before, &after);
-    rung_outofcore_matrix_close(&a_file);
-    rung_outofcore_matrix_close(&b_file);
+    rung_outofcore_report_destroy(all.report);
+    rung_outofcore_matrix_destroy(a_file);
+    rung_outofcore_matrix_destroy(b_file);
     for (int i = 0; i < 3; i++)
         unlink(paths[i]);
     free(a);

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outofcore.h - matrices larger than a device or than memory, and several devices at once.
+/* outofcore.h - multiplies matrices that are larger than memory, and uses several devices.
  *
- * This is the header of librung-outofcore, which stands on librung; rung.h has the rules on threads, memory
- * and errors, and they hold here too. Two files are multiplied into a third with 256 MiB of memory by
+ * This header is the manual of librung-outofcore. Link rung-outofcore (pkg-config) or
+ * rung::outofcore (CMake). The rules of rung.h on growth, errors, threads and output hold here
+ * too. This program multiplies two files into a third with 256 MiB of memory:
  *
- *     rung_outofcore_matrix a, b;
+ *     rung_outofcore_matrix *a = NULL, *b = NULL;
  *     rung_outofcore_matrix_open_npy("A.npy", RUNG_TYPE_NONE, &a);
  *     rung_outofcore_matrix_open_npy("B.npy", RUNG_TYPE_NONE, &b);
  *     rung_outofcore_problem problem = rung_outofcore_problem_of(a, b);
  *     problem.path = "C.npy";
- *     rung_outofcore_options options = {.memory = 256 << 20};
+ *     rung_outofcore_options options = rung_outofcore_options_default();
+ *     options.memory_bytes = 256 << 20;
  *     if (rung_outofcore_multiply(NULL, &problem, &options, NULL) != RUNG_OK)
  *         fprintf(stderr, "%s\n", rung_error_text());
- *     rung_outofcore_matrix_close(&a);
- *     rung_outofcore_matrix_close(&b);
+ *     rung_outofcore_matrix_destroy(a);
+ *     rung_outofcore_matrix_destroy(b);
+ *
+ * Contents
+ *     Matrices     Problems     Block sizes     Options     Report     Multiplying
  */
 #ifndef RUNG_OUTOFCORE_H
 #define RUNG_OUTOFCORE_H
@@ -24,147 +29,245 @@
 extern "C" {
 #endif
 
-/* ---- Matrices in files --------------------------------------------------------------- */
+/* ---- Matrices ---------------------------------------------------------------------- */
 
-/* A matrix in memory, or in a file. The view says its type, shape and strides, and with `data` that is
- * all; else element 0 of the view stands `start` bytes into `file`, an open descriptor. In a file one of
- * the two strides is 1: rows or columns are in one piece each. A block of a file is a block of the
- * view (rung_matrix_block), a transpose its transpose. */
-typedef struct rung_outofcore_matrix {
-    rung_matrix view;
-    int         file; /* -1: none */
-    int64_t     start;
-} rung_outofcore_matrix;
+/* A matrix in a file or in memory. The object is immutable: any number of threads may use it
+ * at the same time. */
+typedef struct rung_outofcore_matrix rung_outofcore_matrix;
 
-/* A matrix in memory. */
-RUNG_API rung_outofcore_matrix rung_outofcore_matrix_of(rung_matrix matrix);
+/* Opens a matrix that NumPy saved: .npy version 1, 2 or 3 with two dimensions, little-endian,
+ * of type f4, f8, f2, i1 or i4, in C or Fortran order. `type` is the type that the file must
+ * have, or RUNG_TYPE_NONE for any. NumPy has no name for BF16: with RUNG_BF16, files of type
+ * "V2" are read as BF16. */
+RUNG_API rung_status rung_outofcore_matrix_open_npy(const char *path, rung_type type, rung_outofcore_matrix **matrix);
 
-/* Opens a matrix that NumPy has saved (.npy of version 1, 2 or 3): two dimensions, little-endian, of f4, f8,
- * f2, i1 or i4. `as` is RUNG_TYPE_NONE, or the type that it must have; BF16, for which NumPy has no
- * name, is what files of "V2" are read as if it is asked for. */
-RUNG_API rung_status rung_outofcore_matrix_open_npy(const char *path, rung_type as, rung_outofcore_matrix *stored);
-
-/* Opens a bare file of rows, of just that size. */
+/* Opens a file without a header: dense rows of exactly rows * cols elements. */
 RUNG_API rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type type, int64_t rows, int64_t cols,
-                                   rung_outofcore_matrix *stored);
+                                                    rung_outofcore_matrix **matrix);
 
-/* Closes the file of one that was opened here; memory stays. */
-RUNG_API void rung_outofcore_matrix_close(rung_outofcore_matrix *stored);
+/* Creates a matrix from a view of memory. The memory stays the caller's. */
+RUNG_API rung_status rung_outofcore_matrix_of(rung_matrix view, rung_outofcore_matrix **matrix);
 
-/* Copies a block from where it stands into dense rows, rows * cols elements of the view's type. */
-RUNG_API rung_status rung_outofcore_matrix_read(const rung_outofcore_matrix *stored, int64_t row, int64_t col, int64_t rows,
-                                      int64_t cols, void *to);
+/* Creates a matrix from an open file descriptor, for example to write C into a part of a file.
+ * Element 0 of `view` begins `start` bytes into the file; view.data is NULL. One stride of
+ * the view is 1, and the other is at least a whole row or column. The descriptor is
+ * duplicated; the caller may close it. */
+RUNG_API rung_status rung_outofcore_matrix_of_file(rung_matrix view, int file, int64_t start,
+                                                   rung_outofcore_matrix **matrix);
 
-/* ---- Multiplying them ------------------------------------------------------------------- */
-
-/* C = alpha * A * B + beta * C0. C0 is read where beta is not 0 and has C's type; it may be C itself if
- * C is memory. No batch and no epilogue: what those follow is cut into many multiplies here.
+/* Creates another matrix on the same file or memory, such as a transpose or a block:
  *
- * C goes to `c`, memory or an open file that is written in place, or, with `path`, becomes that file:
- * dense rows behind an .npy header, or bare. Of `c` only the type counts then (c.view.type). Such a file is
- * complete or not there: it is written beside itself, as PATH.part, synced and renamed. A file of that name
- * stays what it was until then. It may be C0, to which beta adds, but neither A nor B under any name
- * (RUNG_STATUS_ALIASED). PATH.part and PATH.journal may be none of the three. If `path` is a symbolic link, PATH stands for
- * the file that it names, and the link stays. A `path` that is a directory or another kind of file, and a PATH.part or
- * PATH.journal that no earlier call has left, are refused with RUNG_STATUS_INVALID before anything is computed.
+ *     rung_matrix view = rung_outofcore_matrix_view(a);
+ *     rung_outofcore_matrix_with_view(a, rung_matrix_transpose(view), &transposed); */
+RUNG_API rung_status rung_outofcore_matrix_with_view(const rung_outofcore_matrix *matrix, rung_matrix view,
+                                                     rung_outofcore_matrix **result);
+
+/* Returns type, shape, strides and offset. `data` is NULL for a matrix in a file. An absent
+ * matrix (NULL) has an absent view. */
+RUNG_API rung_matrix rung_outofcore_matrix_view(const rung_outofcore_matrix *matrix);
+
+/* Copies a block to `to` as dense rows: rows * cols elements of the matrix's type. */
+RUNG_API rung_status rung_outofcore_matrix_read(const rung_outofcore_matrix *matrix, int64_t row, int64_t col,
+                                                int64_t rows, int64_t cols, void *to);
+
+/* Destroys a matrix and closes its file. NULL is ignored. Memory of the caller stays. */
+RUNG_API void rung_outofcore_matrix_destroy(rung_outofcore_matrix *matrix);
+
+/* ---- Problems ---------------------------------------------------------------------- */
+
+/* Format of a result file. */
+typedef enum rung_outofcore_format {
+    RUNG_OUTOFCORE_FORMAT_NPY = 0, /* an .npy header, then dense rows */
+    RUNG_OUTOFCORE_FORMAT_RAW = 1  /* dense rows */
+} rung_outofcore_format;
+
+/* C = alpha * A * B + beta * C0
  *
- * PATH.journal tells which blocks of C are done. If a call ends early, by a failure, a kill or a power
- * cut, the same call goes on behind those, to the same bits where the same kind of device computes the rest;
- * it is refused, with the reason, where the problem or one of the files has changed (size, mtime, ctime, inode or a
- * hash of samples) or where another version of rung wrote the journal. If A, B or C0 is in memory, the call cannot be
- * resumed. One process at a time writes a path; another is refused. */
+ * A is m x k, B is k x n, C and C0 are m x n. As in rung_gemm, alpha = 0 reads neither A nor B,
+ * and beta = 0 does not read C0. There are no batches and no epilogues.
+ *
+ * The result goes to one of two places:
+ *
+ *     path   The library writes a new file. The file is complete or absent: the library writes
+ *            PATH.part, syncs it and renames it to PATH. A file that exists at PATH stays
+ *            unchanged until then. It may be C0, but neither A nor B.
+ *     c      The library writes in place: into memory, or into an open file
+ *            (rung_outofcore_matrix_of_file). In memory, C0 may be C itself.
+ *
+ * Resuming: PATH.journal lists the blocks of C that are complete. If a call with a path ends
+ * early, by an error, a kill or a power failure, the same call resumes after these blocks. The
+ * result has the same bits if the rest is computed on the same kind of device. The call fails
+ * with RUNG_STATUS_INVALID if the problem changed, if an input file changed (size, mtime, ctime,
+ * inode or a hash of samples), or if another version of rung wrote the journal; see
+ * rung_outofcore_options.restart. A call with an operand in memory cannot be resumed.
+ *
+ * Limits of a path: one call at a time writes to it; others fail. If PATH is a symbolic link,
+ * the file it names is replaced and the link stays. A directory or special file at PATH, and
+ * files at PATH.part or PATH.journal that rung did not write, are RUNG_STATUS_INVALID. */
 typedef struct rung_outofcore_problem {
-    double       alpha;
-    rung_outofcore_matrix  a, b;
-    double       beta;
-    rung_outofcore_matrix  c0;
-    rung_compute compute;
-    rung_outofcore_matrix  c;
-    const char  *path; /* NULL: there is none */
-    int          bare; /* not 0: the file at `path` has no header */
+    size_t                       size;    /* set by rung_outofcore_problem_of() */
+    double                       alpha;   /* 1 */
+    double                       beta;    /* 0 */
+    const rung_outofcore_matrix *a, *b;
+    const rung_outofcore_matrix *c0;      /* NULL: absent; required if beta is not 0 */
+    rung_compute                 compute; /* RUNG_COMPUTE_STRICT */
+    const rung_outofcore_matrix *c;       /* result in place; NULL: see path */
+    const char                  *path;    /* result file; NULL: see c. Set exactly one of the two */
+    rung_type                    type;    /* type of the result file; RUNG_TYPE_NONE: A's type, or I32 for I8 */
+    rung_outofcore_format        format;  /* of the result file; RUNG_OUTOFCORE_FORMAT_NPY */
 } rung_outofcore_problem;
 
-/* alpha = 1, beta = 0, strict; C of A's type, or of I32 for I8. */
-RUNG_API rung_outofcore_problem rung_outofcore_problem_of(rung_outofcore_matrix a, rung_outofcore_matrix b);
+/* Returns the problem C = A * B with the defaults that are listed above. Set `path` or `c`. */
+static inline rung_outofcore_problem rung_outofcore_problem_of(const rung_outofcore_matrix *a,
+                                                               const rung_outofcore_matrix *b)
+{
+    rung_outofcore_problem problem;
+    memset(&problem, 0, sizeof problem);
+    problem.size = sizeof problem;
+    problem.alpha = 1.0;
+    problem.a = a;
+    problem.b = b;
+    return problem;
+}
 
-/* How it is done: a block of C stays in the device's memory. Panels of B, depth x cols, stream through two buffers, and
- * beside each one strips of a panel of A, an eighth of rows x depth each, through two others: while one strip is multiplied, the
- * next is fetched, and a piece of the next panel of B; and the block before goes out. On the CPU a panel of B is packed once for
- * all its strips, into the second of its buffers. Blocks and panels at the end may be smaller. Sums stay in the block in the
- * sums' type, and are rounded to C's when they go out. */
+/* ---- Block sizes ------------------------------------------------------------------- */
+
+/* How a problem is split. One block of C stays in the memory of a device. Panels of B,
+ * panel_depth x block_cols, are read through two buffers. Slices of a panel of A, one eighth of
+ * block_rows x panel_depth each, are read through two more: while one slice is multiplied, the
+ * next one is read, and the previous block of C is written. On the CPU, a panel of B is packed
+ * once into its second buffer. Sums stay in the block in the accumulator type and are rounded
+ * when the block is written. Blocks and panels at the edges may be smaller. */
 typedef struct rung_outofcore_blocking {
-    int64_t rows, cols, depth;              /* of a block, and of a panel */
-    int64_t row_blocks, col_blocks, panels; /* how many there are, panels for each block */
-    int64_t memory;                         /* bytes that it was cut for ... */
-    int64_t used;                           /* ... and that it takes */
-    int64_t read, written;                  /* bytes of A, B and C0, and of C, that are moved */
-    double  bound; /* what is to be compared with read + written: (2 m n k / sqrt(S) + m n) elements, in bytes,
-                    * where S elements fit the memory; and C0 where that is read */
+    size_t  size;                          /* set by rung_outofcore_blocking_default() */
+    int64_t block_rows, block_cols;        /* of a block of C */
+    int64_t panel_depth;                   /* of a panel of A or B: rows of B, columns of A */
+    int64_t row_blocks, col_blocks;        /* number of blocks of C */
+    int64_t panels;                        /* number of panels per block */
+    int64_t memory_bytes;                  /* limit for which the sizes were chosen */
+    int64_t used_bytes;                    /* memory used; at most memory_bytes */
+    int64_t read_bytes, written_bytes;     /* transferred: A, B and C0; C */
+    double  bound_bytes;                   /* to compare with read_bytes + written_bytes:
+                                            * (2 m n k / sqrt(S) + m n) elements, where S elements fit in
+                                            * memory_bytes, plus m n if C0 is read */
 } rung_outofcore_blocking;
 
-/* The cut of a problem for one device. The least bytes that are moved, then the deepest panels. */
-RUNG_API rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem *problem, int64_t memory, rung_outofcore_blocking *cut);
+static inline rung_outofcore_blocking rung_outofcore_blocking_default(void)
+{
+    rung_outofcore_blocking blocking;
+    memset(&blocking, 0, sizeof blocking);
+    blocking.size = sizeof blocking;
+    return blocking;
+}
 
-/* A device with what it may take of its memory: 0 is half of what is free on the CPU, to a container too, and half of all
- * elsewhere. A processor that is an OpenCL device takes of the same memory as the CPU: beside others it is best given
- * an amount. On the CPU the kernels' own scratch, some MiB a thread, comes on top, and wherever elements must be
- * brought into another order or type, or to another device, two pieces of 4 MiB of this process's memory. */
-typedef struct rung_outofcore_device {
-    rung_device *device;
-    int64_t      memory;
-} rung_outofcore_device;
+/* Computes the block sizes that rung_outofcore_multiply() would use on one device with this
+ * much memory (0: as in rung_outofcore_options): the fewest bytes transferred, then the deepest
+ * panels. Nothing is read or written. */
+RUNG_API rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem *problem, int64_t memory_bytes,
+                                                    rung_outofcore_blocking *blocking);
 
-/* How far it is. */
+/* ---- Options ------------------------------------------------------------------------ */
+
+/* Progress of a call. */
 typedef struct rung_outofcore_progress {
-    double  done;            /* 0 to 1, of what there is to compute; what an earlier call did counts */
-    double  before;          /* of that, by an earlier call */
-    int64_t blocks, of;      /* done, of how many */
+    double  done;       /* fraction of the computation that is complete, 0 to 1, with resumed blocks */
+    double  resumed;    /* fraction that an earlier call completed */
+    int64_t blocks;     /* blocks of C that are complete */
+    int64_t all_blocks; /* number of blocks of C */
 } rung_outofcore_progress;
 
-enum { RUNG_OUTOFCORE_DEVICES_MAX = 16 };
+typedef struct rung_outofcore_report        rung_outofcore_report;
+typedef struct rung_outofcore_device_report rung_outofcore_device_report;
 
-/* All zero is the default: the CPU, with half of the memory that is free. */
+/* Called after each slice by a thread of the library, never by two threads at a time. `done`
+ * never decreases. Return 0 to continue; any other value ends the call with
+ * RUNG_STATUS_CANCELLED. The library holds no lock during the call. A device waits at most one
+ * second for the function; after the first longer call, devices no longer wait, and several
+ * slices are reported together. */
+typedef int (*rung_outofcore_progress_function)(void *user, const rung_outofcore_progress *progress);
+
+/* Called before a result file gets its name, for example to verify C. `c` is the file; of the
+ * report, `blocking` is set. If the function does not return RUNG_OK, the call returns that
+ * status and the file gets no name. The computed blocks are discarded, unless the status is
+ * RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO or RUNG_STATUS_CANCELLED: then the next call resumes. */
+typedef rung_status (*rung_outofcore_accept_function)(void *user, const rung_outofcore_matrix *c,
+                                                      const rung_outofcore_report *report);
+
+/* Memory: 0 bytes selects half of the free memory for the CPU (of the container, if there is
+ * one), and half of all memory for other devices. An OpenCL device that is the processor itself
+ * uses the same memory as "cpu": give both a limit. Two things come on top: the kernels'
+ * scratch on the CPU, a few MiB per thread; and two staging buffers of 4 MiB per device
+ * wherever elements are converted or copied to a device.
+ *
+ * Two devices:
+ *
+ *     rung_device *devices[2];         (opened by rung_device_open)
+ *     int64_t      memory[2] = {2LL << 30, 16LL << 30};
+ *     options.devices = devices;
+ *     options.device_memory_bytes = memory;
+ *     options.device_count = 2; */
 typedef struct rung_outofcore_options {
-    int64_t                  memory;       /* of the CPU, where no devices are listed */
-    const rung_outofcore_device *devices;      /* each computes, has blocks of its own, and three threads */
-    int64_t                  device_count; /* RUNG_OUTOFCORE_DEVICES_MAX at most */
-    int                      restart;      /* not 0: what an earlier call left is thrown away */
-    /* Called after each strip by a thread of the library, never twice at a time, with values of `done` that never
-     * decrease. A value other than 0 ends the call with RUNG_STATUS_CANCELLED. No lock is held meanwhile. A device waits at most
-     * one second for a call; after the first longer one, devices no longer wait, and later strips are reported together. The call itself returns only after the function has. */
-    int (*progress)(void *user, const rung_outofcore_progress *progress);
-    /* Called before a file gets its name: where it does not return RUNG_OK, the file gets none, and the call returns that. What
-     * was computed is thrown away, unless it could not be judged: RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO or RUNG_STATUS_CANCELLED leave it to the next
-     * call. Of the report, `cut` is filled in by then. */
-    rung_status (*accept)(void *user, const rung_outofcore_matrix *c);
-    void *user;
+    size_t               size;                /* set by rung_outofcore_options_default() */
+    int64_t              memory_bytes;        /* memory of the CPU, if device_count is 0; see above */
+    rung_device *const  *devices;             /* each device has its own blocks and three threads */
+    const int64_t       *device_memory_bytes; /* one limit per device; NULL: 0 for all */
+    int64_t              device_count;        /* 0: the CPU; at most 256 */
+    int                  restart;             /* not 0: discard the completed blocks of an earlier call */
+    rung_outofcore_progress_function progress; /* may be NULL */
+    rung_outofcore_accept_function   accept;   /* may be NULL; used with problem.path only */
+    void                *user;                /* first argument of both functions */
 } rung_outofcore_options;
 
+static inline rung_outofcore_options rung_outofcore_options_default(void)
+{
+    rung_outofcore_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* ---- Report ------------------------------------------------------------------------- */
+
+/* What a call did. The library creates the report; later versions append fields. */
+struct rung_outofcore_report {
+    const rung_outofcore_blocking *blocking; /* as used */
+    int64_t resumed_blocks;                  /* completed by an earlier call */
+    int64_t read_bytes, written_bytes;       /* transferred from and to files or memory ... */
+    int64_t upload_bytes, download_bytes;    /* ... and to and from devices with their own memory */
+    double  seconds;
+    double  flops;                           /* floating-point operations of this call */
+    int64_t device_count;
+};
+
 /* What one device did. */
-typedef struct rung_outofcore_device_report {
-    char    name[32];      /* "opencl:0" */
-    int64_t blocks;
-    double  waited;        /* seconds in which it could not compute for want of a panel or of room */
-    char    failure[512];  /* "", or why it was left out from then on, cut to fit */
-} rung_outofcore_device_report;
+struct rung_outofcore_device_report {
+    const char *name;         /* "opencl:0" */
+    int64_t     blocks;       /* completed by this device */
+    double      wait_seconds; /* time in which the device waited for a panel or for a free buffer */
+    rung_status status;       /* RUNG_OK, or why the device was no longer used */
+    const char *failure;      /* "", or the sentence that belongs to `status` */
+};
 
-typedef struct rung_outofcore_report {
-    rung_outofcore_blocking   cut;            /* as it was used */
-    int64_t          blocks_before;  /* done by an earlier call */
-    int64_t          read, written;  /* bytes that were moved from and to files or memory ... */
-    int64_t          up, down;       /* ... and to and from devices with memory of their own */
-    double           seconds;
-    double           flops;          /* floating-point operations of this call */
-    int64_t          device_count;
-    rung_outofcore_device_report devices[RUNG_OUTOFCORE_DEVICES_MAX];
-} rung_outofcore_report;
+/* Returns the entry of device `index`, in the order of rung_outofcore_options.devices; NULL for
+ * an index outside 0 to device_count - 1. The entry lives as long as the report. */
+RUNG_API const rung_outofcore_device_report *rung_outofcore_report_device(const rung_outofcore_report *report,
+                                                                          int64_t index);
+RUNG_API void rung_outofcore_report_destroy(rung_outofcore_report *report);
 
-/* Multiplies. With several devices, blocks are as many and as small as the smallest memory wants; each takes the
- * next one when it is done, unless the others would be done sooner without it, by the speeds that were seen. One
- * that fails hands its block to the others; if all have failed the call fails as the first did. `report` may be
- * NULL, and is filled in also where the call fails. The context is for the CPU where no devices are listed. */
+/* ---- Multiplying --------------------------------------------------------------------- */
+
+/* Multiplies. `context` serves the CPU if no devices are listed; NULL is the default context.
+ * NULL options are the defaults.
+ *
+ * With several devices, all use the block sizes that fit the smallest memory. Each device takes
+ * the next block when it is free, unless the other devices would finish sooner without it,
+ * by the speeds measured in this call. The blocks of a device that fails are computed by the
+ * others. If all devices fail, the call fails like the first one.
+ *
+ * `report` may be NULL. If not, *report is created also if the call fails, with the fields that
+ * were known by then; it is NULL if the arguments are invalid. Destroy it. */
 RUNG_API rung_status rung_outofcore_multiply(rung_context *context, const rung_outofcore_problem *problem,
-                                         const rung_outofcore_options *options, rung_outofcore_report *report);
+                                             const rung_outofcore_options *options, rung_outofcore_report **report);
 
 #ifdef __cplusplus
 }

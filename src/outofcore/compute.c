@@ -95,7 +95,7 @@ static void give_back_all(rungi_worker *worker)
 /* ---- Plans -------------------------------------------------------------------------------------------------- */
 
 /* A panel as it stands in its buffer. */
-static rung_matrix panel_view(const rung_outofcore_matrix *stored, int64_t rows, int64_t cols, rung_buffer *buffer)
+static rung_matrix panel_view(const rungi_stored *stored, int64_t rows, int64_t cols, rung_buffer *buffer)
 {
     rung_type type = stored->view.type;
     return rungi_stored_by_columns(stored) ? rung_matrix_transpose(rung_matrix_in_buffer(type, cols, rows, buffer, 0))
@@ -106,11 +106,11 @@ static rung_matrix panel_view(const rung_outofcore_matrix *stored, int64_t rows,
 static rung_problem part_of(const rungi_worker *worker, const rungi_strip *strip)
 {
     const rungi_job *job = worker->job;
-    const rung_outofcore_problem *whole = job->problem;
-    rungi_block block = rungi_block_at(&job->whole, &job->cut, strip->block);
-    int64_t depth = rungi_panel_depth(&job->whole, &job->cut, strip->panel);
+    const rungi_task *whole = job->problem;
+    rungi_block block = rungi_block_at(&job->whole, &job->blocking, strip->block);
+    int64_t depth = rungi_panel_depth(&job->whole, &job->blocking, strip->panel);
     int64_t row = strip->index * rungi_strip_rows(block.rows), rows = rungi_strip_size(block.rows, strip->index);
-    rung_type sums = rung_product_sum(rung_product_of(whole->a.view.type, whole->c.view.type));
+    rung_type sums = rungi_task_sum_type(whole);
     rung_matrix c = rung_matrix_in_buffer(sums, block.rows, block.cols, worker->block, 0);
     rung_problem part = rung_problem_of(panel_view(&whole->a, rows, depth, strip->a),
                                         panel_view(&whole->b, depth, block.cols, worker->across[strip->b].memory),
@@ -132,9 +132,12 @@ static rung_status find_plan(rungi_worker *worker, const rung_problem *part, run
             return RUNG_OK;
     }
     double began = rungi_now();
-    rung_plan_options choice = {.size = sizeof(rung_plan_options)};
-    if (worker->packed)
-        choice = (rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = 1, .kernel = worker->kernel, .parameters = worker->parameters};
+    rung_plan_options choice = rung_plan_options_default();
+    if (worker->packed) {
+        choice.packed_b = 1;
+        choice.kernel = worker->kernel;
+        choice.parameters = worker->parameters;
+    }
     rung_status status = rung_plan_create(worker->device, part, &choice, &shape.plan);
     worker->planned += rungi_now() - began;
     if (status != RUNG_OK)
@@ -177,8 +180,9 @@ static bool wait_for_block(rungi_worker *worker, const rungi_strip *strip, const
 static rung_status multiply(rungi_worker *worker, const rungi_strip *strip)
 {
     rung_problem part = part_of(worker, strip);
-    rung_run_options options = {.size = sizeof(rung_run_options), .packed_b = worker->packed};
+    rung_run_options options = rung_run_options_default();
     rung_plan *plan;
+    options.packed_b = worker->packed;
     rung_status status = find_plan(worker, &part, &plan);
     if (status == RUNG_OK && worker->packed && strip->index == 0)
         status = pack(worker, plan, &part, &worker->across[strip->b]);
@@ -227,8 +231,8 @@ static bool step(rungi_worker *worker, rungi_strip *strip, double waited, rung_s
 {
     rungi_job *job = worker->job;
     rungi_strip done = *strip;
-    int64_t strips = rungi_strip_count(rungi_block_at(&job->whole, &job->cut, done.block).rows);
-    int64_t parts = strips * job->cut.panels, left = parts - 1 - (done.panel * strips + done.index);
+    int64_t strips = rungi_strip_count(rungi_block_at(&job->whole, &job->blocking, done.block).rows);
+    int64_t parts = strips * job->blocking.panels, left = parts - 1 - (done.panel * strips + done.index);
     double part = 1 / (double)parts, rest = (double)left * part;
     double began = rungi_now() - worker->planned - (done.panel > 0 || done.index > 0 ? waited : 0);
     *status = multiply(worker, strip);
@@ -267,16 +271,18 @@ static rung_status make_packed(rungi_worker *worker)
 {
     enum { HEADER_MAX = 256 }; /* bytes of a packed B besides its panels */
     const rungi_job *job = worker->job;
-    const rung_outofcore_problem *whole = job->problem;
-    int64_t room = rungi_depth_bytes(&job->whole, 0, job->cut.cols) / 2 * job->cut.depth;
-    int64_t rows = rungi_strip_size(job->cut.rows, 0), depth = job->cut.depth, cols = job->cut.cols;
-    rung_type sums = rung_product_sum(rung_product_of(whole->a.view.type, whole->c.view.type));
+    const rungi_task *whole = job->problem;
+    int64_t room = rungi_depth_bytes(&job->whole, 0, job->blocking.block_cols) / 2 * job->blocking.panel_depth;
+    int64_t rows = rungi_strip_size(job->blocking.block_rows, 0), depth = job->blocking.panel_depth, cols = job->blocking.block_cols;
+    rung_type sums = rungi_task_sum_type(whole);
     rung_problem first = rung_problem_of(panel_view(&whole->a, rows, depth, NULL), panel_view(&whole->b, depth, cols, NULL),
                                          rung_matrix_in_buffer(sums, rows, cols, NULL, 0));
+    rung_plan_options options = rung_plan_options_default();
     rung_plan *plan;
+    options.packed_b = 1;
     first.compute = whole->compute;
     if (!worker->is_here || depth == 0 ||
-        rung_plan_create(worker->device, &first, &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = 1}, &plan) != RUNG_OK)
+        rung_plan_create(worker->device, &first, &options, &plan) != RUNG_OK)
         return RUNG_OK;
     const rung_plan_info *info = rung_plan_describe(plan);
     bool fits = info->packed_b_bytes > 0 && info->packed_b_bytes <= room + HEADER_MAX &&
@@ -293,9 +299,9 @@ static rung_status make_packed(rungi_worker *worker)
 static rung_status make_buffers(rungi_worker *worker)
 {
     const rungi_whole *whole = &worker->job->whole;
-    const rung_outofcore_blocking *cut = &worker->job->cut;
-    int64_t strip = rungi_strip_size(cut->rows, 0) * cut->depth * whole->in, across = cut->depth * cut->cols * whole->in;
-    rung_status status = rung_buffer_create(worker->device, cut->rows * cut->cols * whole->sum, &worker->block);
+    const rung_outofcore_blocking *blocking = &worker->job->blocking;
+    int64_t strip = rungi_strip_size(blocking->block_rows, 0) * blocking->panel_depth * whole->in, across = blocking->panel_depth * blocking->block_cols * whole->in;
+    rung_status status = rung_buffer_create(worker->device, blocking->block_rows * blocking->block_cols * whole->sum, &worker->block);
     if (status == RUNG_OK)
         status = make_packed(worker);
     for (int i = 0; status == RUNG_OK && i < 2; i++)
@@ -309,9 +315,9 @@ static rung_status make_buffers(rungi_worker *worker)
 static rung_status make_slices(rungi_worker *worker)
 {
     const rungi_whole *whole = &worker->job->whole;
-    const rung_outofcore_blocking *cut = &worker->job->cut;
-    int64_t side = cut->rows > cut->cols ? cut->rows : cut->cols;
-    int64_t line = (side > cut->depth ? side : cut->depth) * whole->sum;
+    const rung_outofcore_blocking *blocking = &worker->job->blocking;
+    int64_t side = blocking->block_rows > blocking->block_cols ? blocking->block_rows : blocking->block_cols;
+    int64_t line = (side > blocking->panel_depth ? side : blocking->panel_depth) * whole->sum;
     size_t bytes = line > RUNGI_SLICE ? (size_t)line : RUNGI_SLICE;
     worker->feed_slice = worker->is_here ? NULL : malloc(bytes);
     worker->exchange_slice = worker->is_here ? NULL : malloc(bytes);

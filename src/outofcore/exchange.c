@@ -115,7 +115,7 @@ static rung_status move(rungi_worker *worker, int64_t index, const rung_matrix *
                         rung_status (*each)(rungi_worker *worker, const piece *piece))
 {
     const rungi_job *job = worker->job;
-    rungi_block block = rungi_block_at(&job->whole, &job->cut, index);
+    rungi_block block = rungi_block_at(&job->whole, &job->blocking, index);
     int64_t rows = rungi_strip_rows(block.rows), fits = RUNGI_SLICE / (block.cols * job->whole.sum);
     rung_status status = RUNG_OK;
     if (!worker->is_here || is_converted(worker))

@@ -16,7 +16,7 @@ static rung_status send(rungi_worker *worker, rung_buffer *buffer, int64_t offse
 }
 
 /* Part `part` of `parts` of the lines of a panel, in slices of whole lines where it goes to other memory. */
-static rung_status fetch(rungi_worker *worker, const rung_outofcore_matrix *from, rung_matrix panel, int64_t part, int64_t parts,
+static rung_status fetch(rungi_worker *worker, const rungi_stored *from, rung_matrix panel, int64_t part, int64_t parts,
                          rung_buffer *to)
 {
     bool by_columns = rungi_stored_by_columns(from);
@@ -54,16 +54,16 @@ static rung_status fetch_strip(const feeding *feeding, int64_t panel, int64_t in
     const rungi_job *job = feeding->worker->job;
     const rungi_block *block = &feeding->block;
     int64_t row = block->row + index * rungi_strip_rows(block->rows), rows = rungi_strip_size(block->rows, index);
-    rung_matrix strip = rung_matrix_block(job->problem->a.view, row, panel * job->cut.depth, rows,
-                                          rungi_panel_depth(&job->whole, &job->cut, panel));
+    rung_matrix strip = rung_matrix_block(job->problem->a.view, row, panel * job->blocking.panel_depth, rows,
+                                          rungi_panel_depth(&job->whole, &job->blocking, panel));
     return fetch(feeding->worker, &job->problem->a, strip, 0, 1, to->a);
 }
 
 static rung_status fetch_across(const feeding *feeding, int64_t panel, int64_t part, int64_t parts, int place)
 {
     const rungi_job *job = feeding->worker->job;
-    rung_matrix across = rung_matrix_block(job->problem->b.view, panel * job->cut.depth, feeding->block.col,
-                                           rungi_panel_depth(&job->whole, &job->cut, panel), feeding->block.cols);
+    rung_matrix across = rung_matrix_block(job->problem->b.view, panel * job->blocking.panel_depth, feeding->block.col,
+                                           rungi_panel_depth(&job->whole, &job->blocking, panel), feeding->block.cols);
     return fetch(feeding->worker, &job->problem->b, across, part, parts, feeding->worker->across[place].memory);
 }
 
@@ -127,7 +127,7 @@ static rung_status feed_strip(feeding *feeding, int64_t panel, int64_t index, bo
     if (status != RUNG_OK)
         return status;
     publish(feeding, panel, index);
-    if (panel + 1 == worker->job->cut.panels)
+    if (panel + 1 == worker->job->blocking.panels)
         return RUNG_OK;
     *is_wanted = wait_for_place(feeding, &worker->across[next]);
     return *is_wanted ? fetch_across(feeding, panel + 1, index, rungi_strip_count(feeding->block.rows), next) : RUNG_OK;
@@ -142,10 +142,10 @@ static rung_status feed_block(feeding *feeding)
     if (!wait_for_place(feeding, &worker->across[feeding->place]))
         return RUNG_OK;
     rung_status status = fetch_across(feeding, 0, 0, 1, feeding->place);
-    for (int64_t panel = 0; status == RUNG_OK && is_wanted && panel < worker->job->cut.panels; panel++) {
+    for (int64_t panel = 0; status == RUNG_OK && is_wanted && panel < worker->job->blocking.panels; panel++) {
         for (int64_t i = 0; status == RUNG_OK && is_wanted && i < rungi_strip_count(feeding->block.rows); i++)
             status = feed_strip(feeding, panel, i, &is_wanted);
-        if (panel + 1 < worker->job->cut.panels)
+        if (panel + 1 < worker->job->blocking.panels)
             feeding->place = (feeding->place + 1) % rungi_places(worker);
     }
     return status;
@@ -162,7 +162,7 @@ void *rungi_feed(void *user)
             rungi_share_give_back(&worker->job->share, worker->who, feeding.number, 1);
             break;
         }
-        feeding.block = rungi_block_at(&worker->job->whole, &worker->job->cut, feeding.number);
+        feeding.block = rungi_block_at(&worker->job->whole, &worker->job->blocking, feeding.number);
         feeding.serial++;
         status = feed_block(&feeding);
         pthread_mutex_lock(&worker->mutex);

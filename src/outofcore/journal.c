@@ -63,15 +63,16 @@ static bool read_numbers(const char *line, int64_t length, const char *word, int
 
 /* A line of the body; false if it is none. */
 static bool take_line(const char *line, int64_t length, rungi_journal *journal,
-                      bool (*each)(void *user, const rung_outofcore_blocking *cut, int64_t block), void *user)
+                      bool (*each)(void *user, const rung_outofcore_blocking *blocking, int64_t block), void *user)
 {
     int64_t numbers[4];
-    if (journal->is_cut)
-        return read_numbers(line, length, "block", numbers, 1) && each(user, &journal->cut, numbers[0]);
+    if (journal->has_blocking)
+        return read_numbers(line, length, "block", numbers, 1) && each(user, &journal->blocking, numbers[0]);
     if (!read_numbers(line, length, "cut", numbers, 4))
         return false;
-    journal->cut = (rung_outofcore_blocking){.rows = numbers[0], .cols = numbers[1], .depth = numbers[2], .memory = numbers[3]};
-    journal->is_cut = true;
+    journal->blocking = (rung_outofcore_blocking){.size = sizeof journal->blocking, .block_rows = numbers[0], .block_cols = numbers[1],
+                                                 .panel_depth = numbers[2], .memory_bytes = numbers[3]};
+    journal->has_blocking = true;
     return true;
 }
 
@@ -112,7 +113,7 @@ static rungi_journal_kind find_difference(const char *text, int64_t bytes, const
 }
 
 rungi_journal_kind rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
-                                       bool (*each)(void *user, const rung_outofcore_blocking *cut, int64_t block), void *user)
+                                       bool (*each)(void *user, const rung_outofcore_blocking *blocking, int64_t block), void *user)
 {
     int64_t at = (int64_t)strlen(head);
     *journal = (rungi_journal){.end = 0};

@@ -21,9 +21,9 @@ enum { RUNGI_JOURNAL_LINE = 512, RUNGI_JOURNAL_HEAD = 4096 };
 int rungi_journal_line(char line[RUNGI_JOURNAL_LINE], const char *format, ...) RUNG_PRINTF(2, 3);
 
 typedef struct rungi_journal {
-    rung_outofcore_blocking cut;   /* rows, cols, depth and memory */
+    rung_outofcore_blocking blocking;   /* rows, cols, depth and memory */
     int64_t        end;   /* bytes up to which it is good */
-    bool           is_cut; /* false: it ended before the cut, and says nothing */
+    bool           has_blocking; /* false: it ended before the cut, and says nothing */
 } rungi_journal;
 
 /* Returns whether a text begins with the first line of a journal, of this version or another. A journal that is not ours is
@@ -47,6 +47,6 @@ typedef enum rungi_journal_kind {
 /* Reads a text whose first lines must be `head`, of such lines. `each` gets the blocks; false from it makes the text
  * RUNGI_JOURNAL_DAMAGED. */
 rungi_journal_kind rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
-                                bool (*each)(void *user, const rung_outofcore_blocking *cut, int64_t block), void *user);
+                                bool (*each)(void *user, const rung_outofcore_blocking *blocking, int64_t block), void *user);
 
 #endif /* RUNGI_OUTOFCORE_JOURNAL_H */

@@ -1,118 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* multiply.c - rung_outofcore_multiply: the problem is checked and cut, devices work on it, and what they did is told. */
+/* multiply.c - rung_outofcore_multiply: reads the problem, chooses block sizes, runs the devices and writes the report. */
+#include "core/by_size.h"
 #include "core/cancel.h"
 #include "core/checked.h"
 #include "outofcore/free.h"
-#include "outofcore/stored.h"
+#include "outofcore/report.h"
 #include "outofcore/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What can be wrong ------------------------------------------------------------------------------------- */
+/* ---- Devices, and block sizes ----------------------------------------------------------------------------- */
 
-rung_outofcore_problem rung_outofcore_problem_of(rung_outofcore_matrix a, rung_outofcore_matrix b)
+enum { DEVICES_MAX = 256 }; /* as outofcore.h says */
+
+/* The devices of a call, with the memory that the caller gave each: 0 if none. */
+typedef struct fleet {
+    rung_device *const *devices;
+    const int64_t      *given; /* NULL: all 0 */
+    int                 count;
+} fleet;
+
+static int64_t given_memory(const fleet *fleet, int index)
 {
-    rung_type type = a.view.type == RUNG_I8 ? RUNG_I32 : a.view.type;
-    rung_outofcore_matrix none = rung_outofcore_matrix_of(rung_matrix_of(type, 0, 0, NULL));
-    return (rung_outofcore_problem){.alpha = 1, .a = a, .b = b, .c0 = none, .c = none};
+    return fleet->given ? fleet->given[index] : 0;
 }
 
-static rung_status check_shapes(const rung_outofcore_problem *problem)
+static int64_t memory_of(const fleet *fleet, int index)
 {
-    const rung_matrix *a = &problem->a.view, *b = &problem->b.view, *c = &problem->c.view, *c0 = &problem->c0.view;
-    if (a->type != b->type || rung_product_of(a->type, c->type) == RUNG_PRODUCT_COUNT)
-        return rung_error_set(RUNG_STATUS_UNSUPPORTED, "%s times %s into %s is not multiplied; see RUNG_PRODUCT_LIST",
-                         rung_type_name(a->type), rung_type_name(b->type), rung_type_name(c->type));
-    if (a->cols != b->rows)
-        return rung_error_set(RUNG_STATUS_INVALID, "A is %lld x %lld and B is %lld x %lld; A has as many columns as B has rows",
-                         (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
-    if (!problem->path && (c->rows != a->rows || c->cols != b->cols))
-        return rung_error_set(RUNG_STATUS_INVALID, "C is %lld x %lld and should be %lld x %lld", (long long)c->rows,
-                         (long long)c->cols, (long long)a->rows, (long long)b->cols);
-    if (problem->beta != 0 && (c0->rows != a->rows || c0->cols != b->cols || c0->type != c->type))
-        return rung_error_set(RUNG_STATUS_INVALID, "C0 is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
-                         (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows, (long long)b->cols,
-                         rung_type_name(c->type));
-    return RUNG_OK;
-}
-
-static bool is_same(const rung_matrix *x, const rung_matrix *y)
-{
-    return x->data && x->data == y->data && x->offset == y->offset && x->row_stride == y->row_stride &&
-           x->col_stride == y->col_stride;
-}
-
-static rung_status check_overlap(const rung_outofcore_problem *problem)
-{
-    const rung_matrix *c = &problem->c.view, *c0 = &problem->c0.view;
-    if (problem->path)
-        return RUNG_OK;
-    rung_status status = rungi_stored_check(&problem->c, "C", true);
-    if (status != RUNG_OK)
-        return status;
-    if (rungi_stored_meet(&problem->c, &problem->a) || rungi_stored_meet(&problem->c, &problem->b))
-        return rung_error_set(RUNG_STATUS_ALIASED, "C meets A or B in memory or in a file, and they are read while it is written");
-    if (problem->beta != 0 && rungi_stored_meet(&problem->c, &problem->c0) && !is_same(c, c0))
-        return rung_error_set(RUNG_STATUS_ALIASED, "C0 is C itself, and that in memory, or it does not meet C");
-    return RUNG_OK;
-}
-
-static rung_status check_problem(const rung_outofcore_problem *problem)
-{
-    if (!problem)
-        return rung_error_set(RUNG_STATUS_INVALID, "there is no problem");
-    rung_status status = rungi_stored_check(&problem->a, "A", false);
-    if (status == RUNG_OK)
-        status = rungi_stored_check(&problem->b, "B", false);
-    if (status == RUNG_OK && problem->beta != 0)
-        status = rungi_stored_check(&problem->c0, "C0", false);
-    if (status == RUNG_OK)
-        status = check_shapes(problem);
-    if (status == RUNG_OK)
-        status = check_overlap(problem);
-    return status;
-}
-
-/* ---- The cut ------------------------------------------------------------------------------------------------ */
-
-static int64_t memory_of(const rung_outofcore_device *device)
-{
-    const rung_device_info *info = rung_device_describe(device->device);
-    if (device->memory != 0)
-        return device->memory;
+    const rung_device_info *info = rung_device_describe(fleet->devices[index]);
+    if (given_memory(fleet, index) != 0)
+        return given_memory(fleet, index);
     return strcmp(info->backend, "cpu") == 0 || info->memory_bytes == 0 ? rungi_free_memory("") / 2
                                                                       : info->memory_bytes / 2;
 }
 
-/* Room for all: the least of each. Several devices want several blocks each, or the last would be waited for. */
-static rung_status room_of(const rung_outofcore_device *devices, int64_t count, rungi_room *room)
+/* Finds the limits that all devices keep to, the smallest of each. Several devices need several blocks each, or all would
+ * wait for the last. */
+static rung_status room_of(const fleet *fleet, rungi_room *room)
 {
     enum { BLOCKS_EACH = 4 };
-    *room = (rungi_room){.memory = INT64_MAX, .given = INT64_MAX, .blocks = count > 1 ? BLOCKS_EACH * count : 1};
-    for (int64_t i = 0; i < count; i++) {
-        int64_t memory = memory_of(&devices[i]), buffer = rung_device_describe(devices[i].device)->max_buffer_bytes;
+    *room = (rungi_room){.memory = INT64_MAX, .given = INT64_MAX, .blocks = fleet->count > 1 ? BLOCKS_EACH * fleet->count : 1};
+    for (int i = 0; i < fleet->count; i++) {
+        int64_t memory = memory_of(fleet, i), buffer = rung_device_describe(fleet->devices[i])->max_buffer_bytes;
         if (memory < 0)
-            return rung_error_set(RUNG_STATUS_INVALID, "a device's memory is %lld bytes; it is not negative", (long long)memory);
+            return rung_error_set(RUNG_STATUS_INVALID, "the memory of device %d is %lld bytes; it must not be negative (0 selects "
+                             "half of the available memory)", i, (long long)memory);
         room->memory = rungi_smaller(room->memory, memory);
-        room->given = devices[i].memory != 0 && memory < room->given ? memory : room->given;
+        room->given = given_memory(fleet, i) != 0 && memory < room->given ? memory : room->given;
         if (buffer > 0 && (room->buffer == 0 || buffer < room->buffer))
             room->buffer = buffer;
     }
     return RUNG_OK;
 }
 
-rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem *problem, int64_t memory, rung_outofcore_blocking *cut)
+rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem *problem, int64_t memory_bytes,
+                                           rung_outofcore_blocking *blocking)
 {
     RUNGI_DISABLE_CANCELLATION;
-    *cut = (rung_outofcore_blocking){.rows = 0};
-    rung_status status = check_problem(problem);
+    rung_outofcore_blocking chosen = rung_outofcore_blocking_default();
+    rungi_task task;
+    rung_status status = rungi_struct_check(blocking, "blocking", "rung_outofcore_blocking_default");
     if (status != RUNG_OK)
         return status;
-    rungi_whole whole = rungi_whole_of(problem);
-    rungi_room room = {.memory = memory ? memory : rungi_free_memory("") / 2, .blocks = 1};
-    return rungi_cut_make(&whole, &room, cut);
+    status = rungi_task_read(problem, &task);
+    if (status == RUNG_OK) {
+        rungi_whole whole = rungi_whole_of(&task);
+        rungi_room room = {.memory = memory_bytes ? memory_bytes : rungi_free_memory("") / 2, .blocks = 1};
+        status = rungi_blocking_choose(&whole, &room, &chosen);
+    }
+    if (status != RUNG_OK)
+        chosen = rung_outofcore_blocking_default();
+    rungi_struct_write(&chosen, sizeof chosen, blocking);
+    return status;
 }
 
 /* ---- What workers have in common ------------------------------------------------------------------------------ */
@@ -140,9 +101,9 @@ void rungi_job_count(rungi_job *job, rungi_way way, int64_t bytes)
 static rung_outofcore_progress progress_of(const rungi_job *job)
 {
     double count = (double)job->share.count, done = (double)job->before + job->computed;
-    rung_outofcore_progress progress = {.done = done < count ? done / count : 1, .before = (double)job->before / count,
-                                    .of = job->share.count};
-    progress.blocks = rungi_smaller((int64_t)(done + 1e-6), progress.of);
+    rung_outofcore_progress progress = {.done = done < count ? done / count : 1, .resumed = (double)job->before / count,
+                                        .all_blocks = job->share.count};
+    progress.blocks = rungi_smaller((int64_t)(done + 1e-6), progress.all_blocks);
     return progress;
 }
 
@@ -167,7 +128,7 @@ bool rungi_job_step(rungi_job *job, double blocks)
 
 /* ---- The call --------------------------------------------------------------------------------------------------- */
 
-static void run_workers(rungi_job *job, rungi_worker *workers, const rung_outofcore_device *devices, int count)
+static void run_workers(rungi_job *job, rungi_worker *workers, const fleet *fleet)
 {
     int started = 0;
     rung_status status = rungi_reporter_start(&job->reporter, job->options->progress, job->options->user);
@@ -175,15 +136,16 @@ static void run_workers(rungi_job *job, rungi_worker *workers, const rung_outofc
         rungi_job_fail(job, status);
         return;
     }
-    while (started < count && rungi_worker_start(&workers[started], job, started, devices[started].device) == RUNG_OK)
+    while (started < fleet->count &&
+           rungi_worker_start(&workers[started], job, started, fleet->devices[started]) == RUNG_OK)
         started++;
-    for (int i = 0; i < count && i <= started; i++)
+    for (int i = 0; i < fleet->count && i <= started; i++)
         rungi_worker_join(&workers[i]);
     if (!rungi_reporter_close(&job->reporter))
         stop_job(job);
 }
 
-/* The first failure of a device is the call's, where none was left to go on. */
+/* Returns the result of the call: if no device is left, that of the first device that failed. */
 static rung_status outcome(rungi_job *job, const rungi_worker *workers)
 {
     if (job->status != RUNG_OK)
@@ -192,30 +154,33 @@ static rung_status outcome(rungi_job *job, const rungi_worker *workers)
         return RUNG_OK;
     const rungi_worker *first = &workers[job->first_failed < 0 ? 0 : job->first_failed];
     return first->status != RUNG_OK ? rung_error_set(first->status, "%s", first->error)
-                                    : rung_error_set(RUNG_STATUS_DEVICE_LOST, "no device was left to go on");
+                                    : rung_error_set(RUNG_STATUS_DEVICE_LOST, "no device is left to continue");
 }
 
-static void fill_report(const rungi_job *job, const rungi_worker *workers, const rung_outofcore_device *devices, int count,
-                        double seconds, rung_outofcore_report *report)
+static void fill_report(const rungi_job *job, const rungi_worker *workers, double seconds, rungi_report *report)
 {
     const rungi_whole *whole = &job->whole;
-    *report = (rung_outofcore_report){.cut = job->cut, .blocks_before = job->before, .read = job->read,
-                                  .written = job->written, .up = job->up, .down = job->down, .seconds = seconds,
-                                  .device_count = count};
+    rung_outofcore_report *shown = &report->shown;
     double blocks = job->share.count > 0 ? (double)job->share.count : 1;
-    report->flops = 2 * (double)whole->m * (double)whole->n * (double)whole->k * job->computed / blocks;
-    for (int i = 0; i < count; i++) {
-        rung_outofcore_device_report *share = &report->devices[i];
-        snprintf(share->name, sizeof share->name, "%s", rung_device_describe(devices[i].device)->name);
-        snprintf(share->failure, sizeof share->failure, "%s", workers[i].error);
-        share->blocks = job->share.sharers[i].blocks;
-        share->waited = workers[i].waited * 1e-9;
+    report->blocking = job->blocking;
+    shown->resumed_blocks = job->before;
+    shown->read_bytes = job->read;
+    shown->written_bytes = job->written;
+    shown->upload_bytes = job->up;
+    shown->download_bytes = job->down;
+    shown->seconds = seconds;
+    shown->flops = 2 * (double)whole->m * (double)whole->n * (double)whole->k * job->computed / blocks;
+    for (int64_t i = 0; i < shown->device_count; i++) {
+        report->devices[i].blocks = job->share.sharers ? job->share.sharers[i].blocks : 0;
+        report->devices[i].wait_seconds = workers[i].waited * 1e-9;
+        if (workers[i].status != RUNG_OK)
+            rungi_report_fail(report, i, workers[i].status, workers[i].error);
     }
 }
 
 static rung_status share_out(rungi_job *job, const unsigned char *states, int devices)
 {
-    int64_t blocks = job->cut.row_blocks * job->cut.col_blocks;
+    int64_t blocks = job->blocking.row_blocks * job->blocking.col_blocks;
     rung_status status = rungi_share_init(&job->share, blocks, devices);
     for (int64_t i = 0; status == RUNG_OK && states && i < blocks; i++)
         if (states[i])
@@ -224,89 +189,128 @@ static rung_status share_out(rungi_job *job, const unsigned char *states, int de
     return status;
 }
 
-/* What was begun keeps its cut, unless that is more than the caller gives; how much is free differs from call to call. */
+/* Opens the result's file. A call that is resumed keeps its block sizes, unless they need more memory than the caller gives:
+ * how much is free differs from call to call. */
 static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **states)
 {
     *states = NULL;
     job->c = &job->problem->c;
     if (!job->problem->path)
         return RUNG_OK;
-    rung_status status = rungi_output_open(job->problem, job->options->restart != 0, &job->cut, states, &job->output);
+    rung_status status = rungi_output_open(job->problem, job->options->restart != 0, &job->blocking, states, &job->output);
     if (status != RUNG_OK)
         return status;
     job->c = rungi_output_stored(job->output);
-    if (job->cut.used > memory)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s was begun with blocks that take %lld bytes; give it that much memory to go "
-                         "on with them, or throw them away (restart)", job->problem->path, (long long)job->cut.used);
+    if (job->blocking.used_bytes > memory)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s was begun with blocks that use %lld bytes, and %lld are given; give that much "
+                         "memory to resume, or discard what was computed (restart)", job->problem->path,
+                         (long long)job->blocking.used_bytes, (long long)memory);
     return RUNG_OK;
 }
 
-static rung_status multiply_on(const rung_outofcore_problem *problem, const rung_outofcore_options *options,
-                               const rung_outofcore_device *devices, int count, rung_outofcore_report *report)
+/* Chooses block sizes, opens the output and lists the blocks. */
+static rung_status begin(rungi_job *job, const fleet *fleet)
 {
-    rungi_job job = {.problem = problem, .options = options, .whole = rungi_whole_of(problem), .first_failed = -1};
-    rungi_worker workers[RUNG_OUTOFCORE_DEVICES_MAX];
     unsigned char *states;
     rungi_room room;
-    double began = rungi_now();
-    memset(workers, 0, sizeof workers);
-    pthread_mutex_init(&job.mutex, NULL);
-    rung_status status = room_of(devices, count, &room);
+    rung_status status = room_of(fleet, &room);
     if (status == RUNG_OK)
-        status = rungi_cut_make(&job.whole, &room, &job.cut);
+        status = rungi_blocking_choose(&job->whole, &room, &job->blocking);
+    if (status != RUNG_OK)
+        return status;
+    status = open_output(job, room.given, &states);
+    if (status == RUNG_OK)
+        status = share_out(job, states, fleet->count);
+    free(states);
+    return status;
+}
+
+static rung_status multiply_on(const rungi_task *task, const rung_outofcore_options *options, const fleet *fleet,
+                               rungi_report *report)
+{
+    rungi_job job = {.problem = task, .options = options, .whole = rungi_whole_of(task), .first_failed = -1};
+    rungi_worker *workers = calloc((size_t)fleet->count, sizeof *workers);
+    double began = rungi_now();
+    if (!workers)
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to run %d devices", fleet->count);
+    pthread_mutex_init(&job.mutex, NULL);
+    rung_status status = begin(&job, fleet);
     if (status == RUNG_OK) {
-        status = open_output(&job, room.given, &states);
-        if (status == RUNG_OK)
-            status = share_out(&job, states, count);
-        free(states);
-    }
-    if (status == RUNG_OK) {
-        run_workers(&job, workers, devices, count);
+        run_workers(&job, workers, fleet);
         status = outcome(&job, workers);
     }
-    if (report)
-        report->cut = job.cut; /* for `accept` */
+    report->blocking = job.blocking; /* for `accept` */
     if (status == RUNG_OK && job.output)
-        status = rungi_output_finish(job.output, options->accept, options->user);
-    if (report)
-        fill_report(&job, workers, devices, count, (rungi_now() - began) * 1e-9, report);
+        status = rungi_output_finish(job.output, options->accept, options->user, &report->shown);
+    fill_report(&job, workers, (rungi_now() - began) * 1e-9, report);
     rungi_output_close(job.output);
     rungi_share_free(&job.share);
     pthread_mutex_destroy(&job.mutex);
+    free(workers);
     return status;
 }
 
-static rung_status multiply_on_cpu(rung_context *context, const rung_outofcore_problem *problem,
-                                   const rung_outofcore_options *options, rung_outofcore_report *report)
+/* Multiplies, and gives the report to a caller that wants one, whatever the result. */
+static rung_status multiply_with_report(const rungi_task *task, const rung_outofcore_options *options, const fleet *fleet,
+                                        rung_outofcore_report **shown)
 {
-    rung_outofcore_device cpu = {.memory = options->memory};
-    rung_status status = rung_device_open(context, "cpu", &cpu.device);
+    rungi_report *report;
+    rung_status status = rungi_report_create(fleet->count, &report);
     if (status != RUNG_OK)
         return status;
-    status = multiply_on(problem, options, &cpu, 1, report);
-    rung_device_close(cpu.device);
+    for (int i = 0; i < fleet->count; i++)
+        rungi_report_name(report, i, rung_device_describe(fleet->devices[i])->name);
+    status = multiply_on(task, options, fleet, report);
+    if (shown)
+        *shown = &report->shown;
+    else
+        rung_outofcore_report_destroy(&report->shown);
     return status;
+}
+
+static rung_status multiply_on_cpu(rung_context *context, const rungi_task *task, const rung_outofcore_options *options,
+                                   rung_outofcore_report **report)
+{
+    rung_device *cpu;
+    rung_status status = rung_device_open(context, "cpu", &cpu);
+    if (status != RUNG_OK)
+        return status;
+    fleet fleet = {.devices = &cpu, .given = &options->memory_bytes, .count = 1};
+    status = multiply_with_report(task, options, &fleet, report);
+    rung_device_close(cpu);
+    return status;
+}
+
+static rung_status check_devices(const rung_outofcore_options *options)
+{
+    if (options->device_count < 0 || options->device_count > DEVICES_MAX)
+        return rung_error_set(RUNG_STATUS_INVALID, "device_count is %lld; it must be 0 to %d (0 selects the CPU)",
+                         (long long)options->device_count, DEVICES_MAX);
+    if (options->device_count > 0 && !options->devices)
+        return rung_error_set(RUNG_STATUS_INVALID, "device_count is %lld and devices is NULL", (long long)options->device_count);
+    for (int64_t i = 0; i < options->device_count; i++)
+        if (!options->devices[i])
+            return rung_error_set(RUNG_STATUS_INVALID, "devices[%lld] is NULL; open it with rung_device_open()", (long long)i);
+    return RUNG_OK;
 }
 
 rung_status rung_outofcore_multiply(rung_context *context, const rung_outofcore_problem *problem,
-                                const rung_outofcore_options *options, rung_outofcore_report *report)
+                                    const rung_outofcore_options *given, rung_outofcore_report **report)
 {
     RUNGI_DISABLE_CANCELLATION;
-    static const rung_outofcore_options usual;
-    options = options ? options : &usual;
+    rung_outofcore_options options = rung_outofcore_options_default();
+    rungi_task task;
     if (report)
-        *report = (rung_outofcore_report){.read = 0};
-    rung_status status = check_problem(problem);
+        *report = NULL;
+    rung_status status = rungi_task_read(problem, &task);
+    if (status == RUNG_OK && given)
+        status = rungi_struct_read(given, &options, sizeof options, "options", "rung_outofcore_options_default");
+    if (status == RUNG_OK)
+        status = check_devices(&options);
     if (status != RUNG_OK)
         return status;
-    if (options->device_count < 0 || options->device_count > RUNG_OUTOFCORE_DEVICES_MAX ||
-        (options->device_count > 0 && !options->devices))
-        return rung_error_set(RUNG_STATUS_INVALID, "%lld devices are listed; there are %d at most, and none is the CPU",
-                         (long long)options->device_count, RUNG_OUTOFCORE_DEVICES_MAX);
-    if (options->device_count == 0)
-        return multiply_on_cpu(context, problem, options, report);
-    for (int64_t i = 0; i < options->device_count; i++)
-        if (!options->devices[i].device)
-            return rung_error_set(RUNG_STATUS_INVALID, "device %lld of the list is none", (long long)i);
-    return multiply_on(problem, options, options->devices, (int)options->device_count, report);
+    if (options.device_count == 0)
+        return multiply_on_cpu(context, &task, &options, report);
+    fleet fleet = {.devices = options.devices, .given = options.device_memory_bytes, .count = (int)options.device_count};
+    return multiply_with_report(&task, &options, &fleet, report);
 }

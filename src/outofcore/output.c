@@ -19,7 +19,8 @@
 
 #include "core/checked.h"
 #include "core/files.h"
-#include "outofcore/cut.h"
+#include "core/sum_type.h"
+#include "outofcore/blocking.h"
 #include "outofcore/journal.h"
 #include "outofcore/npy.h"
 #include "outofcore/stored.h"
@@ -27,13 +28,13 @@
 enum { MODE = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH, NAME = PATH_MAX, JOURNAL_MOST = 1 << 28, DESCRIPTION = 256 };
 
 struct rungi_output {
-    const rung_outofcore_problem *problem;
+    const rungi_task *problem;
     rungi_whole     whole;
     char            path[NAME]; /* with symbolic links followed */
     char            part[NAME], journal_path[NAME];
     char            head[RUNGI_JOURNAL_HEAD];
     int             journal;
-    rung_outofcore_matrix     stored;     /* PATH.part */
+    rungi_stored     stored;     /* PATH.part */
     int64_t         bytes;      /* of it */
     bool            can_resume, is_begun, is_finished;
     int64_t         committed;  /* blocks in the journal, an earlier call's too */
@@ -55,14 +56,14 @@ typedef enum input { INPUT_A, INPUT_B, INPUT_C0, NO_INPUT } input;
 static const char *const input_names[] = {"A", "B", "C0"};
 
 /* Returns how many inputs `problem` reads: C0 is not read when beta is 0. */
-static int input_count(const rung_outofcore_problem *problem)
+static int input_count(const rungi_task *problem)
 {
     return problem->beta != 0 ? NO_INPUT : INPUT_C0;
 }
 
-static const rung_outofcore_matrix *input_of(const rung_outofcore_problem *problem, input input)
+static const rungi_stored *input_of(const rungi_task *problem, input input)
 {
-    const rung_outofcore_matrix *inputs[] = {&problem->a, &problem->b, &problem->c0};
+    const rungi_stored *inputs[] = {&problem->a, &problem->b, &problem->c0};
     return inputs[input];
 }
 
@@ -80,7 +81,7 @@ static bool append_line(char *head, const char *line, int length)
 /* Describes an input: what changes when the file does, and the view of it. The device's number is left out, since a reboot
  * may change it. ctime changes whenever contents or inode do, and unlike mtime cannot be set; the sample is for file systems
  * whose clock is coarse or goes back. */
-static rung_status append_input(char *head, const char *name, const rung_outofcore_matrix *stored)
+static rung_status append_input(char *head, const char *name, const rungi_stored *stored)
 {
     char line[RUNGI_JOURNAL_LINE];
     const rung_matrix *view = &stored->view;
@@ -108,16 +109,15 @@ static rung_status append_input(char *head, const char *name, const rung_outofco
 }
 
 /* Writes the head of the journal: two problems that are not the same differ in it. */
-static rung_status write_head(const rung_outofcore_problem *problem, char head[RUNGI_JOURNAL_HEAD])
+static rung_status write_head(const rungi_task *problem, char head[RUNGI_JOURNAL_HEAD])
 {
     static const char *const words[] = {"a", "b", "c0"};
     char line[RUNGI_JOURNAL_LINE];
-    rung_product product = rung_product_of(problem->a.view.type, problem->c.view.type);
     rung_status status = RUNG_OK;
     head[0] = '\0';
     if (!append_line(head, line, rungi_journal_line(line, "rung-multiply 2")) ||
         !append_line(head, line, rungi_journal_line(line, "problem %s, %lld %lld %lld, alpha %a, beta %a, %s, %s",
-                     rung_product_name(product), (long long)problem->a.view.rows, (long long)problem->b.view.cols,
+                     rungi_types_name(problem->a.view.type, problem->c.view.type), (long long)problem->a.view.rows, (long long)problem->b.view.cols,
                      (long long)problem->a.view.cols, problem->alpha, problem->beta,
                      rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "the problem does not fit a journal");
@@ -127,7 +127,7 @@ static rung_status write_head(const rung_outofcore_problem *problem, char head[R
 }
 
 /* Writes an input's name and, where the system knows it, its file's path: "A (/data/a.npy)". */
-static void describe_input(const rung_outofcore_problem *problem, input input, char text[DESCRIPTION])
+static void describe_input(const rungi_task *problem, input input, char text[DESCRIPTION])
 {
     char link[64], path[DESCRIPTION - 8];
     snprintf(link, sizeof link, "/proc/self/fd/%d", input_of(problem, input)->file);
@@ -140,7 +140,7 @@ static void describe_input(const rung_outofcore_problem *problem, input input, c
 
 /* ---- Files ---------------------------------------------------------------------------------------------- */
 
-static bool is_in_file(const rung_outofcore_matrix *stored)
+static bool is_in_file(const rungi_stored *stored)
 {
     return !stored->view.data && stored->file >= 0;
 }
@@ -261,7 +261,7 @@ static rung_status write_header(rungi_output *output)
 static input input_at(const rungi_output *output, const char *path)
 {
     for (int i = 0; i < input_count(output->problem); i++) {
-        const rung_outofcore_matrix *stored = input_of(output->problem, (input)i);
+        const rungi_stored *stored = input_of(output->problem, (input)i);
         if (is_in_file(stored) && is_still_there(stored->file, path))
             return (input)i;
     }
@@ -309,11 +309,11 @@ static rung_status check_inputs(const rungi_output *output, bool *is_changed)
 
 /* ---- Beginning, or going on ------------------------------------------------------------------------------- */
 
-static rung_status write_journal(rungi_output *output, const rung_outofcore_blocking *cut)
+static rung_status write_journal(rungi_output *output, const rung_outofcore_blocking *blocking)
 {
     char line[RUNGI_JOURNAL_LINE];
-    int length = rungi_journal_line(line, "cut %lld %lld %lld %lld", (long long)cut->rows, (long long)cut->cols,
-                                    (long long)cut->depth, (long long)cut->memory);
+    int length = rungi_journal_line(line, "cut %lld %lld %lld %lld", (long long)blocking->block_rows, (long long)blocking->block_cols,
+                                    (long long)blocking->panel_depth, (long long)blocking->memory_bytes);
     if (ftruncate(output->journal, 0) != 0 || lseek(output->journal, 0, SEEK_SET) != 0 ||
         !rungi_write_all(output->journal, output->head, strlen(output->head)) ||
         !rungi_write_all(output->journal, line, (size_t)length) || fsync(output->journal) != 0)
@@ -338,7 +338,7 @@ static rung_status remove_part(const rungi_output *output, bool is_ours)
     return RUNG_OK;
 }
 
-static rung_status begin_anew(rungi_output *output, const rung_outofcore_blocking *cut, bool is_ours)
+static rung_status begin_anew(rungi_output *output, const rung_outofcore_blocking *blocking, bool is_ours)
 {
     rung_status status = check_limit(output);
     if (status == RUNG_OK)
@@ -346,7 +346,7 @@ static rung_status begin_anew(rungi_output *output, const rung_outofcore_blockin
     if (status != RUNG_OK)
         return status;
     output->is_begun = true; /* from here on the journal is this call's */
-    status = write_journal(output, cut);
+    status = write_journal(output, blocking);
     if (status == RUNG_OK)
         status = open_part(output, O_CREAT | O_EXCL);
     if (status == RUNG_OK)
@@ -368,11 +368,11 @@ typedef struct reading {
 static bool note_block(void *user, const rung_outofcore_blocking *given, int64_t block)
 {
     reading *reading = user;
-    rung_outofcore_blocking cut = *given;
+    rung_outofcore_blocking blocking = *given;
     if (!reading->states) {
-        if (rungi_cut_count(reading->whole, &cut) != RUNG_OK)
+        if (rungi_blocking_count(reading->whole, &blocking) != RUNG_OK)
             return false;
-        reading->blocks = cut.row_blocks * cut.col_blocks;
+        reading->blocks = blocking.row_blocks * blocking.col_blocks;
         reading->states = calloc((size_t)reading->blocks, 1);
     }
     if (!reading->states || block >= reading->blocks)
@@ -440,7 +440,7 @@ static rung_status refuse_journal(const rungi_output *output, rungi_journal_kind
 }
 
 /* Goes on with what the journal tells; *is_fresh where that is nothing. */
-static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, rung_outofcore_blocking *cut,
+static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, rung_outofcore_blocking *blocking,
                          unsigned char **states, bool *is_fresh)
 {
     reading reading = {.whole = &output->whole};
@@ -469,9 +469,9 @@ static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, 
     *is_fresh = false;
     output->is_begun = true;
     output->committed = reading.done;
-    *cut = journal.cut;
+    *blocking = journal.blocking;
     *states = reading.states;
-    return rungi_cut_count(&output->whole, cut);
+    return rungi_blocking_count(&output->whole, blocking);
 }
 
 /* ---- The thread that syncs --------------------------------------------------------------------------------- */
@@ -581,7 +581,7 @@ static rung_status name_files(rungi_output *output, const char *path)
     return RUNG_OK;
 }
 
-static rung_status prepare(rungi_output *output, const rung_outofcore_problem *problem)
+static rung_status prepare(rungi_output *output, const rungi_task *problem)
 {
     int64_t first, end;
     output->journal = output->stored.file = -1;
@@ -590,7 +590,7 @@ static rung_status prepare(rungi_output *output, const rung_outofcore_problem *p
         return status;
     output->problem = problem;
     output->whole = rungi_whole_of(problem);
-    output->stored = (rung_outofcore_matrix){.view = rung_matrix_of(problem->c.view.type, problem->a.view.rows,
+    output->stored = (rungi_stored){.view = rung_matrix_of(problem->c.view.type, problem->a.view.rows,
                                                           problem->b.view.cols, NULL),
                                    .file = -1, .start = problem->bare ? 0 : RUNGI_NPY_WRITTEN};
     if (!rungi_stored_span(&output->stored.view, &first, &end) ||
@@ -601,7 +601,7 @@ static rung_status prepare(rungi_output *output, const rung_outofcore_problem *p
     return write_head(problem, output->head);
 }
 
-static rung_status open_files(rungi_output *output, bool restart, rung_outofcore_blocking *cut, unsigned char **states)
+static rung_status open_files(rungi_output *output, bool restart, rung_outofcore_blocking *blocking, unsigned char **states)
 {
     bool is_fresh = true, is_ours = false;
     char *text = NULL;
@@ -620,14 +620,14 @@ static rung_status open_files(rungi_output *output, bool restart, rung_outofcore
                                "another output file", output->journal_path);
     }
     if (status == RUNG_OK && !restart)
-        status = go_on(output, text, bytes, cut, states, &is_fresh);
+        status = go_on(output, text, bytes, blocking, states, &is_fresh);
     free(text);
     if (status == RUNG_OK && is_fresh)
-        status = begin_anew(output, cut, is_ours);
+        status = begin_anew(output, blocking, is_ours);
     return status;
 }
 
-rung_status rungi_output_open(const rung_outofcore_problem *problem, bool restart, rung_outofcore_blocking *cut,
+rung_status rungi_output_open(const rungi_task *problem, bool restart, rung_outofcore_blocking *blocking,
                               unsigned char **states, rungi_output **out)
 {
     rungi_output *output = calloc(1, sizeof *output);
@@ -639,7 +639,7 @@ rung_status rungi_output_open(const rung_outofcore_problem *problem, bool restar
     pthread_cond_init(&output->changed, NULL);
     rung_status status = prepare(output, problem);
     if (status == RUNG_OK)
-        status = open_files(output, restart, cut, states);
+        status = open_files(output, restart, blocking, states);
     if (status == RUNG_OK) {
         output->has_thread = pthread_create(&output->thread, NULL, keep_journal, output) == 0;
         if (!output->has_thread)
@@ -655,7 +655,7 @@ rung_status rungi_output_open(const rung_outofcore_problem *problem, bool restar
     return RUNG_OK;
 }
 
-const rung_outofcore_matrix *rungi_output_stored(const rungi_output *output)
+const rungi_stored *rungi_output_stored(const rungi_output *output)
 {
     return &output->stored;
 }
@@ -694,8 +694,8 @@ static rung_status give_name(rungi_output *output)
     return RUNG_OK;
 }
 
-rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void *user, const rung_outofcore_matrix *c),
-                                void *user)
+rung_status rungi_output_finish(rungi_output *output, rung_outofcore_accept_function accept, void *user,
+                                const rung_outofcore_report *report)
 {
     rung_status status = wait_for_journal(output);
     if (status != RUNG_OK)
@@ -706,7 +706,7 @@ rung_status rungi_output_finish(rungi_output *output, rung_status (*accept)(void
         throw_away(output);
     if (status != RUNG_OK)
         return status;
-    status = accept ? accept(user, &output->stored) : RUNG_OK;
+    status = accept ? accept(user, &output->stored, report) : RUNG_OK;
     if (status == RUNG_STATUS_NO_MEMORY || status == RUNG_STATUS_IO || status == RUNG_STATUS_CANCELLED)
         return status; /* it could not be judged: the next call may */
     if (status != RUNG_OK) {

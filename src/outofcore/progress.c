@@ -29,7 +29,7 @@ static void *report(void *user)
     return NULL;
 }
 
-rung_status rungi_reporter_start(rungi_reporter *reporter, rungi_progress_function function, void *user)
+rung_status rungi_reporter_start(rungi_reporter *reporter, rung_outofcore_progress_function function, void *user)
 {
     pthread_condattr_t monotonic;
     *reporter = (rungi_reporter){.user = user};

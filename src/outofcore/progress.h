@@ -9,10 +9,8 @@
 
 #include "rung/outofcore.h"
 
-typedef int (*rungi_progress_function)(void *user, const rung_outofcore_progress *progress);
-
 typedef struct rungi_reporter {
-    rungi_progress_function function; /* NULL: nobody is called, and there is no thread */
+    rung_outofcore_progress_function function; /* NULL: nobody is called, and there is no thread */
     void           *user;
     pthread_t       thread;
     pthread_mutex_t mutex; /* of all below; not held during a call */
@@ -25,7 +23,7 @@ typedef struct rungi_reporter {
 } rungi_reporter;
 
 /* Starts the thread, if there is a function. After a failure, rungi_reporter_close() does nothing. */
-rung_status rungi_reporter_start(rungi_reporter *reporter, rungi_progress_function function, void *user);
+rung_status rungi_reporter_start(rungi_reporter *reporter, rung_outofcore_progress_function function, void *user);
 
 /* Reports a snapshot. Waits for the call to return, so that a call that stops the multiply does so at once, but at most for
  * a second, and no more after that happened once. Snapshots that are posted during a call are reported together, as the

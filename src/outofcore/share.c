@@ -12,13 +12,27 @@ enum { FREE, TAKEN, DONE };
 /* Past so many blocks the last one is far away, and an even flow tells as much as counting them out. */
 enum { COUNTED = 1024 };
 
+static void free_lists(rungi_share *share)
+{
+    free(share->states);
+    free(share->sharers);
+    free(share->ready);
+    share->states = NULL;
+    share->sharers = NULL;
+    share->ready = NULL;
+}
+
 rung_status rungi_share_init(rungi_share *share, int64_t count, int sharers)
 {
     *share = (rungi_share){.count = count, .free = count, .sharer_count = sharers};
     share->states = calloc((size_t)count + 1, 1);
-    if (!share->states)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of %lld blocks; give it more for larger ones",
-                         (long long)count);
+    share->sharers = calloc((size_t)sharers + 1, sizeof *share->sharers);
+    share->ready = calloc((size_t)sharers + 1, sizeof *share->ready);
+    if (!share->states || !share->sharers || !share->ready) {
+        free_lists(share);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of %lld blocks and %d devices; give the devices more "
+                         "memory, so that blocks are larger", (long long)count, sharers);
+    }
     pthread_mutex_init(&share->mutex, NULL);
     pthread_cond_init(&share->changed, NULL);
     return RUNG_OK;
@@ -30,8 +44,7 @@ void rungi_share_free(rungi_share *share)
         return;
     pthread_mutex_destroy(&share->mutex);
     pthread_cond_destroy(&share->changed);
-    free(share->states);
-    share->states = NULL;
+    free_lists(share);
 }
 
 void rungi_share_skip(rungi_share *share, int64_t block)
@@ -54,8 +67,7 @@ static double speed_of(const rungi_sharer *sharer)
  * other's speed is known. */
 static double others_need(const rungi_share *share, int who, int64_t blocks)
 {
-    double ready[RUNG_OUTOFCORE_DEVICES_MAX], last = INFINITY, flow = 0;
-    RUNGI_ASSERT(share->sharer_count <= RUNG_OUTOFCORE_DEVICES_MAX);
+    double *ready = share->ready, last = INFINITY, flow = 0;
     for (int i = 0; i < share->sharer_count; i++) {
         double speed = i == who ? 0 : speed_of(&share->sharers[i]);
         ready[i] = speed > 0 ? share->sharers[i].left / speed : INFINITY;

@@ -27,7 +27,8 @@ typedef struct rungi_share {
     int64_t         count, done, next_free, free;
     bool            is_stopped;
     int             sharer_count;
-    rungi_sharer    sharers[RUNG_OUTOFCORE_DEVICES_MAX];
+    rungi_sharer   *sharers;
+    double         *ready; /* of each, for rungi_share_is_worth() and rungi_share_step() */
 } rungi_share;
 
 rung_status rungi_share_init(rungi_share *share, int64_t count, int sharers);

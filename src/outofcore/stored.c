@@ -72,7 +72,7 @@ rung_status rungi_file_sample(int file, uint64_t *hash)
 
 /* ---- Blocks ---------------------------------------------------------------------------------------- */
 
-bool rungi_stored_by_columns(const rung_outofcore_matrix *stored)
+bool rungi_stored_by_columns(const rungi_stored *stored)
 {
     return stored->view.row_stride == 1 && stored->view.col_stride != 1;
 }
@@ -110,7 +110,7 @@ static void copy_elements(char *to, int64_t to_step, const char *from, int64_t f
         memcpy(to + i * to_step * size, from + i * from_step * size, (size_t)size);
 }
 
-static rung_status get_line(const rung_outofcore_matrix *stored, const lines *lines, int64_t at, char *to)
+static rung_status get_line(const rungi_stored *stored, const lines *lines, int64_t at, char *to)
 {
     rung_status status = RUNG_OK;
     if (stored->view.data) {
@@ -125,7 +125,7 @@ static rung_status get_line(const rung_outofcore_matrix *stored, const lines *li
     return status;
 }
 
-rung_status rungi_stored_get(const rung_outofcore_matrix *stored, rung_matrix block, bool by_columns, void *to)
+rung_status rungi_stored_get(const rungi_stored *stored, rung_matrix block, bool by_columns, void *to)
 {
     lines lines = lines_of(block, by_columns);
     rung_status status = RUNG_OK;
@@ -135,7 +135,7 @@ rung_status rungi_stored_get(const rung_outofcore_matrix *stored, rung_matrix bl
     return status;
 }
 
-static rung_status put_line(const rung_outofcore_matrix *stored, const lines *lines, int64_t at, const char *from)
+static rung_status put_line(const rungi_stored *stored, const lines *lines, int64_t at, const char *from)
 {
     rung_status status = RUNG_OK;
     if (stored->view.data) {
@@ -150,7 +150,7 @@ static rung_status put_line(const rung_outofcore_matrix *stored, const lines *li
     return status;
 }
 
-rung_status rungi_stored_put(const rung_outofcore_matrix *stored, rung_matrix block, const void *from)
+rung_status rungi_stored_put(const rungi_stored *stored, rung_matrix block, const void *from)
 {
     lines lines = lines_of(block, false);
     rung_status status = RUNG_OK;
@@ -160,10 +160,12 @@ rung_status rungi_stored_put(const rung_outofcore_matrix *stored, rung_matrix bl
     return status;
 }
 
-rung_status rung_outofcore_matrix_read(const rung_outofcore_matrix *stored, int64_t row, int64_t col, int64_t rows, int64_t cols,
+rung_status rung_outofcore_matrix_read(const rungi_stored *stored, int64_t row, int64_t col, int64_t rows, int64_t cols,
                              void *to)
 {
     RUNGI_DISABLE_CANCELLATION;
+    if (!stored)
+        return rung_error_set(RUNG_STATUS_INVALID, "the matrix is NULL");
     rung_status status = rungi_stored_check(stored, "the matrix", false);
     if (status != RUNG_OK)
         return status;
@@ -195,7 +197,7 @@ static bool is_same_file(int x, int y)
                       x_status.st_dev == y_status.st_dev);
 }
 
-bool rungi_stored_meet(const rung_outofcore_matrix *x, const rung_outofcore_matrix *y)
+bool rungi_stored_meet(const rungi_stored *x, const rungi_stored *y)
 {
     int64_t x_first, x_end, y_first, y_end;
     if (!x->view.data != !y->view.data || !rungi_stored_span(&x->view, &x_first, &x_end) ||
@@ -216,7 +218,7 @@ static bool is_plain(const rung_matrix *view)
     return by_rows || by_columns || view->rows == 0 || view->cols == 0;
 }
 
-static rung_status check_file(const rung_outofcore_matrix *stored, const char *name, int64_t end, bool is_written)
+static rung_status check_file(const rungi_stored *stored, const char *name, int64_t end, bool is_written)
 {
     struct stat status;
     int64_t last;
@@ -231,18 +233,19 @@ static rung_status check_file(const rung_outofcore_matrix *stored, const char *n
     return RUNG_OK;
 }
 
-rung_status rungi_stored_check(const rung_outofcore_matrix *stored, const char *name, bool is_written)
+rung_status rungi_stored_check(const rungi_stored *stored, const char *name, bool is_written)
 {
     const rung_matrix *view = &stored->view;
     int64_t first, end;
     if (rung_type_size(view->type) == 0 || view->rows < 0 || view->cols < 0 || view->row_stride < 0 ||
         view->col_stride < 0 || view->offset < 0 || view->buffer)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is no matrix in memory or in a file: its type, shape, strides and offset "
-                         "must be such, and it has no buffer", name);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is not a matrix in memory or in a file: its type must be set, its sizes, strides "
+                         "and offset must not be negative, and its buffer must be NULL", name);
     if (!rungi_stored_span(view, &first, &end))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s is larger than the address space", name);
-    if (is_written && !is_plain(view))
-        return rung_error_set(RUNG_STATUS_ALIASED, "%s may not meet itself, and has rows or columns in one piece each", name);
+    if (is_written && view->data && !is_plain(view))
+        return rung_error_set(RUNG_STATUS_ALIASED, "%s has overlapping elements, or neither rows nor columns that are contiguous; "
+                         "one stride must be 1 and the other at least a whole row or column", name);
     if (end == 0 || view->data)
         return RUNG_OK;
     if (stored->file < 0)
@@ -252,19 +255,86 @@ rung_status rungi_stored_check(const rung_outofcore_matrix *stored, const char *
 
 /* ---- Opening ------------------------------------------------------------------------------------------ */
 
-rung_outofcore_matrix rung_outofcore_matrix_of(rung_matrix matrix)
+rungi_stored rungi_stored_absent(rung_type type)
 {
-    return (rung_outofcore_matrix){.view = matrix, .file = -1};
+    return (rungi_stored){.view = rung_matrix_of(type, 0, 0, NULL), .file = -1};
 }
 
-void rung_outofcore_matrix_close(rung_outofcore_matrix *stored)
+/* Creates the object that a caller gets. A file belongs to it. */
+static rung_status create(rungi_stored stored, rung_outofcore_matrix **matrix)
+{
+    *matrix = malloc(sizeof **matrix);
+    if (!*matrix)
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to describe a matrix");
+    **matrix = stored;
+    return RUNG_OK;
+}
+
+/* Creates an object with its own descriptor of a file, if there is one. */
+static rung_status create_with_file(rungi_stored stored, rung_outofcore_matrix **matrix)
+{
+    if (stored.file >= 0) {
+        stored.file = fcntl(stored.file, F_DUPFD_CLOEXEC, 0);
+        if (stored.file < 0)
+            return rung_error_set(RUNG_STATUS_IO, "the descriptor of a matrix's file cannot be duplicated: %s", strerror(errno));
+    }
+    rung_status status = create(stored, matrix);
+    if (status != RUNG_OK && stored.file >= 0)
+        close(stored.file);
+    return status;
+}
+
+rung_status rung_outofcore_matrix_of(rung_matrix view, rung_outofcore_matrix **matrix)
 {
     RUNGI_DISABLE_CANCELLATION;
-    if (!stored)
+    rungi_stored stored = {.view = view, .file = -1};
+    *matrix = NULL;
+    rung_status status = rungi_stored_check(&stored, "the matrix", false);
+    return status == RUNG_OK ? create(stored, matrix) : status;
+}
+
+rung_status rung_outofcore_matrix_of_file(rung_matrix view, int file, int64_t start, rung_outofcore_matrix **matrix)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rungi_stored stored = {.view = view, .file = file, .start = start};
+    *matrix = NULL;
+    if (view.data)
+        return rung_error_set(RUNG_STATUS_INVALID, "the view of a matrix in a file has data; set it to NULL");
+    if (file < 0)
+        return rung_error_set(RUNG_STATUS_INVALID, "file descriptor %d is invalid; open the file first", file);
+    rung_status status = rungi_stored_check(&stored, "the matrix", true); /* the file may yet be too short */
+    return status == RUNG_OK ? create_with_file(stored, matrix) : status;
+}
+
+rung_status rung_outofcore_matrix_with_view(const rung_outofcore_matrix *matrix, rung_matrix view,
+                                            rung_outofcore_matrix **result)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    *result = NULL;
+    if (!matrix)
+        return rung_error_set(RUNG_STATUS_INVALID, "the matrix is NULL");
+    if (view.data != matrix->view.data)
+        return rung_error_set(RUNG_STATUS_INVALID, "the view has other memory than the matrix; derive it from rung_outofcore_matrix_view()");
+    rungi_stored stored = *matrix;
+    stored.view = view;
+    rung_status status = rungi_stored_check(&stored, "the view", matrix->file >= 0);
+    return status == RUNG_OK ? create_with_file(stored, result) : status;
+}
+
+rung_matrix rung_outofcore_matrix_view(const rung_outofcore_matrix *matrix)
+{
+    static const rung_matrix absent;
+    return matrix ? matrix->view : absent;
+}
+
+void rung_outofcore_matrix_destroy(rung_outofcore_matrix *matrix)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    if (!matrix)
         return;
-    if (stored->file >= 0)
-        close(stored->file);
-    stored->file = -1;
+    if (matrix->file >= 0)
+        close(matrix->file);
+    free(matrix);
 }
 
 /* A regular file, and its size. O_NONBLOCK: opening a pipe would wait for a writer. */
@@ -283,7 +353,7 @@ static rung_status open_regular(const char *path, int *file, int64_t *bytes)
     return RUNG_OK;
 }
 
-static rung_status read_npy(const char *path, int file, int64_t bytes, rung_type as, rung_outofcore_matrix *stored)
+static rung_status read_npy(const char *path, int file, int64_t bytes, rung_type as, rungi_stored *stored)
 {
     int64_t count = rungi_smaller(bytes, RUNGI_NPY_MOST), end, first;
     rungi_npy npy;
@@ -302,44 +372,53 @@ static rung_status read_npy(const char *path, int file, int64_t bytes, rung_type
     if (!rungi_stored_span(&view, &first, &end) || bytes - npy.start != end)
         return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes of elements, which is not what its header says; it was cut "
                          "short or is still being written", path, (long long)(bytes - npy.start));
-    *stored = (rung_outofcore_matrix){.view = npy.by_columns ? rung_matrix_transpose(view) : view, .file = file,
+    *stored = (rungi_stored){.view = npy.by_columns ? rung_matrix_transpose(view) : view, .file = file,
                             .start = npy.start};
     return RUNG_OK;
 }
 
-rung_status rung_outofcore_matrix_open_npy(const char *path, rung_type as, rung_outofcore_matrix *stored)
+rung_status rung_outofcore_matrix_open_npy(const char *path, rung_type type, rung_outofcore_matrix **matrix)
 {
     RUNGI_DISABLE_CANCELLATION;
+    rungi_stored stored = {.file = -1};
     int file;
     int64_t bytes;
-    *stored = (rung_outofcore_matrix){.file = -1};
+    *matrix = NULL;
+    if (!path)
+        return rung_error_set(RUNG_STATUS_INVALID, "the path of a matrix is NULL");
     rung_status status = open_regular(path, &file, &bytes);
     if (status != RUNG_OK)
         return status;
-    status = read_npy(path, file, bytes, as, stored);
+    status = read_npy(path, file, bytes, type, &stored);
+    if (status == RUNG_OK)
+        status = create(stored, matrix);
     if (status != RUNG_OK)
         close(file);
     return status;
 }
 
-rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type type, int64_t rows, int64_t cols, rung_outofcore_matrix *stored)
+rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type type, int64_t rows, int64_t cols,
+                                           rung_outofcore_matrix **matrix)
 {
     RUNGI_DISABLE_CANCELLATION;
     int file;
     int64_t bytes, first, end;
-    *stored = (rung_outofcore_matrix){.file = -1};
+    *matrix = NULL;
+    if (!path)
+        return rung_error_set(RUNG_STATUS_INVALID, "the path of a matrix is NULL");
     if (rung_type_size(type) == 0 || rows < 0 || cols < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is to be %lld x %lld of a type that must be one", path, (long long)rows,
-                         (long long)cols);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s cannot be read as %lld x %lld %s: give the type of its elements and sizes that "
+                         "are not negative", path, (long long)rows, (long long)cols, rung_type_name(type));
     rung_status status = open_regular(path, &file, &bytes);
     if (status != RUNG_OK)
         return status;
     rung_matrix view = rung_matrix_of(type, rows, cols, NULL);
-    if (!rungi_stored_span(&view, &first, &end) || end != bytes) {
+    if (!rungi_stored_span(&view, &first, &end) || end != bytes)
+        status = rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes, which is not what %lld x %lld of %s take", path,
+                           (long long)bytes, (long long)rows, (long long)cols, rung_type_name(type));
+    if (status == RUNG_OK)
+        status = create((rungi_stored){.view = view, .file = file}, matrix);
+    if (status != RUNG_OK)
         close(file);
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes, which is not what %lld x %lld of %s take", path,
-                         (long long)bytes, (long long)rows, (long long)cols, rung_type_name(type));
-    }
-    *stored = (rung_outofcore_matrix){.view = view, .file = file};
-    return RUNG_OK;
+    return status;
 }

@@ -15,21 +15,21 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "outofcore/cut.h"
+#include "outofcore/blocking.h"
 #include "outofcore/output.h"
 #include "outofcore/progress.h"
 #include "outofcore/share.h"
 
 /* What all workers have in common. */
 typedef struct rungi_job {
-    const rung_outofcore_problem *problem;
+    const rungi_task             *problem;
     const rung_outofcore_options *options;
-    rungi_whole        whole;
-    rung_outofcore_blocking     cut;
-    rungi_share        share;
-    const rung_outofcore_matrix *c;      /* where the result goes ... */
-    rungi_output      *output; /* ... and whose journal tells of it; or NULL */
-    rungi_reporter     reporter;
+    rungi_whole                   whole;
+    rung_outofcore_blocking       blocking;
+    rungi_share                   share;
+    const rungi_stored           *c;      /* where the result goes ... */
+    rungi_output                 *output; /* ... and whose journal tells of it; or NULL */
+    rungi_reporter                reporter;
 
     pthread_mutex_t mutex;     /* of all below */
     int64_t         read, written, up, down;

@@ -9,10 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool count_block(void *user, const rung_outofcore_blocking *cut, int64_t block)
+static bool count_block(void *user, const rung_outofcore_blocking *blocking, int64_t block)
 {
     int64_t *count = user;
-    if (block < 0 || cut->rows < 0)
+    if (block < 0 || blocking->block_rows < 0)
         abort();
     ++*count;
     return true;
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rungi_journal_parse((const char *)data, (int64_t)size, head, &journal, count_block, &count);
     if (kind != RUNGI_JOURNAL_GOOD)
         return 0;
-    if (journal.end < 0 || journal.end > (int64_t)size || (count > 0 && !journal.is_cut))
+    if (journal.end < 0 || journal.end > (int64_t)size || (count > 0 && !journal.has_blocking))
         abort();
     /* Cut back to where it is good, it says the same. */
     kind = rungi_journal_parse((const char *)data, journal.end, head, &again, count_block, &count_again);

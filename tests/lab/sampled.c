@@ -44,44 +44,55 @@ static int free_matrices(void **state)
     return 0;
 }
 
-static rung_outofcore_blocking cut_of(int64_t rows, int64_t cols)
+static rung_outofcore_blocking blocks_of(int64_t rows, int64_t cols)
 {
-    return (rung_outofcore_blocking){.rows = rows, .cols = cols, .depth = K, .row_blocks = (M + rows - 1) / rows,
-                            .col_blocks = (N + cols - 1) / cols, .panels = 1};
+    rung_outofcore_blocking blocking = rung_outofcore_blocking_default();
+    blocking.block_rows = rows;
+    blocking.block_cols = cols;
+    blocking.panel_depth = K;
+    blocking.row_blocks = (M + rows - 1) / rows;
+    blocking.col_blocks = (N + cols - 1) / cols;
+    blocking.panels = 1;
+    return blocking;
 }
 
-static rung_status judge(const rung_outofcore_blocking *cut, uint64_t seed, lab_sample *sample)
+static rung_status judge(const rung_outofcore_blocking *blocking, uint64_t seed, lab_sample *sample)
 {
-    rung_outofcore_matrix stored = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, N, c));
-    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, K, a)),
-                                                       rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, K, N, b)));
-    problem.c = stored;
-    return lab_sampled_judge(&problem, &stored, cut, LAB_BOUNDED, seed, sample);
+    rung_outofcore_matrix *matrices[3];
+    assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, K, a), &matrices[0]), RUNG_OK);
+    assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, K, N, b), &matrices[1]), RUNG_OK);
+    assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, N, c), &matrices[2]), RUNG_OK);
+    rung_outofcore_problem problem = rung_outofcore_problem_of(matrices[0], matrices[1]);
+    problem.c = matrices[2];
+    rung_status status = lab_sampled_judge(&problem, matrices[2], blocking, LAB_BOUNDED, seed, sample);
+    for (int i = 0; i < 3; i++)
+        rung_outofcore_matrix_destroy(matrices[i]);
+    return status;
 }
 
-static void add_to_block(const rung_outofcore_blocking *cut, int64_t row_block, int64_t col_block, float what)
+static void add_to_block(const rung_outofcore_blocking *blocking, int64_t row_block, int64_t col_block, float what)
 {
-    for (int64_t i = row_block * cut->rows; i < M && i < (row_block + 1) * cut->rows; i++)
-        for (int64_t j = col_block * cut->cols; j < N && j < (col_block + 1) * cut->cols; j++)
+    for (int64_t i = row_block * blocking->block_rows; i < M && i < (row_block + 1) * blocking->block_rows; i++)
+        for (int64_t j = col_block * blocking->block_cols; j < N && j < (col_block + 1) * blocking->block_cols; j++)
             c[i * N + j] += what;
 }
 
 static void wrong_blocks_are_seen(void **state)
 {
-    rung_outofcore_blocking cut = cut_of(ROWS, COLS);
+    rung_outofcore_blocking blocking = blocks_of(ROWS, COLS);
     lab_sample sample;
     (void)state;
-    assert_int_equal(judge(&cut, 1, &sample), RUNG_OK);
-    assert_true(!sample.is_all && sample.elements >= cut.row_blocks * cut.col_blocks);
+    assert_int_equal(judge(&blocking, 1, &sample), RUNG_OK);
+    assert_true(!sample.is_all && sample.elements >= blocking.row_blocks * blocking.col_blocks);
     for (int i = 0; i < 12; i++) { /* the last row and column of blocks, the first, and some between */
-        int64_t row_block = i < 6 ? cut.row_blocks - 1 : i, col_block = i == 0 ? cut.col_blocks - 1 : i == 1 ? 0 : 5 * i % 29;
-        add_to_block(&cut, row_block, col_block, 4096);
-        rung_status status = judge(&cut, (uint64_t)i, &sample);
-        add_to_block(&cut, row_block, col_block, -4096);
+        int64_t row_block = i < 6 ? blocking.row_blocks - 1 : i, col_block = i == 0 ? blocking.col_blocks - 1 : i == 1 ? 0 : 5 * i % 29;
+        add_to_block(&blocking, row_block, col_block, 4096);
+        rung_status status = judge(&blocking, (uint64_t)i, &sample);
+        add_to_block(&blocking, row_block, col_block, -4096);
         if (status != RUNG_STATUS_DEVICE_LOST)
             fail_msg("block (%d, %d) is wrong, and was not seen", (int)row_block, (int)col_block);
     }
-    assert_int_equal(judge(&cut, 1, &sample), RUNG_OK);
+    assert_int_equal(judge(&blocking, 1, &sample), RUNG_OK);
 }
 
 /* Blocks of all shapes: the counts stay within the matrix, and one block is as good as none. */
@@ -90,22 +101,22 @@ static void cuts_of_all_shapes(void **state)
     static const int64_t shapes[][2] = {{M, N}, {M, 1}, {1, N}, {M - 1, N - 1}, {32, 7}};
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        rung_outofcore_blocking cut = cut_of(shapes[i][0], shapes[i][1]);
+        rung_outofcore_blocking blocking = blocks_of(shapes[i][0], shapes[i][1]);
         lab_sample sample;
-        assert_int_equal(judge(&cut, i, &sample), RUNG_OK);
-        assert_true(sample.elements >= cut.row_blocks * cut.col_blocks && sample.elements <= M * N);
+        assert_int_equal(judge(&blocking, i, &sample), RUNG_OK);
+        assert_true(sample.elements >= blocking.row_blocks * blocking.col_blocks && sample.elements <= M * N);
     }
 }
 
 /* The last of the tests: from then on the process is interrupted. */
 static void an_interruption_ends_it(void **state)
 {
-    rung_outofcore_blocking cut = cut_of(ROWS, COLS);
+    rung_outofcore_blocking blocking = blocks_of(ROWS, COLS);
     lab_sample sample;
     (void)state;
     lab_interrupt_watch();
     assert_int_equal(raise(SIGTERM), 0);
-    assert_int_equal(judge(&cut, 1, &sample), RUNG_STATUS_CANCELLED);
+    assert_int_equal(judge(&blocking, 1, &sample), RUNG_STATUS_CANCELLED);
 }
 
 int main(void)

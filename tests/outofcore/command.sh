@@ -104,7 +104,7 @@ interrupt
 truncate -s 1000 c.bin.part
 refused 'has 1000 bytes' multiply
 interrupt
-refused 'give it that much memory' multiply --memory 10K
+refused 'give that much memory' multiply --memory 10K
 rm c.bin.part # nothing to go on with
 multiply > out.txt || fail "without its part"
 cmp c.bin right.bin || fail "other bits without its part"

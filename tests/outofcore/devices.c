@@ -8,9 +8,11 @@
 #include <pthread.h>
 #include <time.h>
 
-static const char  *names[RUNG_OUTOFCORE_DEVICES_MAX];
+enum { DEVICES_MAX = 8 };
+
+static const char  *names[DEVICES_MAX];
 static int          count; /* of the devices that were named, and behind them the CPU */
-static rung_device *opened[RUNG_OUTOFCORE_DEVICES_MAX];
+static rung_device *opened[DEVICES_MAX];
 
 /* ---- What is wrapped ------------------------------------------------------------------------------------- */
 
@@ -39,10 +41,10 @@ static struct {
     int         device;
 } queues[64];
 static int     queue_count;
-static int     fail_at[RUNG_OUTOFCORE_DEVICES_MAX][CALLS]; /* the call that fails, from 1 on; 0: none */
-static int     calls_of[RUNG_OUTOFCORE_DEVICES_MAX][CALLS];
-static int64_t rest_ns[RUNG_OUTOFCORE_DEVICES_MAX]; /* before each multiply */
-static int64_t held_bytes[RUNG_OUTOFCORE_DEVICES_MAX];
+static int     fail_at[DEVICES_MAX][CALLS]; /* the call that fails, from 1 on; 0: none */
+static int     calls_of[DEVICES_MAX][CALLS];
+static int64_t rest_ns[DEVICES_MAX]; /* before each multiply */
+static int64_t held_bytes[DEVICES_MAX];
 
 static int device_index(const rung_device *device)
 {
@@ -126,10 +128,22 @@ static void be_well(void)
 
 static const setting shape = {.in = RUNG_F32, .out = RUNG_F32, .m = 160, .n = 160, .k = 96, .alpha = 1};
 
-static void all_devices(rung_outofcore_device *devices, int64_t memory)
+static void all_devices(fleet *fleet, int64_t memory)
 {
-    for (int i = 0; i < count; i++)
-        devices[i] = (rung_outofcore_device){opened[i], memory};
+    fleet->count = count;
+    for (int i = 0; i < count; i++) {
+        fleet->devices[i] = opened[i];
+        fleet->memory[i] = memory;
+    }
+}
+
+static rung_outofcore_options on_fleet(const fleet *fleet)
+{
+    rung_outofcore_options options = rung_outofcore_options_default();
+    options.devices = fleet->devices;
+    options.device_memory_bytes = fleet->memory;
+    options.device_count = fleet->count;
+    return options;
 }
 
 /* A tenth of what the matrices have: the bytes that cross are those that the cut says, and within the bound. */
@@ -139,76 +153,76 @@ static void little_memory_of_a_device(void **state)
     for (int i = 0; i < 2; i++) {
         setting setting = {.in = RUNG_F32, .out = RUNG_F32, .m = 320, .n = 320, .k = 320, .alpha = 1, .in_files = i,
                            .out_file = i};
-        rung_outofcore_device device = {opened[0], 3 * 320 * 320 * 4 / 10};
+        fleet device = {{opened[0]}, {3 * 320 * 320 * 4 / 10}, 1};
         be_well();
-        rung_outofcore_report report = multiply_and_check(&setting, &device, 1);
-        assert_int_equal(report.up, report.cut.read);
-        assert_int_equal(report.down, report.cut.written);
-        assert_true((double)(report.up + report.down) <= 1.25 * report.cut.bound);
-        assert_true(held_bytes[0] <= device.memory);
-        assert_string_equal(report.devices[0].name, names[0]);
+        const rung_outofcore_report *report = multiply_and_check(&setting, &device);
+        assert_int_equal(report->upload_bytes, report->blocking->read_bytes);
+        assert_int_equal(report->download_bytes, report->blocking->written_bytes);
+        assert_true((double)(report->upload_bytes + report->download_bytes) <= 1.25 * report->blocking->bound_bytes);
+        assert_true(held_bytes[0] <= device.memory[0]);
+        assert_string_equal(rung_outofcore_report_device(report, 0)->name, names[0]);
     }
 }
 
 static void types_and_orders_on_a_device(void **state)
 {
-    rung_outofcore_device device = {opened[0], 24000};
+    fleet device = {{opened[0]}, {24000}, 1};
     (void)state;
     setting setting = shape;
     be_well();
     setting.beta = 2;
     setting.a_by_columns = setting.b_by_columns = true;
-    rung_outofcore_report report = multiply_and_check(&setting, &device, 1);
-    assert_int_equal(report.up, report.cut.read);
+    const rung_outofcore_report *report = multiply_and_check(&setting, &device);
+    assert_int_equal(report->upload_bytes, report->blocking->read_bytes);
     be_well();
     setting.in = setting.out = RUNG_F16; /* sums are F32 there, and rounded here */
     setting.in_files = setting.out_file = true;
-    multiply_and_check(&setting, &device, 1);
+    multiply_and_check(&setting, &device);
 }
 
 /* All as slow as each other, so that each has its part. */
 static void several_at_once(void **state)
 {
-    rung_outofcore_device devices[RUNG_OUTOFCORE_DEVICES_MAX];
+    fleet devices;
     int64_t blocks = 0;
     (void)state;
     setting setting = shape;
     setting.in_files = setting.out_file = true;
-    all_devices(devices, 12000);
+    all_devices(&devices, 12000);
     be_well();
-    multiply_and_check(&setting, devices, count); /* what must be compiled is compiled */
+    multiply_and_check(&setting, &devices); /* what must be compiled is compiled */
     be_well();
     for (int i = 0; i < count; i++)
         rest_ns[i] = 5000000;
-    rung_outofcore_report report = multiply_and_check(&setting, devices, count);
+    const rung_outofcore_report *report = multiply_and_check(&setting, &devices);
     for (int i = 0; i < count; i++) {
-        assert_true(report.devices[i].blocks > 0);
-        assert_string_equal(report.devices[i].failure, "");
-        blocks += report.devices[i].blocks;
+        assert_true(rung_outofcore_report_device(report, i)->blocks > 0);
+        assert_string_equal(rung_outofcore_report_device(report, i)->failure, "");
+        blocks += rung_outofcore_report_device(report, i)->blocks;
     }
-    assert_int_equal(blocks, report.cut.row_blocks * report.cut.col_blocks);
+    assert_int_equal(blocks, report->blocking->row_blocks * report->blocking->col_blocks);
     assert_true(blocks >= 4 * count);
 }
 
 /* One that is a hundred times slower has its block taken from it. */
 static void a_slow_one_holds_nobody_up(void **state)
 {
-    rung_outofcore_device devices[RUNG_OUTOFCORE_DEVICES_MAX];
+    fleet devices;
     (void)state;
-    all_devices(devices, 12000);
+    all_devices(&devices, 12000);
     be_well();
     rest_ns[0] = 200000000;
-    rung_outofcore_report report = multiply_and_check(&shape, devices, count);
-    assert_int_equal(report.devices[0].blocks, 0);
-    assert_true(report.seconds < 0.2 * (double)report.cut.panels);
+    const rung_outofcore_report *report = multiply_and_check(&shape, &devices);
+    assert_int_equal(rung_outofcore_report_device(report, 0)->blocks, 0);
+    assert_true(report->seconds < 0.2 * (double)report->blocking->panels);
 }
 
 static void one_that_fails_hands_its_blocks_on(void **state)
 {
     static const int at[] = {1, 5};
-    rung_outofcore_device devices[RUNG_OUTOFCORE_DEVICES_MAX];
+    fleet devices;
     (void)state;
-    all_devices(devices, 12000);
+    all_devices(&devices, 12000);
     for (int call = 0; call < CALLS; call++)
         for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
             setting setting = shape;
@@ -217,9 +231,9 @@ static void one_that_fails_hands_its_blocks_on(void **state)
             for (int j = 1; j < count; j++)
                 rest_ns[j] = 1000000; /* so that it comes to it */
             fail_at[0][call] = at[i];
-            rung_outofcore_report report = multiply_and_check(&setting, devices, count);
+            const rung_outofcore_report *report = multiply_and_check(&setting, &devices);
             bool has_failed = calls_of[0][call] >= at[i];
-            assert_int_equal(has_failed, strstr(report.devices[0].failure, "planted") != NULL);
+            assert_int_equal(has_failed, strstr(rung_outofcore_report_device(report, 0)->failure, "planted") != NULL);
             if (at[i] == 1)
                 assert_true(has_failed);
         }
@@ -227,12 +241,12 @@ static void one_that_fails_hands_its_blocks_on(void **state)
 
 static void all_that_fail_fail_the_call(void **state)
 {
-    rung_outofcore_device devices[RUNG_OUTOFCORE_DEVICES_MAX];
+    fleet devices;
     rung_matrix a = new_matrix(RUNG_F32, 60, 60, false), c = new_matrix(RUNG_F32, 60, 60, false);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(a), rung_outofcore_matrix_of(a));
-    rung_outofcore_options options = {.devices = devices, .device_count = count};
+    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(a));
     (void)state;
-    all_devices(devices, 4000);
+    all_devices(&devices, 4000);
+    rung_outofcore_options options = on_fleet(&devices);
     be_well();
     for (int i = 0; i < count; i++)
         fail_at[i][RUNS] = 1 + 3 * i;
@@ -258,18 +272,18 @@ static void all_that_fail_fail_the_call(void **state)
  * that fails before goes to the others. */
 static void a_block_is_never_added_to_twice(void **state)
 {
-    rung_outofcore_device devices[RUNG_OUTOFCORE_DEVICES_MAX];
+    fleet devices;
     rung_matrix a = new_matrix(RUNG_F32, 160, 96, false), b = new_matrix(RUNG_F32, 96, 160, false);
     rung_matrix c = new_matrix(RUNG_F32, 160, 160, false), c0 = new_matrix(RUNG_F32, 160, 160, false);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(a), rung_outofcore_matrix_of(b));
-    rung_outofcore_options options = {.devices = devices, .device_count = count};
+    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(b));
     int completed = 0;
     (void)state;
     fill(&a, 1, 4);
     fill(&b, 2, 4);
-    problem.c = problem.c0 = rung_outofcore_matrix_of(c);
+    problem.c = problem.c0 = in_memory(c);
     problem.beta = 2;
-    all_devices(devices, 12000);
+    all_devices(&devices, 12000);
+    rung_outofcore_options options = on_fleet(&devices);
     for (int call = 0; call < CALLS; call++)
         for (int at = 1; at < 12; at += 3) {
             be_well();
@@ -313,7 +327,7 @@ static int run_all(void)
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc && count < RUNG_OUTOFCORE_DEVICES_MAX - 1; i++)
+    for (int i = 1; i < argc && count < DEVICES_MAX - 1; i++)
         names[count++] = argv[i];
     names[count++] = "cpu";
     return run_in_folder(run_all);

@@ -137,10 +137,10 @@ typedef struct seen {
     int64_t blocks[16];
 } seen;
 
-static bool note(void *user, const rung_outofcore_blocking *cut, int64_t block)
+static bool note(void *user, const rung_outofcore_blocking *blocking, int64_t block)
 {
     seen *seen = user;
-    assert_int_equal(cut->rows, 512);
+    assert_int_equal(blocking->block_rows, 512);
     if (block > 99)
         return false;
     seen->blocks[seen->count++] = block;
@@ -170,7 +170,7 @@ static void journals_are_read(void **state)
     assert_int_equal(rungi_journal_parse(text, (int64_t)strlen(text), head, &journal, note, &seen), RUNGI_JOURNAL_GOOD);
     assert_int_equal(seen.count, 2);
     assert_true(seen.blocks[0] == 3 && seen.blocks[1] == 14);
-    assert_true(journal.cut.rows == 512 && journal.cut.cols == 256 && journal.cut.depth == 64);
+    assert_true(journal.blocking.block_rows == 512 && journal.blocking.block_cols == 256 && journal.blocking.panel_depth == 64);
     assert_int_equal(journal.end, strlen(text));
 }
 

@@ -62,30 +62,30 @@ static void files_into_a_file(void **state)
     setting setting = plain;
     (void)state;
     setting.in_files = setting.out_file = true;
-    multiply_and_check(&setting, NULL, 0);
+    multiply_and_check(&setting, NULL);
     setting.beta = -2;
     setting.alpha = 3;
-    multiply_and_check(&setting, NULL, 0);
+    multiply_and_check(&setting, NULL);
 }
 
 /* Each call comes from a thread that was cancelled before. */
 typedef struct files {
-    rung_outofcore_matrix        a, b;
+    rung_outofcore_matrix *a, *b;
     rung_outofcore_problem problem;
-    rung_matrix        read;
+    rung_matrix            read;
 } files;
 
 static void open_files(void *user)
 {
     files *files = user;
-    files->a = open_npy("a.npy", RUNG_F32);
-    files->b = open_npy("b.npy", RUNG_F32);
+    must(rung_outofcore_matrix_open_npy(path_of("a.npy"), RUNG_F32, &files->a));
+    must(rung_outofcore_matrix_open_npy(path_of("b.npy"), RUNG_F32, &files->b));
 }
 
 static void multiply_files(void *user)
 {
     files *files = user;
-    rung_outofcore_options options = {.memory = plain.memory};
+    rung_outofcore_options options = with_memory(plain.memory);
     must(rung_outofcore_multiply(NULL, &files->problem, &options, NULL));
 }
 
@@ -97,8 +97,8 @@ static void read_result(void *user)
 static void close_files(void *user)
 {
     files *files = user;
-    rung_outofcore_matrix_close(&files->a);
-    rung_outofcore_matrix_close(&files->b);
+    rung_outofcore_matrix_destroy(files->a);
+    rung_outofcore_matrix_destroy(files->b);
 }
 
 static void cancelled_callers_complete(void **state)
@@ -115,7 +115,7 @@ static void cancelled_callers_complete(void **state)
     files.problem.path = result;
     call_cancelled("rung_outofcore_multiply", multiply_files, &files, -1);
     call_cancelled("rung_outofcore_matrix_read", read_result, &files, -1);
-    call_cancelled("rung_outofcore_matrix_close", close_files, &files, -1);
+    call_cancelled("rung_outofcore_matrix_destroy", close_files, &files, -1);
     check_product(&a, &b, &files.read, &files.read, 1, 0);
     free(a.data);
     free(b.data);
@@ -136,7 +136,7 @@ static void every_place_and_order(void **state)
         setting.in_files = i & 4;
         setting.out_file = i & 8;
         setting.beta = i & 16 ? 2 : 0;
-        multiply_and_check(&setting, NULL, 0);
+        multiply_and_check(&setting, NULL);
     }
 }
 
@@ -159,7 +159,7 @@ static void every_product(void **state)
             setting.memory = 9000;
             setting.beta = 2;
             setting.in_files = setting.out_file = places;
-            multiply_and_check(&setting, NULL, 0);
+            multiply_and_check(&setting, NULL);
         }
 }
 
@@ -177,7 +177,7 @@ static void small_and_empty(void **state)
             setting.memory = 1024;
             setting.beta = files ? 0 : 3;
             setting.in_files = setting.out_file = files;
-            multiply_and_check(&setting, NULL, 0);
+            multiply_and_check(&setting, NULL);
         }
 }
 
@@ -193,9 +193,18 @@ static void blocks_of_one_strip(void **state)
         setting.memory = 700;
         setting.beta = files ? 2 : 0;
         setting.in_files = setting.out_file = files;
-        rung_outofcore_report report = multiply_and_check(&setting, NULL, 0);
-        assert_true(report.cut.panels == 1 && report.cut.row_blocks * report.cut.col_blocks > 50);
+        const rung_outofcore_report *report = multiply_and_check(&setting, NULL);
+        assert_true(report->blocking->panels == 1 && report->blocking->row_blocks * report->blocking->col_blocks > 50);
     }
+}
+
+static rung_status multiply_empty(int64_t m, int64_t n, int64_t k, void *data)
+{
+    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(rung_matrix_of(RUNG_F32, m, k, data)),
+                                                               in_memory(rung_matrix_of(RUNG_F32, k, n, data)));
+    rung_outofcore_options options = with_memory(20000);
+    problem.c = in_memory(rung_matrix_of(RUNG_F32, m, n, data));
+    return rung_outofcore_multiply(NULL, &problem, &options, NULL);
 }
 
 /* With no rows and more columns than anything has bytes for. */
@@ -205,11 +214,16 @@ static void huge_empty_ones_are_refused(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         int64_t m = i == 0 ? 0 : INT64_MAX / 2, n = i == 1 ? 0 : INT64_MAX / 2, k = i == 2 ? 0 : INT64_MAX / 2;
-        rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, m, k, &nothing)),
-                                                           rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, k, n, &nothing)));
-        rung_outofcore_options options = {.memory = 20000};
-        problem.c = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, m, n, &nothing));
-        assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_TOO_LARGE);
+        int64_t sizes[3][2] = {{m, k}, {k, n}, {m, n}};
+        int refused = 0;
+        for (int j = 0; j < 3; j++) {
+            rung_outofcore_matrix *matrix;
+            rung_status status = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, sizes[j][0], sizes[j][1], &nothing), &matrix);
+            assert_true(status == RUNG_OK ? matrix != NULL : status == RUNG_STATUS_TOO_LARGE && !matrix);
+            refused += status == RUNG_STATUS_TOO_LARGE;
+            rung_outofcore_matrix_destroy(matrix);
+        }
+        assert_true(refused > 0 || multiply_empty(m, n, k, &nothing) == RUNG_STATUS_TOO_LARGE);
     }
 }
 
@@ -220,7 +234,7 @@ static void alpha_of_0_reads_nothing(void **state)
     setting.alpha = 0;
     setting.beta = 2;
     setting.in_files = true;
-    multiply_and_check(&setting, NULL, 0);
+    multiply_and_check(&setting, NULL);
 }
 
 /* What the kernel says was read and written, beside what the report says. */
@@ -228,7 +242,7 @@ static void the_system_counts_the_same(void **state)
 {
     enum { N = 600, SLACK = 1 << 16 /* headers, the journal, /proc itself */ };
     rung_matrix a = new_matrix(RUNG_F32, N, N, false), b = new_matrix(RUNG_F32, N, N, false);
-    rung_outofcore_report report;
+    const rung_outofcore_report *report;
     (void)state;
     fill(&a, 1, 4);
     fill(&b, 2, 4);
@@ -236,19 +250,17 @@ static void the_system_counts_the_same(void **state)
     save("b.npy", &b);
     rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
     problem.path = result;
-    rung_outofcore_options options = {.memory = 3 * N * N * 4 / 10};
+    rung_outofcore_options options = with_memory(3 * N * N * 4 / 10);
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     int64_t read = io_count("rchar:"), written = io_count("wchar:");
-    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    must(multiply_and_report(&problem, &options, &report));
     read = io_count("rchar:") - read;
     written = io_count("wchar:") - written;
-    assert_int_equal(report.read, report.cut.read);
-    assert_in_range(read, report.read, report.read + SLACK);
-    assert_in_range(written, report.written, report.written + SLACK);
-    assert_true((double)(report.read + report.written) <= 1.25 * report.cut.bound);
-    assert_true(report.cut.used <= options.memory);
-    rung_outofcore_matrix_close(&problem.a);
-    rung_outofcore_matrix_close(&problem.b);
+    assert_int_equal(report->read_bytes, report->blocking->read_bytes);
+    assert_in_range(read, report->read_bytes, report->read_bytes + SLACK);
+    assert_in_range(written, report->written_bytes, report->written_bytes + SLACK);
+    assert_true((double)(report->read_bytes + report->written_bytes) <= 1.25 * report->blocking->bound_bytes);
+    assert_true(report->blocking->used_bytes <= options.memory_bytes);
     free(a.data);
     free(b.data);
 }
@@ -260,24 +272,23 @@ typedef struct caller {
     double      before;
     rung_status accepts;
     int         asked;
-    const rung_outofcore_report *report; /* of the call; or NULL */
 } caller;
 
 static int count_steps(void *user, const rung_outofcore_progress *progress)
 {
     caller *caller = user;
     caller->steps++;
-    caller->before = progress->before;
-    assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->of);
+    caller->before = progress->resumed;
+    assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->all_blocks);
     return caller->steps == caller->stop_at;
 }
 
-static rung_status accept_or_not(void *user, const rung_outofcore_matrix *c)
+static rung_status accept_or_not(void *user, const rung_outofcore_matrix *c, const rung_outofcore_report *report)
 {
     caller *caller = user;
     caller->asked++;
     assert_true(c->file >= 0);
-    assert_true(!caller->report || (caller->report->cut.rows > 0 && caller->report->cut.row_blocks > 1));
+    assert_true(report->blocking->block_rows > 0 && report->blocking->row_blocks > 1);
     return caller->accepts == RUNG_OK ? RUNG_OK : rung_error_set(caller->accepts, "not this one");
 }
 
@@ -294,10 +305,9 @@ static rung_outofcore_problem file_problem(rung_matrix *a, rung_matrix *b)
     return problem;
 }
 
-static void forget_problem(rung_outofcore_problem *problem, rung_matrix *a, rung_matrix *b)
+static void forget_problem(rung_matrix *a, rung_matrix *b)
 {
-    rung_outofcore_matrix_close(&problem->a);
-    rung_outofcore_matrix_close(&problem->b);
+    forget_objects();
     free(a->data);
     free(b->data);
     unlink(path_of("c.npy"));
@@ -308,32 +318,32 @@ static void forget_problem(rung_outofcore_problem *problem, rung_matrix *a, rung
 static void a_stopped_one_is_gone_on_with(void **state)
 {
     rung_matrix a, b;
-    rung_outofcore_report report;
+    const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     caller caller = {.stop_at = -1};
-    rung_outofcore_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
+    rung_outofcore_options options = with_progress(20000, count_steps, &caller);
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     int all = caller.steps;
     unlink(path_of("c.npy"));
 
     caller.steps = 0;
     caller.stop_at = all * 2 / 3;
-    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, &report), RUNG_STATUS_CANCELLED);
+    assert_int_equal(multiply_and_report(&problem, &options, &report), RUNG_STATUS_CANCELLED);
     assert_false(is_there("c.npy"));
     assert_true(is_there("c.npy.part") && is_there("c.npy.journal"));
 
     caller.steps = 0;
     caller.stop_at = -1;
-    options.memory = 25000; /* the blocks stay as they were begun */
-    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
-    assert_true(report.blocks_before > 0);
+    options.memory_bytes = 25000; /* the blocks stay as they were begun */
+    must(multiply_and_report(&problem, &options, &report));
+    assert_true(report->resumed_blocks > 0);
     assert_true(caller.steps < all);
     assert_true(caller.before > 0 && caller.before < 1);
     rung_matrix c = load("c.npy", RUNG_F32);
     check_product(&a, &b, &c, NULL, 1, 0);
     free(c.data);
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* A callback that blocks, as on a terminal that takes nothing, until blocks beyond those in flight are done. */
@@ -364,22 +374,22 @@ static int block_at_first(void *user, const rung_outofcore_progress *progress)
 static void a_callback_that_blocks_stops_nobody(void **state)
 {
     rung_matrix a, b;
-    rung_outofcore_report report;
+    const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     blocking blocking = {.before = atomic_load(&blocks_done), .is_ordered = true};
-    rung_outofcore_options options = {.memory = 4000, .progress = block_at_first, .user = &blocking};
-    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
-    assert_true(report.cut.row_blocks * report.cut.col_blocks >= 16);
+    rung_outofcore_options options = with_progress(4000, block_at_first, &blocking);
+    must(multiply_and_report(&problem, &options, &report));
+    assert_true(report->blocking->row_blocks * report->blocking->col_blocks >= 16);
     assert_true(blocking.done >= 12);
     assert_true(blocking.is_ordered && blocking.calls >= 2 && blocking.last == 1);
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 static void stop_half_way(const rung_outofcore_problem *problem)
 {
     caller caller = {.stop_at = 240};
-    rung_outofcore_options options = {.memory = 20000, .progress = count_steps, .user = &caller};
+    rung_outofcore_options options = with_progress(20000, count_steps, &caller);
     assert_int_equal(rung_outofcore_multiply(NULL, problem, &options, NULL), RUNG_STATUS_CANCELLED);
     assert_true(is_there("c.npy.journal"));
 }
@@ -395,42 +405,42 @@ static void append_text(const char *name, const char *text)
 static void what_does_not_fit_is_refused(void **state)
 {
     rung_matrix a, b;
-    rung_outofcore_report report;
+    const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     stop_half_way(&problem);
     problem.alpha = 2;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "another problem"));
     problem.alpha = 1;
-    options.memory = 2000;
+    options.memory_bytes = 2000;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "memory"));
-    options.memory = 20000;
+    options.memory_bytes = 20000;
     save("b.npy", &b); /* the same bytes at another time */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "b.npy) has changed"));
     options.restart = 1;
-    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
-    assert_int_equal(report.blocks_before, 0);
+    must(multiply_and_report(&problem, &options, &report));
+    assert_int_equal(report->resumed_blocks, 0);
     options.restart = 0;
 
     stop_half_way(&problem);
     append_text("c.npy.journal", "block 3 #0000"); /* torn: counts for nothing */
-    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
-    assert_true(report.blocks_before > 0);
+    must(multiply_and_report(&problem, &options, &report));
+    assert_true(report->resumed_blocks > 0);
     stop_half_way(&problem);
     append_text("c.npy.journal", "block 3 #00000000\nblock 4 #00000000\n"); /* and so does all behind it */
-    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
-    assert_true(report.blocks_before > 0);
+    must(multiply_and_report(&problem, &options, &report));
+    assert_true(report->resumed_blocks > 0);
     stop_half_way(&problem);
     char line[RUNGI_JOURNAL_LINE];
     rungi_journal_line(line, "block %d", 1 << 20); /* whole, and of another cut */
     append_text("c.npy.journal", line);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "damaged"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* Writes other elements into a file, of which size, inode and modification time stay. */
@@ -451,7 +461,7 @@ static void a_quiet_change_is_noticed(void **state)
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     static const char *const inputs[] = {"a.npy", "b.npy"};
     for (int i = 0; i < 2; i++) {
         stop_half_way(&problem);
@@ -464,7 +474,7 @@ static void a_quiet_change_is_noticed(void **state)
         must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
         options.restart = 0;
     }
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 static int change_b(void *user, const rung_outofcore_progress *progress)
@@ -482,11 +492,11 @@ static void a_quiet_change_meanwhile_is_noticed(void **state)
     int done = 0;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000, .progress = change_b, .user = &done};
+    rung_outofcore_options options = with_progress(20000, change_b, &done);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "B ("));
     assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* A journal of the version before this one knows less of its inputs. */
@@ -494,10 +504,10 @@ static void other_versions_are_not_resumed(void **state)
 {
     rung_matrix a, b;
     char line[RUNGI_JOURNAL_LINE];
-    rung_outofcore_report report;
+    const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     assert_true(rungi_journal_line(line, "rung-multiply 1") > 0);
     append_text("c.npy.journal", line);
     append_text("c.npy.part", "blocks");
@@ -505,9 +515,9 @@ static void other_versions_are_not_resumed(void **state)
     assert_non_null(strstr(rung_error_text(), "another version"));
     assert_true(is_there("c.npy.part"));
     options.restart = 1;
-    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
-    assert_int_equal(report.blocks_before, 0);
-    forget_problem(&problem, &a, &b);
+    must(multiply_and_report(&problem, &options, &report));
+    assert_int_equal(report->resumed_blocks, 0);
+    forget_problem(&a, &b);
 }
 
 static void only_what_is_accepted_gets_its_name(void **state)
@@ -516,7 +526,8 @@ static void only_what_is_accepted_gets_its_name(void **state)
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     caller caller = {.stop_at = -1, .accepts = RUNG_STATUS_DEVICE_LOST};
-    rung_outofcore_options options = {.memory = 20000, .accept = accept_or_not, .user = &caller};
+    rung_outofcore_options options = with_progress(20000, NULL, &caller);
+    options.accept = accept_or_not;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);
     assert_string_equal(rung_error_text(), "not this one");
     assert_int_equal(caller.asked, 1);
@@ -527,41 +538,39 @@ static void only_what_is_accepted_gets_its_name(void **state)
 
     static const rung_status unable[] = {RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO, RUNG_STATUS_CANCELLED};
     for (size_t i = 0; i < sizeof unable / sizeof *unable; i++) { /* it could not be judged, and is not computed again */
-        rung_outofcore_report report;
+        const rung_outofcore_report *report;
         caller.accepts = unable[i];
         unlink(path_of("c.npy"));
         assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), unable[i]);
         assert_true(!is_there("c.npy") && is_there("c.npy.part") && is_there("c.npy.journal"));
         caller.accepts = RUNG_OK;
-        caller.report = &report;
-        must(rung_outofcore_multiply(NULL, &problem, &options, &report));
-        caller.report = NULL;
-        assert_int_equal(report.blocks_before, report.cut.row_blocks * report.cut.col_blocks);
-        assert_true(report.read == 0 && is_there("c.npy"));
+        must(multiply_and_report(&problem, &options, &report));
+        assert_int_equal(report->resumed_blocks, report->blocking->row_blocks * report->blocking->col_blocks);
+        assert_true(report->read_bytes == 0 && is_there("c.npy"));
     }
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* A process may end between the name and the journal's end; and a journal whose file is gone says nothing, of whatever problem. */
 static void a_journal_alone_says_nothing(void **state)
 {
     rung_matrix a, b;
-    rung_outofcore_report report;
+    const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     for (int i = 0; i < 2; i++) {
         stop_half_way(&problem);
         assert_int_equal(unlink(path_of("c.npy.part")), 0);
         problem.alpha += i;
-        must(rung_outofcore_multiply(NULL, &problem, &options, &report));
-        assert_int_equal(report.blocks_before, 0);
+        must(multiply_and_report(&problem, &options, &report));
+        assert_int_equal(report->resumed_blocks, 0);
         assert_false(is_there("c.npy.journal"));
     }
     append_text("c.npy.journal", "my diary\n"); /* this is somebody's, and stays */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_true(is_there("c.npy.journal"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* What is added to is the result of before: the same call again would add once more. */
@@ -571,20 +580,18 @@ static void a_result_in_place_is_not_done_twice(void **state)
     char path[256];
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     save("c.npy", &c0);
     problem.beta = 1;
     problem.c0 = open_npy("c.npy", RUNG_F32);
     stop_half_way(&problem);
     snprintf(path, sizeof path, "%s", path_of("c.npy"));
     assert_int_equal(rename(path_of("c.npy.part"), path), 0); /* as a process does that is killed in between */
-    rung_outofcore_matrix_close(&problem.c0);
     problem.c0 = open_npy("c.npy", RUNG_F32);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "c.npy) has changed"));
-    rung_outofcore_matrix_close(&problem.c0);
     free(c0.data);
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* Somebody takes the files for leftovers and begins again: what is finished then must not get the name by the other's file. */
@@ -607,11 +614,11 @@ static void files_of_another_stay(void **state)
     int done = 0;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000, .progress = replace_part, .user = &done};
+    rung_outofcore_options options = with_progress(20000, replace_part, &done);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "replaced"));
     assert_true(!is_there("c.npy") && is_there("c.npy.part"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 static int make_directory(void *user, const rung_outofcore_progress *progress)
@@ -627,15 +634,15 @@ static void what_cannot_be_named_stays(void **state)
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_matrix file = problem.a;
-    rung_outofcore_options options = {.memory = 20000, .progress = make_directory, .user = result};
-    problem.a = rung_outofcore_matrix_of(a);
+    const rung_outofcore_matrix *file = problem.a;
+    rung_outofcore_options options = with_progress(20000, make_directory, result);
+    problem.a = in_memory(a);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "complete"));
     assert_int_equal(rmdir(path_of("c.npy")), 0);
     assert_true(is_there("c.npy.part"));
     problem.a = file;
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 static int count_calls(void *user, const rung_outofcore_progress *progress)
@@ -652,7 +659,7 @@ static void the_output_is_a_regular_file(void **state)
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     int calls = 0;
-    rung_outofcore_options options = {.memory = 20000, .progress = count_calls, .user = &calls};
+    rung_outofcore_options options = with_progress(20000, count_calls, &calls);
     assert_int_equal(mkdir(result, 0700), 0);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "directory"));
@@ -663,7 +670,7 @@ static void the_output_is_a_regular_file(void **state)
     assert_int_equal(unlink(result), 0);
     assert_int_equal(calls, 0);
     assert_false(is_there("c.npy.part") || is_there("c.npy.journal"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* A symbolic link stays one: the file that it names is written, also where that file does not exist yet. */
@@ -673,7 +680,7 @@ static void a_link_as_output_is_followed(void **state)
     struct stat status;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     assert_int_equal(mkdir(path_of("target"), 0700), 0);
     assert_int_equal(symlink("target/second", result), 0);
     assert_int_equal(symlink("c.npy", path_of("target/second")), 0);
@@ -691,7 +698,7 @@ static void a_link_as_output_is_followed(void **state)
     assert_int_equal(unlink(result), 0);
     assert_int_equal(symlink("c.npy", result), 0); /* a loop */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 static void holds_text(const char *name, const char *text)
@@ -712,7 +719,7 @@ static void unrelated_files_stay(void **state)
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     int calls = 0;
-    rung_outofcore_options options = {.memory = 20000, .progress = count_calls, .user = &calls};
+    rung_outofcore_options options = with_progress(20000, count_calls, &calls);
     for (int i = 0; i < 2; i++)
         for (options.restart = 0; options.restart < 2; options.restart++) {
             append_text(names[i], "my notes");
@@ -724,22 +731,23 @@ static void unrelated_files_stay(void **state)
         }
     assert_int_equal(calls, 0);
     stop_half_way(&problem); /* these are from an earlier call */
-    options = (rung_outofcore_options){.memory = 20000, .restart = 1};
+    options = with_memory(20000);
+    options.restart = 1;
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* How much is free is another amount each time: blocks that were begun by it are gone on with. */
 static void memory_by_default_goes_on(void **state)
 {
     rung_matrix a, b;
-    rung_outofcore_report report;
+    const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     stop_half_way(&problem);
-    must(rung_outofcore_multiply(NULL, &problem, NULL, &report));
-    assert_true(report.blocks_before > 0 && report.cut.memory == 20000);
-    forget_problem(&problem, &a, &b);
+    must(multiply_and_report(&problem, NULL, &report));
+    assert_true(report->resumed_blocks > 0 && report->blocking->memory_bytes == 20000);
+    forget_problem(&a, &b);
 }
 
 /* The journal tells of files by what a reboot leaves as it is. */
@@ -751,7 +759,7 @@ static void a_journal_has_no_device_numbers(void **state)
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     stop_half_way(&problem);
-    assert_int_equal(fstat(problem.a.file, &status), 0);
+    assert_int_equal(fstat(problem.a->file, &status), 0);
     snprintf(number, sizeof number, "file %llu,", (unsigned long long)status.st_ino);
     FILE *file = fopen(path_of("c.npy.journal"), "r");
     assert_non_null(file);
@@ -762,7 +770,14 @@ static void a_journal_has_no_device_numbers(void **state)
     snprintf(number, sizeof number, " %llu", (unsigned long long)status.st_dev);
     char *behind = strstr(line, number);
     assert_true(!behind || (behind[strlen(number)] != ' ' && behind[strlen(number)] != ','));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
+}
+
+static const rung_outofcore_matrix *in_file(rung_matrix view, int file, int64_t start)
+{
+    rung_outofcore_matrix *matrix;
+    must(rung_outofcore_matrix_of_file(view, file, start, &matrix));
+    return keep(matrix);
 }
 
 /* Files of whom the result, or what stands beside it meanwhile, is one. */
@@ -771,7 +786,7 @@ static void no_matrix_is_written_over(void **state)
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     for (int i = 0; i < 2; i++) {
         char name[256];
         snprintf(name, sizeof name, "%s", path_of(i ? "c.npy.part" : "c.npy.journal"));
@@ -786,23 +801,22 @@ static void no_matrix_is_written_over(void **state)
 
     int file = open(path_of("a.npy"), O_RDWR); /* C in A's file, by another descriptor, and behind its elements */
     assert_true(file >= 0);
-    rung_outofcore_matrix c = {.view = rung_matrix_of(RUNG_F32, 150, 130, NULL), .file = file, .start = 128};
     problem.path = NULL;
-    problem.c = c;
+    problem.c = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
     assert_int_equal(ftruncate(file, 128 + 150 * 170 * 4 + 150 * 130 * 4), 0);
-    problem.c.start = 128 + 150 * 170 * 4 - 4;
+    problem.c = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128 + 150 * 170 * 4 - 4);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
-    problem.c.start += 4;
+    problem.c = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128 + 150 * 170 * 4);
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     close(file);
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* Expects RUNG_STATUS_ALIASED for an output of that name, and A's file as it was. */
 static void refuse_output(rung_outofcore_problem *problem, const char *name, const rung_matrix *a)
 {
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     char path[256];
     snprintf(path, sizeof path, "%s", path_of(name));
     problem->path = path;
@@ -829,7 +843,7 @@ static void the_output_is_not_an_input(void **state)
     assert_int_equal(link(input, path_of("c.npy")), 0);
     refuse_output(&problem, "c.npy", &a);
     assert_false(is_there("a.npy.part") || is_there("a.npy.journal") || is_there("c.npy.part"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* Past the limit a process is sent SIGXFSZ; so it is refused before, at the beginning and where it is gone on with. */
@@ -839,7 +853,7 @@ static void limits_on_files_are_seen(void **state)
     struct rlimit usual, small;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
     small = usual;
     small.rlim_cur = 60000;
@@ -853,13 +867,13 @@ static void limits_on_files_are_seen(void **state)
         assert_non_null(strstr(rung_error_text(), "ulimit"));
     }
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* A second call from the first one's callback, while the first has the lock. */
 static int multiply_again(void *user, const rung_outofcore_progress *progress)
 {
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     (void)progress;
     assert_int_equal(rung_outofcore_multiply(NULL, user, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "another call"));
@@ -871,12 +885,12 @@ static void one_at_a_time(void **state)
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 200000, .progress = multiply_again, .user = &problem};
+    rung_outofcore_options options = with_progress(200000, multiply_again, &problem);
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     rung_matrix c = load("c.npy", RUNG_F32);
     check_product(&a, &b, &c, NULL, 1, 0);
     free(c.data);
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 static void unstable_numbers_are_refused(void **state)
@@ -884,13 +898,13 @@ static void unstable_numbers_are_refused(void **state)
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000};
+    rung_outofcore_options options = with_memory(20000);
     has_unstable_numbers = true;
     rung_status status = rung_outofcore_multiply(NULL, &problem, &options, NULL);
     has_unstable_numbers = false;
     assert_int_equal(status, RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "c.npy.journal"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 /* Changed under its reader's hands: the result cannot be trusted, and gets no name. */
@@ -907,10 +921,10 @@ static void a_file_that_changes_meanwhile(void **state)
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    rung_outofcore_options options = {.memory = 20000, .progress = touch_a};
+    rung_outofcore_options options = with_progress(20000, touch_a, NULL);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 static int cut_a(void *user, const rung_outofcore_progress *progress)
@@ -927,11 +941,11 @@ static void a_file_that_is_cut_meanwhile(void **state)
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     snprintf(path, sizeof path, "%s", path_of("a.npy"));
-    rung_outofcore_options options = {.memory = 20000, .progress = cut_a, .user = path};
+    rung_outofcore_options options = with_progress(20000, cut_a, path);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "ended at byte"));
     assert_false(is_there("c.npy"));
-    forget_problem(&problem, &a, &b);
+    forget_problem(&a, &b);
 }
 
 static void wrong_problems(void **state)
@@ -939,34 +953,141 @@ static void wrong_problems(void **state)
     float data[64] = {0};
     rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, data);
     rung_matrix other = rung_matrix_of(RUNG_F32, 4, 4, data + 16);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(square), rung_outofcore_matrix_of(other));
+    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(square), in_memory(other));
     (void)state;
     assert_int_equal(rung_outofcore_multiply(NULL, NULL, NULL, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID); /* no C */
-    problem.c = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
+    problem.c = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
-    problem.c = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    problem.c = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
     must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
     problem.beta = 1;
-    problem.c0 = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
+    problem.c0 = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
     problem.c0 = problem.c;
     must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
-    problem.c.view.row_stride = 3;
+    rung_matrix overlapping = rung_matrix_of(RUNG_F32, 4, 4, data + 32);
+    overlapping.row_stride = 3;
+    problem.c = in_memory(overlapping);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
     problem.c = problem.c0;
-    problem.b.view.rows = 3;
+    problem.b = in_memory(rung_matrix_of(RUNG_F32, 3, 4, data + 16));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
-    problem.b.view = other;
-    problem.b.view.type = RUNG_F16;
+    problem.b = in_memory(rung_matrix_of(RUNG_F16, 4, 4, data + 16));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_UNSUPPORTED);
-    problem.b.view = other;
-    problem.path = "/nowhere/at/all";
+    problem.b = in_memory(other);
+    problem.path = "/nowhere/at/all"; /* and C: one of the two */
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "both c and path"));
+    problem.c = NULL;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_IO);
-    rung_outofcore_options options = {.memory = -1};
+    problem.c0 = NULL;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "C0 is NULL"));
+    problem.beta = 0;
+    problem.a = NULL;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
+    problem.a = problem.b;
+    problem.format = (rung_outofcore_format)7;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
+    problem.format = RUNG_OUTOFCORE_FORMAT_RAW;
+    rung_outofcore_options options = with_memory(-1);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
-    options = (rung_outofcore_options){.device_count = 1};
+    options = with_memory(0);
+    options.device_count = 1;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    options.device_count = 1000;
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "device_count is 1000"));
+}
+
+/* A program may have been compiled for a header with fewer fields, or with more. */
+static void structs_are_read_by_their_size(void **state)
+{
+    struct { rung_outofcore_problem problem; int64_t later; } newer;
+    struct { rung_outofcore_options options; int64_t later; } newer_options;
+    struct { rung_outofcore_blocking blocking; int64_t later; } newer_blocking = {rung_outofcore_blocking_default(), 5};
+    float data[48] = {0};
+    (void)state;
+    memset(&newer, 0, sizeof newer);
+    memset(&newer_options, 0, sizeof newer_options);
+    newer.problem = rung_outofcore_problem_of(in_memory(rung_matrix_of(RUNG_F32, 4, 4, data)),
+                                              in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 16)));
+    newer.problem.c = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    newer_options.options = with_memory(20000);
+    rung_outofcore_problem *problem = &newer.problem;
+    rung_outofcore_options *options = &newer_options.options;
+
+    problem->size = 0; /* ... = {0}, and a size that nobody sets */
+    assert_int_equal(rung_outofcore_multiply(NULL, problem, options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_outofcore_problem_of"));
+    problem->size = (size_t)1 << 20;
+    assert_int_equal(rung_outofcore_multiply(NULL, problem, options, NULL), RUNG_STATUS_INVALID);
+    problem->size = sizeof newer;
+    options->size = 0;
+    assert_int_equal(rung_outofcore_multiply(NULL, problem, options, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_outofcore_options_default"));
+    options->size = sizeof newer_options;
+    must(rung_outofcore_multiply(NULL, problem, options, NULL)); /* a newer program that sets nothing new */
+    newer.later = 1;
+    assert_int_equal(rung_outofcore_multiply(NULL, problem, options, NULL), RUNG_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "newer version"));
+    newer.later = 0;
+    newer_options.later = 1;
+    assert_int_equal(rung_outofcore_multiply(NULL, problem, options, NULL), RUNG_STATUS_UNSUPPORTED);
+    newer_options.later = 0;
+
+    options->device_count = 1; /* an older program has no such field: what stands there is not read */
+    options->size = offsetof(rung_outofcore_options, devices);
+    must(rung_outofcore_multiply(NULL, problem, options, NULL));
+
+    newer_blocking.blocking.size = sizeof newer_blocking; /* what is new to the library becomes 0 */
+    must(rung_outofcore_blocking_choose(problem, 20000, &newer_blocking.blocking));
+    assert_true(newer_blocking.later == 0 && newer_blocking.blocking.block_rows == 4);
+    assert_int_equal(newer_blocking.blocking.size, sizeof newer_blocking);
+    rung_outofcore_blocking older = rung_outofcore_blocking_default();
+    older.size = offsetof(rung_outofcore_blocking, panel_depth);
+    older.panel_depth = -7;
+    must(rung_outofcore_blocking_choose(problem, 20000, &older));
+    assert_true(older.block_cols == 4 && older.panel_depth == -7);
+    older.size = 0;
+    assert_int_equal(rung_outofcore_blocking_choose(problem, 20000, &older), RUNG_STATUS_INVALID);
+}
+
+/* A file without a header, opened as such, transposed and in blocks; what a view may not be. */
+static void matrices_and_their_views(void **state)
+{
+    float elements[12] = {0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23}, got[4];
+    rung_outofcore_matrix *raw, *transposed, *block, *none;
+    FILE *file = fopen(path_of("a.npy"), "wb");
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(fwrite(elements, sizeof *elements, 12, file), 12);
+    fclose(file);
+    assert_int_equal(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_F32, 3, 5, &none), RUNG_STATUS_INVALID);
+    assert_null(none);
+    assert_int_equal(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_TYPE_NONE, 3, 4, &none), RUNG_STATUS_INVALID);
+    must(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_F32, 3, 4, &raw));
+    rung_matrix view = rung_outofcore_matrix_view(raw);
+    assert_true(view.rows == 3 && view.cols == 4 && !view.data);
+    must(rung_outofcore_matrix_with_view(raw, rung_matrix_transpose(view), &transposed));
+    must(rung_outofcore_matrix_with_view(raw, rung_matrix_block(view, 1, 2, 2, 2), &block));
+    view.data = elements;
+    assert_int_equal(rung_outofcore_matrix_with_view(raw, view, &none), RUNG_STATUS_INVALID);
+    rung_outofcore_matrix_destroy(raw); /* each has the file for itself */
+    must(rung_outofcore_matrix_read(transposed, 3, 1, 1, 2, got));
+    assert_true(got[0] == 13 && got[1] == 23);
+    must(rung_outofcore_matrix_read(block, 0, 0, 2, 2, got));
+    assert_true(got[0] == 12 && got[3] == 23);
+    assert_int_equal(rung_outofcore_matrix_read(block, 0, 1, 2, 2, got), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_outofcore_matrix_read(NULL, 0, 0, 1, 1, got), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_outofcore_matrix_of_file(rung_matrix_of(RUNG_F32, 3, 4, NULL), -1, 0, &none), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 3, 4, NULL), &none), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_outofcore_matrix_view(NULL).type, RUNG_TYPE_NONE);
+    rung_outofcore_matrix_destroy(transposed);
+    rung_outofcore_matrix_destroy(block);
+    rung_outofcore_matrix_destroy(NULL);
+    unlink(path_of("a.npy"));
 }
 
 /* The list of held blocks is as long as it is, also where a block more is held than can be, or one is released twice. */
@@ -1047,6 +1168,8 @@ static int run_all(void)
         cmocka_unit_test(a_file_that_changes_meanwhile),
         cmocka_unit_test(a_file_that_is_cut_meanwhile),
         cmocka_unit_test(wrong_problems),
+        cmocka_unit_test(structs_are_read_by_their_size),
+        cmocka_unit_test(matrices_and_their_views),
         cmocka_unit_test(held_blocks_stay_in_their_list),
         cmocka_unit_test(long_sentences_are_whole),
     };

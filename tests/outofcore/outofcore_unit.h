@@ -116,21 +116,78 @@ static inline void save(const char *name, const rung_matrix *matrix)
     assert_int_equal(fclose(file), 0);
 }
 
-static inline rung_outofcore_matrix open_npy(const char *name, rung_type type)
+/* ---- Objects of the library: destroyed by forget_objects(), or at the end of the program ------------------------- */
+
+static rung_outofcore_matrix *kept_matrices[256];
+static int kept_count;
+static rung_outofcore_report *kept_report;
+
+static inline void must(rung_status status)
 {
-    rung_outofcore_matrix stored;
-    if (rung_outofcore_matrix_open_npy(path_of(name), type, &stored) != RUNG_OK)
-        fail_msg("%s", rung_error_text());
-    return stored;
+    if (status != RUNG_OK)
+        fail_msg("%s: %s", rung_status_name(status), rung_error_text());
+}
+
+static inline const rung_outofcore_matrix *keep(rung_outofcore_matrix *matrix)
+{
+    assert_true(kept_count < (int)(sizeof kept_matrices / sizeof *kept_matrices));
+    kept_matrices[kept_count++] = matrix;
+    return matrix;
+}
+
+static inline void forget_objects(void)
+{
+    while (kept_count > 0)
+        rung_outofcore_matrix_destroy(kept_matrices[--kept_count]);
+}
+
+static inline const rung_outofcore_matrix *in_memory(rung_matrix view)
+{
+    rung_outofcore_matrix *matrix;
+    must(rung_outofcore_matrix_of(view, &matrix));
+    return keep(matrix);
+}
+
+static inline const rung_outofcore_matrix *open_npy(const char *name, rung_type type)
+{
+    rung_outofcore_matrix *matrix;
+    must(rung_outofcore_matrix_open_npy(path_of(name), type, &matrix));
+    return keep(matrix);
 }
 
 static inline rung_matrix load(const char *name, rung_type type)
 {
-    rung_outofcore_matrix stored = open_npy(name, type);
-    rung_matrix matrix = new_matrix(type, stored.view.rows, stored.view.cols, false);
-    assert_int_equal(rung_outofcore_matrix_read(&stored, 0, 0, matrix.rows, matrix.cols, matrix.data), RUNG_OK);
-    rung_outofcore_matrix_close(&stored);
+    rung_outofcore_matrix *stored;
+    must(rung_outofcore_matrix_open_npy(path_of(name), type, &stored));
+    rung_matrix view = rung_outofcore_matrix_view(stored), matrix = new_matrix(type, view.rows, view.cols, false);
+    must(rung_outofcore_matrix_read(stored, 0, 0, matrix.rows, matrix.cols, matrix.data));
+    rung_outofcore_matrix_destroy(stored);
     return matrix;
+}
+
+static inline rung_outofcore_options with_memory(int64_t bytes)
+{
+    rung_outofcore_options options = rung_outofcore_options_default();
+    options.memory_bytes = bytes;
+    return options;
+}
+
+static inline rung_outofcore_options with_progress(int64_t bytes, rung_outofcore_progress_function progress, void *user)
+{
+    rung_outofcore_options options = with_memory(bytes);
+    options.progress = progress;
+    options.user = user;
+    return options;
+}
+
+/* Multiplies. The report lives until the next call of this function. */
+static inline rung_status multiply_and_report(const rung_outofcore_problem *problem, const rung_outofcore_options *options,
+                                              const rung_outofcore_report **report)
+{
+    rung_outofcore_report_destroy(kept_report);
+    rung_status status = rung_outofcore_multiply(NULL, problem, options, &kept_report);
+    *report = kept_report;
+    return status;
 }
 
 /* ---- One multiply, looked at from all sides --------------------------------------------------------------- */
@@ -142,14 +199,15 @@ typedef struct setting {
     double    alpha, beta;
 } setting;
 
-static inline void must(rung_status status)
-{
-    if (status != RUNG_OK)
-        fail_msg("%s: %s", rung_status_name(status), rung_error_text());
-}
+/* The devices of a call; NULL is the CPU. */
+typedef struct fleet {
+    rung_device *devices[8];
+    int64_t      memory[8];
+    int64_t      count;
+} fleet;
 
-static inline rung_outofcore_report multiply_and_check(const setting *setting, const rung_outofcore_device *devices,
-                                                   int64_t device_count)
+/* Returns a report that lives until the next call. */
+static inline const rung_outofcore_report *multiply_and_check(const setting *setting, const fleet *fleet)
 {
     rung_matrix a = new_matrix(setting->in, setting->m, setting->k, setting->a_by_columns);
     rung_matrix b = new_matrix(setting->in, setting->k, setting->n, setting->b_by_columns);
@@ -159,9 +217,8 @@ static inline rung_outofcore_report multiply_and_check(const setting *setting, c
     fill(&a, 1, largest);
     fill(&b, 2, largest);
     fill(&c0, 3, 4);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(rung_outofcore_matrix_of(a), rung_outofcore_matrix_of(b));
-    problem.c = rung_outofcore_matrix_of(c);
-    problem.c0 = rung_outofcore_matrix_of(c0);
+    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(b));
+    problem.c0 = in_memory(c0);
     if (setting->in_files) {
         save("a.npy", &a);
         save("b.npy", &b);
@@ -170,28 +227,34 @@ static inline rung_outofcore_report multiply_and_check(const setting *setting, c
         problem.b = open_npy("b.npy", setting->in);
         problem.c0 = open_npy("c0.npy", setting->out);
     }
-    if (setting->out_file)
+    if (setting->out_file) {
         problem.path = result;
+        problem.type = setting->out;
+    } else {
+        problem.c = in_memory(c);
+    }
     problem.alpha = setting->alpha;
     problem.beta = setting->beta;
-    rung_outofcore_options options = {.memory = setting->memory, .devices = devices, .device_count = device_count};
-    rung_outofcore_report report;
-    must(rung_outofcore_multiply(NULL, &problem, &options, &report));
+    rung_outofcore_options options = with_memory(setting->memory);
+    if (fleet) {
+        options.devices = fleet->devices;
+        options.device_memory_bytes = fleet->memory;
+        options.device_count = fleet->count;
+    }
+    const rung_outofcore_report *report;
+    must(multiply_and_report(&problem, &options, &report));
+    const rung_outofcore_blocking *blocking = report->blocking;
     rung_matrix got = setting->out_file ? load("c.npy", setting->out) : c;
     check_product(&a, &b, &got, &c0, setting->alpha, setting->beta);
-    assert_true(report.read >= report.cut.read && report.written >= report.cut.written);
-    if (device_count < 2) { /* nothing is given back and done again */
-        assert_int_equal(report.read, report.cut.read);
-        assert_int_equal(report.written, report.cut.written);
-        assert_true(report.cut.used <= (device_count ? devices[0].memory : setting->memory));
+    assert_true(report->read_bytes >= blocking->read_bytes && report->written_bytes >= blocking->written_bytes);
+    if (!fleet || fleet->count < 2) { /* nothing is given back and done again */
+        assert_int_equal(report->read_bytes, blocking->read_bytes);
+        assert_int_equal(report->written_bytes, blocking->written_bytes);
+        assert_true(blocking->used_bytes <= (fleet ? fleet->memory[0] : setting->memory));
     }
     assert_false(is_there("c.npy.part"));
     assert_false(is_there("c.npy.journal"));
-    if (setting->in_files) {
-        rung_outofcore_matrix_close(&problem.a);
-        rung_outofcore_matrix_close(&problem.b);
-        rung_outofcore_matrix_close(&problem.c0);
-    }
+    forget_objects();
     if (setting->out_file)
         free(got.data);
     free(a.data);
@@ -212,6 +275,9 @@ static inline int run_in_folder(int (*run)(void))
         return 1;
     snprintf(result, sizeof result, "%s/c.npy", folder);
     int failed = run();
+    forget_objects();
+    rung_outofcore_report_destroy(kept_report);
+    kept_report = NULL;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(path_of(files[i]));
     rmdir(folder);

@@ -8,12 +8,14 @@
 
 #include "outofcore/share.h"
 
+enum { DEVICES_MAX = 16 };
+
 /* Devices at work: how long a block takes each, and when the one that it has is done. */
 typedef struct fleet {
     rungi_share share;
     int         count;
-    double      need[RUNG_OUTOFCORE_DEVICES_MAX], end[RUNG_OUTOFCORE_DEVICES_MAX], now;
-    int64_t     held[RUNG_OUTOFCORE_DEVICES_MAX];
+    double      need[DEVICES_MAX], end[DEVICES_MAX], now;
+    int64_t     held[DEVICES_MAX];
 } fleet;
 
 static void take_what_is_worth_it(fleet *fleet)

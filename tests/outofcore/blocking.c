@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cut.c - blocks and panels: they fit, cover C once, and move few bytes. */
+/* blocking.c - blocks and panels: they fit, cover C once, and move few bytes. */
 #include "unit.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "outofcore/cut.h"
+#include "outofcore/blocking.h"
 
-static rung_outofcore_blocking cut_of(int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_room room)
+static rung_outofcore_blocking chosen(int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_room room)
 {
     rungi_whole whole = {.m = m, .n = n, .k = k, .in = bytes, .sum = bytes, .out = bytes};
-    rung_outofcore_blocking cut;
-    if (rungi_cut_make(&whole, &room, &cut) != RUNG_OK)
+    rung_outofcore_blocking blocking;
+    if (rungi_blocking_choose(&whole, &room, &blocking) != RUNG_OK)
         fail_msg("%lld x %lld x %lld in %lld: %s", (long long)m, (long long)n, (long long)k, (long long)room.memory,
                  rung_error_text());
-    return cut;
+    return blocking;
 }
 
-/* What every cut is, whatever was asked for. */
-static void check_cut(const rung_outofcore_blocking *cut, int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_room room)
+/* Checks what holds for all block sizes. */
+static void check_blocking(const rung_outofcore_blocking *blocking, int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_room room)
 {
-    assert_true(cut->used <= room.memory);
-    int64_t strip = rungi_strip_rows(cut->rows) < cut->rows ? rungi_strip_rows(cut->rows) : cut->rows;
-    assert_int_equal(cut->used, bytes * (cut->rows * cut->cols + 2 * cut->depth * (strip + cut->cols + (cut->cols < 1024 ? 0 : 64))));
-    assert_true((cut->row_blocks - 1) * cut->rows < m && cut->row_blocks * cut->rows >= m);
-    assert_true((cut->col_blocks - 1) * cut->cols < n && cut->col_blocks * cut->cols >= n);
+    assert_true(blocking->used_bytes <= room.memory);
+    int64_t strip = rungi_strip_rows(blocking->block_rows) < blocking->block_rows ? rungi_strip_rows(blocking->block_rows) : blocking->block_rows;
+    assert_int_equal(blocking->used_bytes, bytes * (blocking->block_rows * blocking->block_cols + 2 * blocking->panel_depth * (strip + blocking->block_cols + (blocking->block_cols < 1024 ? 0 : 64))));
+    assert_true((blocking->row_blocks - 1) * blocking->block_rows < m && blocking->row_blocks * blocking->block_rows >= m);
+    assert_true((blocking->col_blocks - 1) * blocking->block_cols < n && blocking->col_blocks * blocking->block_cols >= n);
     if (k > 0)
-        assert_true((cut->panels - 1) * cut->depth < k && cut->panels * cut->depth >= k);
-    assert_int_equal(cut->read, bytes * (m * k * cut->col_blocks + k * n * cut->row_blocks));
-    assert_int_equal(cut->written, bytes * m * n);
+        assert_true((blocking->panels - 1) * blocking->panel_depth < k && blocking->panels * blocking->panel_depth >= k);
+    assert_int_equal(blocking->read_bytes, bytes * (m * k * blocking->col_blocks + k * n * blocking->row_blocks));
+    assert_int_equal(blocking->written_bytes, bytes * m * n);
     if (room.buffer > 0) {
-        assert_true(cut->rows * cut->cols * bytes <= room.buffer);
-        assert_true(cut->rows * cut->depth * bytes <= room.buffer && cut->cols * cut->depth * bytes <= room.buffer);
+        assert_true(blocking->block_rows * blocking->block_cols * bytes <= room.buffer);
+        assert_true(blocking->block_rows * blocking->panel_depth * bytes <= room.buffer && blocking->block_cols * blocking->panel_depth * bytes <= room.buffer);
     }
 }
 
 static double ratio_of(int64_t m, int64_t n, int64_t k, int64_t size, int64_t memory)
 {
     rungi_room room = {.memory = memory, .blocks = 1};
-    rung_outofcore_blocking cut = cut_of(m, n, k, size, room);
-    check_cut(&cut, m, n, k, size, room);
+    rung_outofcore_blocking blocking = chosen(m, n, k, size, room);
+    check_blocking(&blocking, m, n, k, size, room);
     double words = (double)memory / (double)size;
     double bound = (2.0 * (double)m * (double)n * (double)k / sqrt(words) + (double)m * (double)n) * (double)size;
-    assert_true(fabs(cut.bound / bound - 1) < 1e-12);
-    return (double)(cut.read + cut.written) / bound;
+    assert_true(fabs(blocking.bound_bytes / bound - 1) < 1e-12);
+    return (double)(blocking.read_bytes + blocking.written_bytes) / bound;
 }
 
 /* Three squares of ten times the memory together, from the smallest to some TiB: 1.25 times the bound at most. */
@@ -89,10 +89,10 @@ static void anything_fits(void **state)
         rungi_room room = {.memory = 1024 + unit_random(&seed, 1 << unit_random(&seed, 28)),
                            .blocks = 1 + unit_random(&seed, 40)};
         room.buffer = i % 3 ? 0 : room.memory / 4;
-        rung_outofcore_blocking cut = cut_of(m, n, k, 4, room);
-        check_cut(&cut, m, n, k, 4, room);
+        rung_outofcore_blocking blocking = chosen(m, n, k, 4, room);
+        check_blocking(&blocking, m, n, k, 4, room);
         if (m >= 2 * room.blocks)
-            assert_true(cut.row_blocks * cut.col_blocks >= room.blocks);
+            assert_true(blocking.row_blocks * blocking.col_blocks >= room.blocks);
     }
 }
 
@@ -101,50 +101,50 @@ static void ten_times_256_mib(void **state)
 {
     rungi_room room = {.memory = 256 << 20, .blocks = 1};
     (void)state;
-    rung_outofcore_blocking cut = cut_of(14953, 14953, 14953, 4, room);
-    assert_int_equal(cut.row_blocks, 2);
-    assert_int_equal(cut.col_blocks, 2);
-    assert_true(cut.depth >= 256);
-    assert_true((double)(cut.read + cut.written) <= 1.1 * cut.bound);
+    rung_outofcore_blocking blocking = chosen(14953, 14953, 14953, 4, room);
+    assert_int_equal(blocking.row_blocks, 2);
+    assert_int_equal(blocking.col_blocks, 2);
+    assert_true(blocking.panel_depth >= 256);
+    assert_true((double)(blocking.read_bytes + blocking.written_bytes) <= 1.1 * blocking.bound_bytes);
 }
 
 static void memory_is_used_up_by_panels(void **state)
 {
     rungi_room room = {.memory = 1 << 30, .blocks = 1};
     (void)state;
-    rung_outofcore_blocking cut = cut_of(1000, 1000, 100000, 4, room); /* all of C stays: panels as deep as is of use */
-    assert_int_equal(cut.row_blocks * cut.col_blocks, 1);
-    assert_int_equal(cut.depth, 2048);
-    cut = cut_of(1000, 1000, 1000, 4, room); /* and not so deep that the first is waited for */
-    assert_true(cut.panels >= 4);
+    rung_outofcore_blocking blocking = chosen(1000, 1000, 100000, 4, room); /* all of C stays: panels as deep as is of use */
+    assert_int_equal(blocking.row_blocks * blocking.col_blocks, 1);
+    assert_int_equal(blocking.panel_depth, 2048);
+    blocking = chosen(1000, 1000, 1000, 4, room); /* and not so deep that the first is waited for */
+    assert_true(blocking.panels >= 4);
 }
 
 static void what_cannot_be_is_refused(void **state)
 {
     rungi_whole whole = {.m = 100, .n = 100, .k = 100, .in = 8, .sum = 8, .out = 8};
     rungi_room room = {.memory = 16, .blocks = 1};
-    rung_outofcore_blocking cut;
+    rung_outofcore_blocking blocking;
     (void)state;
-    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_INVALID);
+    assert_int_equal(rungi_blocking_choose(&whole, &room, &blocking), RUNG_STATUS_INVALID);
     room.memory = 0;
-    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_INVALID);
+    assert_int_equal(rungi_blocking_choose(&whole, &room, &blocking), RUNG_STATUS_INVALID);
     whole = (rungi_whole){.m = INT64_MAX / 8, .n = 1, .k = INT64_MAX / 8, .in = 4, .sum = 4, .out = 4};
     room.memory = 1 << 20;
-    assert_int_equal(rungi_cut_make(&whole, &room, &cut), RUNG_STATUS_TOO_LARGE);
-    cut = (rung_outofcore_blocking){.rows = 1, .cols = 1, .depth = 0, .memory = 1};
-    assert_int_equal(rungi_cut_count(&whole, &cut), RUNG_STATUS_INVALID);
+    assert_int_equal(rungi_blocking_choose(&whole, &room, &blocking), RUNG_STATUS_TOO_LARGE);
+    blocking = (rung_outofcore_blocking){.block_rows = 1, .block_cols = 1, .panel_depth = 0, .memory_bytes = 1};
+    assert_int_equal(rungi_blocking_count(&whole, &blocking), RUNG_STATUS_INVALID);
 }
 
 static void nothing_is_cut_too(void **state)
 {
     rungi_room room = {.memory = 4096, .blocks = 1};
     (void)state;
-    rung_outofcore_blocking cut = cut_of(0, 5, 7, 4, room);
-    assert_int_equal(cut.written, 0);
-    cut = cut_of(5, 7, 0, 4, room);
-    assert_int_equal(cut.read, 0);
-    assert_int_equal(cut.panels, 1);
-    assert_int_equal(cut.depth, 0);
+    rung_outofcore_blocking blocking = chosen(0, 5, 7, 4, room);
+    assert_int_equal(blocking.written_bytes, 0);
+    blocking = chosen(5, 7, 0, 4, room);
+    assert_int_equal(blocking.read_bytes, 0);
+    assert_int_equal(blocking.panels, 1);
+    assert_int_equal(blocking.panel_depth, 0);
 }
 
 int main(void)

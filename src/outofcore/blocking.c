@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cut.c - see cut.h. A panel of A is read once for each column of blocks, one of B once for each row of
+/* blocking.c - see blocking.h. A panel of A is read once for each column of blocks, one of B once for each row of
  * them, so a block that is larger saves reading, and deeper panels take room from it. Of B two panels are there at a
  * time, of A two strips, each an eighth of a panel:
  *
@@ -9,7 +9,7 @@
  *
  * The bytes moved depend on how many blocks there are and not on their size: blocks are as even as
  * their number allows, and what that leaves is the panels'. */
-#include "outofcore/cut.h"
+#include "outofcore/blocking.h"
 
 #include <math.h>
 
@@ -37,29 +37,28 @@ int64_t rungi_depth_bytes(const rungi_whole *whole, int64_t rows, int64_t cols)
     return 2 * whole->in * (rungi_smaller(rungi_strip_rows(rows), rows) + cols + (cols < WIDE ? 0 : PADDING));
 }
 
-rungi_whole rungi_whole_of(const rung_outofcore_problem *problem)
+rungi_whole rungi_whole_of(const rungi_task *problem)
 {
-    rung_type in = problem->a.view.type, out = problem->c.view.type;
     bool reads = problem->alpha != 0;
     return (rungi_whole){.m = problem->a.view.rows, .n = problem->b.view.cols, .k = reads ? problem->a.view.cols : 0,
-                         .in = rung_type_size(in), .sum = rung_type_size(rung_product_sum(rung_product_of(in, out))),
-                         .out = rung_type_size(out), .reads_c = problem->beta != 0};
+                         .in = rung_type_size(problem->a.view.type), .sum = rung_type_size(rungi_task_sum_type(problem)),
+                         .out = rung_type_size(problem->c.view.type), .reads_c = problem->beta != 0};
 }
 
 /* ---- Counting --------------------------------------------------------------------------------------- */
 
-static bool count_bytes(const rungi_whole *whole, rung_outofcore_blocking *cut)
+static bool count_bytes(const rungi_whole *whole, rung_outofcore_blocking *blocking)
 {
     int64_t a, b, c = 0;
     bool fits = rungi_multiply(whole->m, whole->k, &a) && rungi_multiply(a, whole->in, &a) &&
-                rungi_multiply(a, cut->col_blocks, &a) && rungi_multiply(whole->k, whole->n, &b) &&
-                rungi_multiply(b, whole->in, &b) && rungi_multiply(b, cut->row_blocks, &b) &&
+                rungi_multiply(a, blocking->col_blocks, &a) && rungi_multiply(whole->k, whole->n, &b) &&
+                rungi_multiply(b, whole->in, &b) && rungi_multiply(b, blocking->row_blocks, &b) &&
                 rungi_multiply(whole->m, whole->n, &c) && rungi_multiply(c, whole->out, &c) &&
-                rungi_add(a, b, &cut->read) && rungi_add(cut->read, whole->reads_c ? c : 0, &cut->read);
-    cut->written = c;
-    return fits && rungi_multiply(cut->rows, cut->cols, &cut->used) &&
-           rungi_multiply(cut->used, whole->sum, &cut->used) &&
-           rungi_multiply_add(rungi_depth_bytes(whole, cut->rows, cut->cols), cut->depth, &cut->used);
+                rungi_add(a, b, &blocking->read_bytes) && rungi_add(blocking->read_bytes, whole->reads_c ? c : 0, &blocking->read_bytes);
+    blocking->written_bytes = c;
+    return fits && rungi_multiply(blocking->block_rows, blocking->block_cols, &blocking->used_bytes) &&
+           rungi_multiply(blocking->used_bytes, whole->sum, &blocking->used_bytes) &&
+           rungi_multiply_add(rungi_depth_bytes(whole, blocking->block_rows, blocking->block_cols), blocking->panel_depth, &blocking->used_bytes);
 }
 
 static double bound_of(const rungi_whole *whole, int64_t memory)
@@ -69,36 +68,36 @@ static double bound_of(const rungi_whole *whole, int64_t memory)
     return 2 * m * n * k / sqrt(elements) * (double)whole->in + m * n * (double)(whole->out * (whole->reads_c ? 2 : 1));
 }
 
-rung_status rungi_cut_count(const rungi_whole *whole, rung_outofcore_blocking *cut)
+rung_status rungi_blocking_count(const rungi_whole *whole, rung_outofcore_blocking *blocking)
 {
-    if (cut->rows < 1 || cut->cols < 1 || cut->depth < 0 || (cut->depth == 0) != (whole->k == 0) || cut->memory < 1)
-        return rung_error_set(RUNG_STATUS_INVALID, "blocks of %lld x %lld with panels of %lld are no cut of this problem",
-                         (long long)cut->rows, (long long)cut->cols, (long long)cut->depth);
-    cut->row_blocks = rungi_divide_up(whole->m, cut->rows);
-    cut->col_blocks = rungi_divide_up(whole->n, cut->cols);
-    cut->panels = whole->k == 0 ? 1 : rungi_divide_up(whole->k, cut->depth);
-    cut->bound = bound_of(whole, cut->memory);
+    if (blocking->block_rows < 1 || blocking->block_cols < 1 || blocking->panel_depth < 0 || (blocking->panel_depth == 0) != (whole->k == 0) || blocking->memory_bytes < 1)
+        return rung_error_set(RUNG_STATUS_INVALID, "blocks of %lld x %lld with panels of %lld do not divide this problem",
+                         (long long)blocking->block_rows, (long long)blocking->block_cols, (long long)blocking->panel_depth);
+    blocking->row_blocks = rungi_divide_up(whole->m, blocking->block_rows);
+    blocking->col_blocks = rungi_divide_up(whole->n, blocking->block_cols);
+    blocking->panels = whole->k == 0 ? 1 : rungi_divide_up(whole->k, blocking->panel_depth);
+    blocking->bound_bytes = bound_of(whole, blocking->memory_bytes);
     int64_t blocks;
-    if (!rungi_multiply(cut->row_blocks, cut->col_blocks, &blocks) || !count_bytes(whole, cut))
+    if (!rungi_multiply(blocking->row_blocks, blocking->col_blocks, &blocks) || !count_bytes(whole, blocking))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "%lld x %lld x %lld moves more bytes than can be counted; give it more memory",
                          (long long)whole->m, (long long)whole->n, (long long)whole->k);
     return RUNG_OK;
 }
 
-rungi_block rungi_block_at(const rungi_whole *whole, const rung_outofcore_blocking *cut, int64_t index)
+rungi_block rungi_block_at(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t index)
 {
-    RUNGI_ASSERT(index >= 0 && index < cut->row_blocks * cut->col_blocks);
-    int64_t down = index / cut->col_blocks, across = index % cut->col_blocks;
-    rungi_block block = {.row = down * cut->rows, .col = across * cut->cols};
-    block.rows = rungi_smaller(cut->rows, whole->m - block.row);
-    block.cols = rungi_smaller(cut->cols, whole->n - block.col);
+    RUNGI_ASSERT(index >= 0 && index < blocking->row_blocks * blocking->col_blocks);
+    int64_t down = index / blocking->col_blocks, across = index % blocking->col_blocks;
+    rungi_block block = {.row = down * blocking->block_rows, .col = across * blocking->block_cols};
+    block.rows = rungi_smaller(blocking->block_rows, whole->m - block.row);
+    block.cols = rungi_smaller(blocking->block_cols, whole->n - block.col);
     return block;
 }
 
-int64_t rungi_panel_depth(const rungi_whole *whole, const rung_outofcore_blocking *cut, int64_t panel)
+int64_t rungi_panel_depth(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t panel)
 {
-    RUNGI_ASSERT(panel >= 0 && panel < cut->panels);
-    return rungi_smaller(cut->depth, whole->k - panel * cut->depth);
+    RUNGI_ASSERT(panel >= 0 && panel < blocking->panels);
+    return rungi_smaller(blocking->panel_depth, whole->k - panel * blocking->panel_depth);
 }
 
 /* ---- Searching ---------------------------------------------------------------------------------------- */
@@ -154,7 +153,7 @@ static int64_t thinnest_of(const rungi_whole *whole, const rungi_room *room)
     return rungi_smaller(depth < 1 ? 1 : depth, whole->k);
 }
 
-/* The bytes of A and B that a cut moves; in double, to be compared. */
+/* Returns the bytes of A and B that are transferred, in double, to be compared. */
 static double cost_of(const rungi_whole *whole, int64_t row_blocks, int64_t col_blocks)
 {
     return (double)whole->k * ((double)whole->m * (double)col_blocks + (double)whole->n * (double)row_blocks);
@@ -183,12 +182,12 @@ static void try_rows(const rungi_whole *whole, const rungi_room *room, int64_t r
     if (most < 1 && whole->k > 0)
         return;
     int64_t depth = choose_depth(whole, most);
-    if (now == *cost && (depth <= best->depth || unit == 1))
+    if (now == *cost && (depth <= best->panel_depth || unit == 1))
         return;
     *cost = now;
-    best->rows = rows;
-    best->cols = cols;
-    best->depth = depth;
+    best->block_rows = rows;
+    best->block_cols = cols;
+    best->panel_depth = depth;
 }
 
 /* More rows of blocks than some read more of B alone than the best does of both. */
@@ -200,23 +199,25 @@ static void try_all(const rungi_whole *whole, const rungi_room *room, int64_t un
         try_rows(whole, room, whole->m, unit, best, cost);
 }
 
-rung_status rungi_cut_make(const rungi_whole *whole, const rungi_room *room, rung_outofcore_blocking *cut)
+rung_status rungi_blocking_choose(const rungi_whole *whole, const rungi_room *room, rung_outofcore_blocking *blocking)
 {
     double cost = INFINITY;
     int64_t elements, bytes;
-    *cut = (rung_outofcore_blocking){.rows = 1, .cols = 1, .memory = room->memory};
+    *blocking = rung_outofcore_blocking_default();
+    blocking->block_rows = blocking->block_cols = 1;
+    blocking->memory_bytes = room->memory;
     if (!rungi_multiply(whole->m > 0 ? whole->m : 1, whole->n > 0 ? whole->n : 1, &elements) ||
         !rungi_multiply(elements, UNIT * whole->sum, &bytes))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "a C of %lld x %lld has more bytes than can be counted", (long long)whole->m,
                          (long long)whole->n);
     if (whole->m == 0 || whole->n == 0) {
-        cut->depth = whole->k > 0;
-        return rungi_cut_count(whole, cut);
+        blocking->panel_depth = whole->k > 0;
+        return rungi_blocking_count(whole, blocking);
     }
-    try_all(whole, room, UNIT, cut, &cost);
-    try_all(whole, room, 1, cut, &cost); /* where rounding up costs a block more */
+    try_all(whole, room, UNIT, blocking, &cost);
+    try_all(whole, room, 1, blocking, &cost); /* where rounding up costs a block more */
     if (isinf(cost))
         return rung_error_set(RUNG_STATUS_INVALID, "%lld bytes are too few for a block of C and four panels; give it some KiB at "
                          "least", (long long)room->memory);
-    return rungi_cut_count(whole, cut);
+    return rungi_blocking_count(whole, blocking);
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sum_type.h - which types are multiplied, for the libraries that build on the public header. */
+#ifndef RUNGI_SUM_TYPE_H
+#define RUNGI_SUM_TYPE_H
+
+#include "rung/rung.h"
+
+/* Returns the type in which A * B is accumulated into C; RUNG_TYPE_NONE if no kernel multiplies these types. */
+static inline rung_type rungi_sum_type(rung_type a, rung_type b, rung_type c)
+{
+    return a == b ? rung_product_sum(rung_product_of(a, c)) : RUNG_TYPE_NONE;
+}
+
+/* Returns the name of types that are multiplied: "f32", "f16:f32". */
+static inline const char *rungi_types_name(rung_type a, rung_type c)
+{
+    return rung_product_name(rung_product_of(a, c));
+}
+
+/* Sets the error of types that are not multiplied. */
+static inline rung_status rungi_refuse_types(rung_type a, rung_type b, rung_type c)
+{
+    return rung_error_set(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s by %s into %s; see the table of types in rung.h",
+                          rung_type_name(a), rung_type_name(b), rung_type_name(c));
+}
+
+#endif /* RUNGI_SUM_TYPE_H */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task.c - see task.h. */
+#include "outofcore/task.h"
+
+#include "core/by_size.h"
+#include "core/sum_type.h"
+
+rung_type rungi_task_sum_type(const rungi_task *task)
+{
+    return rungi_sum_type(task->a.view.type, task->b.view.type, task->c.view.type);
+}
+
+/* ---- Checking ------------------------------------------------------------------------------------------------ */
+
+static rung_status check_shapes(const rungi_task *task)
+{
+    const rung_matrix *a = &task->a.view, *b = &task->b.view, *c = &task->c.view, *c0 = &task->c0.view;
+    if (rungi_task_sum_type(task) == RUNG_TYPE_NONE)
+        return rungi_refuse_types(a->type, b->type, c->type);
+    if (a->cols != b->rows)
+        return rung_error_set(RUNG_STATUS_INVALID, "A is %lld x %lld and B is %lld x %lld; A must have as many columns as B has rows",
+                         (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
+    if (!task->path && (c->rows != a->rows || c->cols != b->cols))
+        return rung_error_set(RUNG_STATUS_INVALID, "C is %lld x %lld and should be %lld x %lld", (long long)c->rows,
+                         (long long)c->cols, (long long)a->rows, (long long)b->cols);
+    if (task->beta != 0 && (c0->rows != a->rows || c0->cols != b->cols || c0->type != c->type))
+        return rung_error_set(RUNG_STATUS_INVALID, "C0 is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
+                         (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows, (long long)b->cols,
+                         rung_type_name(c->type));
+    return RUNG_OK;
+}
+
+static bool is_same(const rung_matrix *x, const rung_matrix *y)
+{
+    return x->data && x->data == y->data && x->offset == y->offset && x->row_stride == y->row_stride &&
+           x->col_stride == y->col_stride;
+}
+
+static rung_status check_overlap(const rungi_task *task)
+{
+    if (task->path)
+        return RUNG_OK;
+    rung_status status = rungi_stored_check(&task->c, "C", true);
+    if (status != RUNG_OK)
+        return status;
+    if (rungi_stored_meet(&task->c, &task->a) || rungi_stored_meet(&task->c, &task->b))
+        return rung_error_set(RUNG_STATUS_ALIASED, "C overlaps A or B, which are read while C is written");
+    if (task->beta != 0 && rungi_stored_meet(&task->c, &task->c0) && !is_same(&task->c.view, &task->c0.view))
+        return rung_error_set(RUNG_STATUS_ALIASED, "C0 overlaps C; C0 must be separate from C, or be C itself in memory");
+    return RUNG_OK;
+}
+
+static rung_status check(const rungi_task *task)
+{
+    rung_status status = rungi_stored_check(&task->a, "A", false);
+    if (status == RUNG_OK)
+        status = rungi_stored_check(&task->b, "B", false);
+    if (status == RUNG_OK && task->beta != 0)
+        status = rungi_stored_check(&task->c0, "C0", false);
+    if (status == RUNG_OK)
+        status = check_shapes(task);
+    return status == RUNG_OK ? check_overlap(task) : status;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------------- */
+
+/* Checks that everything required is there: of the result, exactly one of `c` and `path`. */
+static rung_status check_presence(const rung_outofcore_problem *problem)
+{
+    if (!problem->a || !problem->b)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is NULL; open or create the matrix first", problem->a ? "B" : "A");
+    if (problem->beta != 0 && !problem->c0)
+        return rung_error_set(RUNG_STATUS_INVALID, "beta is %g and C0 is NULL; set c0, or beta = 0", problem->beta);
+    if (!problem->c == !problem->path)
+        return rung_error_set(RUNG_STATUS_INVALID, problem->c ? "both c and path are set; the result goes to one of them"
+                                                              : "neither c nor path is set; the result needs one of them");
+    if (problem->format != RUNG_OUTOFCORE_FORMAT_NPY && problem->format != RUNG_OUTOFCORE_FORMAT_RAW)
+        return rung_error_set(RUNG_STATUS_INVALID, "format is %d; see rung_outofcore_format", (int)problem->format);
+    return RUNG_OK;
+}
+
+/* Returns the type of a result file. */
+static rung_type file_type(const rung_outofcore_problem *problem)
+{
+    rung_type a = problem->a->view.type;
+    return problem->type != RUNG_TYPE_NONE ? problem->type : a == RUNG_I8 ? RUNG_I32 : a;
+}
+
+rung_status rungi_task_read(const rung_outofcore_problem *given, rungi_task *task)
+{
+    rung_outofcore_problem problem;
+    rung_status status = rungi_struct_read(given, &problem, sizeof problem, "problem", "rung_outofcore_problem_of");
+    if (status == RUNG_OK)
+        status = check_presence(&problem);
+    if (status != RUNG_OK)
+        return status;
+    *task = (rungi_task){.alpha = problem.alpha, .beta = problem.beta, .a = *problem.a, .b = *problem.b,
+                         .c0 = problem.c0 ? *problem.c0 : rungi_stored_absent(RUNG_TYPE_NONE),
+                         .c = problem.c ? *problem.c : rungi_stored_absent(file_type(&problem)),
+                         .compute = problem.compute, .path = problem.path,
+                         .bare = problem.format == RUNG_OUTOFCORE_FORMAT_RAW};
+    return check(task);
+}
