@@ -230,12 +230,14 @@ static const lab_epilogue epilogues[] = {
     {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true},
     {LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false},
     {LAB_BIAS_NONE, RUNG_ACTIVATION_GELU, false},
+    {LAB_BIAS_FULL, RUNG_ACTIVATION_GELU_TANH, true},
+    {LAB_BIAS_COL, RUNG_ACTIVATION_SILU, false},
 };
 
-/* A whole number has no gelu. */
+/* Integers have no activation but relu. */
 static lab_epilogue fitting(const lab_case_list *list, lab_epilogue epilogue)
 {
-    if (list->whole && epilogue.activation == RUNG_ACTIVATION_GELU)
+    if (list->whole && epilogue.activation > RUNG_ACTIVATION_RELU)
         epilogue.activation = RUNG_ACTIVATION_RELU;
     return epilogue;
 }

@@ -164,7 +164,7 @@ static int read_options(session *session)
     if (wrong)
         return usage(wrong);
     if (!lab_read_epilogue(options->epilogue, &session->found.epilogue))
-        return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
+        return usage("--epilogue is a list of bias_row, bias_col or bias; relu, gelu, gelu_tanh or silu; and residual");
     if ((options->batch && (!lab_read_integer(options->batch, &session->found.batch) || session->found.batch < 1 ||
                              session->found.batch > 1 << 30)) ||
         (options->splits && (!lab_read_integer(options->splits, &session->splits) || session->splits < 0)))

@@ -177,7 +177,7 @@ static int read_extras(session *session)
     if (wrong)
         return usage(wrong);
     if (!lab_read_epilogue(options->epilogue, &session->epilogue))
-        return usage("--epilogue is a list of bias_row, bias_col or bias, relu or gelu, and residual");
+        return usage("--epilogue is a list of bias_row, bias_col or bias; relu, gelu, gelu_tanh or silu; and residual");
     if (!read_count(options->batch, &session->batch) || (options->batch && session->batch < 1))
         return usage("--batch is the number of items, at least 1");
     if (!read_count(options->splits, &session->splits))

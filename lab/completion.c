@@ -105,7 +105,7 @@ static const struct {
     {"plan", "machine", NULL, "", "files"},
     {NULL, "machine", write_machines, NULL, "both"},
     {NULL, "arch", write_architectures, NULL, "words"},
-    {NULL, "epilogue", NULL, "bias_row bias_col bias relu gelu residual", "words"},
+    {NULL, "epilogue", NULL, "bias_row bias_col bias relu gelu gelu_tanh silu residual", "words"},
     {NULL, "cache", NULL, "hot cold", "words"},
     {NULL, "inputs", NULL, "whole normal", "words"},
     {NULL, "peers", NULL, "all mkl openblas blis onednn", "words"},

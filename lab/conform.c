@@ -412,7 +412,7 @@ static bool is_exact(const lab_subject *subject, const lab_case *problem)
     double limit = fmin(lab_whole_limit(rung_product_sum(subject->product)),
                         lab_whole_limit(lab_product_out(subject->product)));
     return problem->content == LAB_INTEGERS && problem->alpha == floor(problem->alpha) &&
-           problem->beta == floor(problem->beta) && problem->epilogue.activation != RUNG_ACTIVATION_GELU &&
+           problem->beta == floor(problem->beta) && problem->epilogue.activation <= RUNG_ACTIVATION_RELU &&
            largest < limit;
 }
 

@@ -298,10 +298,41 @@ static reference refer_sum(const rung_problem *problem, const rung_matrix *views
     return result;
 }
 
+/* v / (1 + exp(-x)), x of v's sign; 0 for minus infinity, the limit. */
+static double sigmoid_times(double v, double x)
+{
+    double tail = exp(-fabs(x));
+    return isinf(v) && v < 0 ? 0 : v * ((x < 0 ? tail : 1) / (1 + tail));
+}
+
+/* gelu_tanh and silu are f(v) = v / (1 + exp(-x)), with x = 2 sqrt(2/pi) (v + 0.044715 v^3) or x = v.
+ *
+ * An error of v grows by the steepest slope: |f'| <= 1.129 (gelu_tanh, near v = 1.42), |f'| <= 1.0999 (silu, near
+ * v = 2.4). To that comes the rounding of f itself, in units u, relative to |v|. A device computes
+ * e = exp(-|x|) <= 1 and v times 1 / (1 + e) or e / (1 + e), whose derivatives by e are at most 1:
+ *
+ *     7 roundings of x    7 |x| e <= 7 / 2.718 = 2.6
+ *     exp                 6     (OpenCL: 3 units in the last place; CUDA's __expf: 2 + 1.16 |x|, less than 5 of e)
+ *     sum, quotient       1 + 5 (OpenCL's division: 2.5 units in the last place)
+ *     product             1
+ *
+ * These are 16; the reference, in double, has 8 as for gelu. */
+static void activate_by_sigmoid(double slope, double x, rounding sum_rounding, reference *result)
+{
+    double v = result->value.high;
+    result->bound = isinf(v) ? 0 : slope * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) +
+                                       8 * sum_rounding.tiny;
+    result->value = (pair){sigmoid_times(v, x), 0};
+}
+
 /* An infinity that is only near: what rounding may do to it does not matter. */
 static void activate(rung_activation activation, rounding sum_rounding, reference *result)
 {
     double v = result->value.high;
+    if (activation == RUNG_ACTIVATION_GELU_TANH)
+        activate_by_sigmoid(1.13, 1.5957691216057307117 * v * (1 + 0.044715 * v * v), sum_rounding, result);
+    if (activation == RUNG_ACTIVATION_SILU)
+        activate_by_sigmoid(1.1, v, sum_rounding, result);
     if (activation == RUNG_ACTIVATION_RELU && v < 0)
         *result = (reference){{0, 0}, isfinite(result->bound) ? fmax(0, v + result->bound) : 0,
                               result->may_overflow};

@@ -17,6 +17,8 @@
  *   gelu            1.13 times what came before, its steepest slope, and 24 u |v| for
  *                   its own rounding (erf to 16 units in the last place, and 8 for the
  *                   rest and for the reference)
+ *   gelu_tanh       1.13 times what came before, and 24 u |v|
+ *   silu            1.1 times what came before, and 24 u |v|: see activate() of oracle.c
  *   residual        one rounding of the sum
  *   a narrower C    one rounding to C's type
  *

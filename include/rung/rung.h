@@ -296,19 +296,17 @@ RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int
 
 /* ---- Problems ----------------------------------------------------------------- */
 
-/* What becomes of a sum before it is stored, in this order, in the sum's type or a wider:
- *
- *     v = alpha * A * B + beta * C;  v += bias;  v = activation(v);  v += residual
- *
- * Bias and residual are m x n views of C's type, usually repeated ones; an empty view
- * is none. relu keeps a NaN; gelu(v) = v/2 (1 + erf(v / sqrt 2)), not for whole
- * numbers. */
+/* Function applied to each element of the result. GELU and SiLU need a floating-point result.
+ * GELU_TANH and SILU of minus infinity are 0, their limit; GELU of minus infinity is NaN. */
 typedef enum rung_activation {
-    RUNG_ACTIVATION_NONE = 0,
-    RUNG_ACTIVATION_RELU = 1,
-    RUNG_ACTIVATION_GELU = 2
+    RUNG_ACTIVATION_NONE      = 0,
+    RUNG_ACTIVATION_RELU      = 1, /* max(v, 0); NaN stays NaN */
+    RUNG_ACTIVATION_GELU      = 2, /* v/2 (1 + erf(v / sqrt 2)) */
+    RUNG_ACTIVATION_GELU_TANH = 3, /* v/2 (1 + tanh(sqrt(2/pi) (v + 0.044715 v^3))) */
+    RUNG_ACTIVATION_SILU      = 4  /* v / (1 + exp(-v)) */
 } rung_activation;
 
+/* Returns "gelu_tanh" and the like; "?" for unknown values. */
 RUNG_API const char *rung_activation_name(rung_activation activation);
 
 /* How the elements of an operand become numbers:

@@ -111,6 +111,7 @@ const char *rung_activation_name(rung_activation activation)
 {
     static const char *const names[RUNGI_ACTIVATION_COUNT] = {
         [RUNG_ACTIVATION_NONE] = "none", [RUNG_ACTIVATION_RELU] = "relu", [RUNG_ACTIVATION_GELU] = "gelu",
+        [RUNG_ACTIVATION_GELU_TANH] = "gelu_tanh", [RUNG_ACTIVATION_SILU] = "silu",
     };
     return name_at(names, RUNGI_ACTIVATION_COUNT, (int)activation);
 }

@@ -354,8 +354,9 @@ static rung_status check_epilogue(const rung_problem *problem)
     if ((int)problem->activation < 0 || (int)problem->activation >= RUNGI_ACTIVATION_COUNT)
         return rungi_fail(RUNG_STATUS_INVALID, "%d is no activation; see rung_activation",
                           (int)problem->activation);
-    if (problem->activation == RUNG_ACTIVATION_GELU && is_integer_type(problem->c.type))
-        return rungi_fail(RUNG_STATUS_INVALID, "gelu has no meaning for whole numbers; use relu");
+    if (problem->activation > RUNG_ACTIVATION_RELU && is_integer_type(problem->c.type))
+        return rungi_fail(RUNG_STATUS_INVALID, "the activation %s needs a floating-point result, and C is %s; integers "
+                          "support relu", rung_activation_name(problem->activation), rung_type_name(problem->c.type));
     rung_status status = check_added("the bias", &problem->bias, problem);
     return status == RUNG_OK ? check_added("the residual", &problem->residual, problem) : status;
 }

@@ -7,6 +7,7 @@
 #include "cpu/engine.h"
 
 #if defined(__x86_64__)
+#include <float.h>
 #include <immintrin.h>
 
 enum { WIDE = 16 };
@@ -124,6 +125,28 @@ RUNGI_ON_AVX512 static inline __m512d gelu(__m512d v)
     return _mm512_mul_pd(_mm512_mul_pd(v, _mm512_set1_pd(0.5)), _mm512_add_pd(one, error));
 }
 
+/* v / (1 + exp(-x)), where x has the sign of v: to 2^-29 of it, as the exponential of -|x| is to 2^-30. Minus infinity
+ * gives 0, the limit: it is replaced by the smallest finite number, of which the quotient is -0. */
+RUNGI_ON_AVX512 static ALWAYS_INLINE __m512d sigmoid_times(__m512d v, __m512d x)
+{
+    __m512d one = _mm512_set1_pd(1), tail = exponential(_mm512_sub_pd(_mm512_setzero_pd(), _mm512_abs_pd(x)));
+    __mmask8 is_below = _mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_LT_OQ);
+    __m512d finite = _mm512_max_pd(_mm512_set1_pd(-DBL_MAX), v); /* a NaN stays */
+    return _mm512_mul_pd(finite, _mm512_div_pd(_mm512_mask_mov_pd(one, is_below, tail), _mm512_add_pd(one, tail)));
+}
+
+RUNGI_ON_AVX512 static inline __m512d silu(__m512d v)
+{
+    return sigmoid_times(v, v);
+}
+
+/* v/2 (1 + tanh(u)) = v / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + 0.044715 v^3). */
+RUNGI_ON_AVX512 static inline __m512d gelu_tanh(__m512d v)
+{
+    __m512d cubic = _mm512_fmadd_pd(_mm512_mul_pd(v, v), _mm512_set1_pd(0.044715), _mm512_set1_pd(1));
+    return sigmoid_times(v, _mm512_mul_pd(_mm512_mul_pd(v, _mm512_set1_pd(1.5957691216057307117)), cubic));
+}
+
 /* ---- Numbers ------------------------------------------------------------------------------------------- */
 
 /* Eight and eight. */
@@ -164,6 +187,10 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_numbers(rung_type out, const ru
         value = (doubles){relu(value.low), relu(value.high)};
     else if (job->activation == RUNG_ACTIVATION_GELU)
         value = (doubles){gelu(value.low), gelu(value.high)};
+    else if (job->activation == RUNG_ACTIVATION_GELU_TANH)
+        value = (doubles){gelu_tanh(value.low), gelu_tanh(value.high)};
+    else if (job->activation == RUNG_ACTIVATION_SILU)
+        value = (doubles){silu(value.low), silu(value.high)};
     if (job->residual.first)
         value = sum_of(value, widened(load_numbers(out, &job->residual, piece)));
     store_numbers(out, &job->c, piece, narrowed(value));

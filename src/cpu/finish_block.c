@@ -6,8 +6,7 @@
 #include "cpu/finish_block.h"
 
 #include "core/convert.h"
-
-#include <math.h>
+#include "cpu/activation.h"
 
 enum { SOME = 64 };
 
@@ -80,12 +79,12 @@ static void add(const rungi_cpu_job *job, const rungi_cpu_input *view, int64_t i
 
 static void activate(rung_activation activation, int count, double *values)
 {
-    if (activation == RUNG_ACTIVATION_RELU)
+    if (activation == RUNG_ACTIVATION_RELU) /* a loop of its own, for vectors */
         for (int i = 0; i < count; i++)
-            values[i] = values[i] < 0 ? 0 : values[i]; /* a NaN stays */
-    if (activation == RUNG_ACTIVATION_GELU)
+            values[i] = rungi_activated(RUNG_ACTIVATION_RELU, values[i]);
+    else if (activation != RUNG_ACTIVATION_NONE)
         for (int i = 0; i < count; i++)
-            values[i] = 0.5 * values[i] * (1 + erf(values[i] * 0.70710678118654752440));
+            values[i] = rungi_activated(activation, values[i]);
 }
 
 static void finish(const rungi_cpu_job *job, int64_t i, int64_t j, int count, const void *sums, int64_t place)

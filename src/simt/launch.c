@@ -174,8 +174,8 @@ static int64_t flags_of(const rungi_simt_run *run, bool reduces)
     const rung_problem *problem = &run->problem;
     const rungi_simt_path *path = &run->work->path;
     return (problem->a.batch_offsets ? 1 : 0) | (problem->b.batch_offsets ? 2 : 0) |
-           (problem->c.batch_offsets ? 4 : 0) | (path->bias ? 8 : 0) | (path->residual ? 16 : 0) |
-           (path->split && !reduces ? 32 : 0) | (int64_t)path->activation << 6;
+           (problem->c.batch_offsets ? 4 : 0) | (path->bias ? 16 : 0) | (path->residual ? 32 : 0) |
+           (path->split && !reduces ? 64 : 0) | (int64_t)path->activation << 8;
 }
 
 static rungi_simt_extra extra_of(const rungi_simt_run *run, part part, bool reduces)
@@ -229,13 +229,14 @@ static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
                           : rungi_divide_up(part.rows, shape->bm) * rungi_divide_up(part.cols, shape->bn),
         .items = part.items,
         .shares = reduces ? 1 : shares_of(run),
-        .count = reduces ? RUNGI_SIMT_FINISH_ARGUMENTS : run->work->arguments,
+        .count = reduces ? RUNGI_SIMT_ALL_ARGUMENTS : run->work->arguments,
         .arguments = {
             {&part.rows, sizeof part.rows}, {&part.cols, sizeof part.cols}, {&k, sizeof k},
             {&alpha, scalar}, {&a, sizeof a}, {&a_view, sizeof a_view}, {&b, sizeof b},
             {&b_view, sizeof b_view}, {&beta, scalar}, {&c, sizeof c}, {&c_view, sizeof c_view},
             {&extra, sizeof extra}, {&workspace, sizeof workspace}, {&bias, sizeof bias},
-            {&residual, sizeof residual}, {&workspace, sizeof workspace}, {&workspace, sizeof workspace},
+            {&residual, sizeof residual}, {&workspace, sizeof workspace},
+            {reduces ? &c : &workspace, sizeof workspace},
         },
     };
     return run->launch(run->user, &launch);

@@ -200,7 +200,7 @@ static bool includes(const rung_kernel *kernel, const char *header)
 
 int rungi_simt_arguments(const rung_kernel *kernel)
 {
-    if (kernel->info.engine == RUNG_ENGINE_EMULATED)
+    if (kernel->info.engine == RUNG_ENGINE_EMULATED || kernel->is_reduction)
         return RUNGI_SIMT_ALL_ARGUMENTS;
     return includes(kernel, rungi_source_finish) ? RUNGI_SIMT_FINISH_ARGUMENTS : RUNGI_SIMT_ARGUMENTS;
 }

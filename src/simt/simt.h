@@ -32,11 +32,12 @@ typedef struct rungi_simt_view {
 typedef struct rungi_simt_extra {
     int64_t         batch, first_item, splits, k_share, flags, places_offset, partials_offset;
     int64_t         scratch_offset; /* see engine.h */
-    rungi_simt_view bias, residual;
+    rungi_simt_view bias, residual, addend;
 } rungi_simt_extra;
 
 /* m, n, k, alpha, a, its view, b, its view, beta, c, its view; with finish.h extra, places,
- * bias, residual, partials; and scratch where a matrix engine is emulated. */
+ * bias, residual, partials; and one more: scratch where a matrix engine is emulated, the addend
+ * for reduce.cu. */
 enum { RUNGI_SIMT_ARGUMENTS = 11, RUNGI_SIMT_FINISH_ARGUMENTS = 16, RUNGI_SIMT_ALL_ARGUMENTS = 17 };
 
 /* How many of them this kernel takes. */

@@ -146,6 +146,11 @@ static inline double naive_activated(const naive *naive, double v)
         if (naive->sum == RUNG_F64)
             return 0.5 * v * (1 + erf(v * 0.70710678118654752440));
         return 0.5f * (float)v * (1 + erff((float)v * 0.70710678f));
+    case RUNG_ACTIVATION_GELU_TANH:
+        if (naive->sum == RUNG_F64)
+            return 0.5 * v * (1 + tanh(0.79788456080286535588 * (v + 0.044715 * v * v * v)));
+        return 0.5f * (float)v * (1 + tanhf(0.79788456f * ((float)v + 0.044715f * (float)v * (float)v * (float)v)));
+    case RUNG_ACTIVATION_SILU: return naive->sum == RUNG_F64 ? v / (1 + exp(-v)) : (float)v / (1 + expf(-(float)v));
     default: return v;
     }
 }

@@ -535,6 +535,8 @@ static void activations_and_modes_that_are_none(void **state)
     assert_string_equal(rung_compute_name(RUNG_COMPUTE_TF32), "tf32");
     assert_string_equal(rung_activation_name(RUNG_ACTIVATION_NONE), "none");
     assert_string_equal(rung_activation_name(RUNG_ACTIVATION_GELU), "gelu");
+    assert_string_equal(rung_activation_name(RUNG_ACTIVATION_GELU_TANH), "gelu_tanh");
+    assert_string_equal(rung_activation_name(RUNG_ACTIVATION_SILU), "silu");
 }
 
 static void whole_numbers_have_no_gelu(void **state)
@@ -547,8 +549,11 @@ static void whole_numbers_have_no_gelu(void **state)
                                                rung_matrix_of(RUNG_I32, 2, 4, c_data));
         problem.activation = RUNG_ACTIVATION_RELU;
         assert_checked(&problem, RUNG_OK);
-        problem.activation = RUNG_ACTIVATION_GELU;
-        assert_checked(&problem, RUNG_STATUS_INVALID);
+        for (int activation = RUNG_ACTIVATION_GELU; activation < RUNGI_ACTIVATION_COUNT; activation++) {
+            problem.activation = (rung_activation)activation;
+            assert_checked(&problem, RUNG_STATUS_INVALID);
+            assert_non_null(strstr(rung_error_text(), rung_activation_name(problem.activation)));
+        }
     }
 }
 
@@ -673,6 +678,10 @@ static double activated(rung_activation activation, double value)
 {
     if (activation == RUNG_ACTIVATION_RELU)
         return fmax(value, 0);
+    if (activation == RUNG_ACTIVATION_GELU_TANH)
+        return value / 2 * (1 + tanh(0.79788456080286535588 * (value + 0.044715 * value * value * value)));
+    if (activation == RUNG_ACTIVATION_SILU)
+        return value / (1 + exp(-value));
     return activation == RUNG_ACTIVATION_GELU ? value / 2 * (1 + erf(value / sqrt(2))) : value;
 }
 
@@ -702,14 +711,14 @@ static void fill(uint64_t *seed, rung_type type, void *memory)
 }
 
 /* C's memory, gaps and all, is what the loops make of it. Numbers are small and whole,
- * so nothing but gelu rounds. */
+ * so nothing but an activation rounds. */
 static void check_result(const rung_problem *problem, const char *what)
 {
     static double expected[SPACE];
     static const double errors[RUNGI_TYPE_COUNT] = {
         [RUNG_F32] = 1e-6, [RUNG_F64] = 1e-14, [RUNG_F16] = 1e-3, [RUNG_BF16] = 1e-2};
     rung_type type = problem->c.type;
-    bool is_gelu = problem->activation == RUNG_ACTIVATION_GELU;
+    bool rounds = problem->activation > RUNG_ACTIVATION_RELU;
     for (int64_t i = 0; i < SPACE; i++)
         expected[i] = get(type, problem->c.data, i);
     for (int64_t item = 0; item < problem->batch; item++)
@@ -721,7 +730,7 @@ static void check_result(const rung_problem *problem, const char *what)
     assert_int_equal(rung_multiply(context, problem), RUNG_OK);
     for (int64_t i = 0; i < SPACE; i++) {
         double found = get(type, problem->c.data, i);
-        double error = is_gelu ? errors[type] * (1 + fabs(expected[i])) : 0;
+        double error = rounds ? errors[type] * (1 + fabs(expected[i])) : 0;
         if (!(fabs(found - expected[i]) <= error))
             fail_msg("%s, %s: C[%d] is %g, not %g", what,
                      rung_product_name(rung_product_of(problem->a.type, type)), (int)i, found,
@@ -768,7 +777,7 @@ static void set_layout(rung_problem *problem, int layout)
     }
 }
 
-enum { LAYOUTS = 4, EPILOGUES = 9 };
+enum { LAYOUTS = 4, EPILOGUES = 11 };
 
 static void set_epilogue(rung_problem *problem, int which)
 {
@@ -790,6 +799,8 @@ static void set_epilogue(rung_problem *problem, int which)
         epilogue->activation = RUNG_ACTIVATION_RELU;
     if (which == 6 && type != RUNG_I32)
         epilogue->activation = RUNG_ACTIVATION_GELU;
+    if (which > 8 && type != RUNG_I32)
+        epilogue->activation = which == 9 ? RUNG_ACTIVATION_GELU_TANH : RUNG_ACTIVATION_SILU;
     if (which == 7 || which == 8) {
         epilogue->residual = rung_matrix_transpose(rung_matrix_of(type, N, M, memories[RESIDUAL]));
         epilogue->residual.offset = 2;

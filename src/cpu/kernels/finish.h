@@ -7,7 +7,7 @@
 #include "cpu/kernels/types.h"
 
 #ifndef SUMS_ARE_WHOLE
-#include <math.h>
+#include "cpu/activation.h"
 
 #ifdef __F16C__
 #include <immintrin.h>
@@ -62,10 +62,7 @@ static inline void finish(const rungi_cpu_job *job, int64_t i, int64_t j, sum_t 
         value += job->beta * load_out(job->out, job->c.first, place);
     if (job->bias.first)
         value += load_out(job->out, job->bias.first, at(job->bias, i, j));
-    if (job->activation == RUNG_ACTIVATION_RELU)
-        value = value < 0 ? 0 : value; /* a NaN stays */
-    else if (job->activation == RUNG_ACTIVATION_GELU)
-        value = 0.5 * value * (1 + erf(value * 0.70710678118654752440));
+    value = rungi_activated(job->activation, value);
     if (job->residual.first)
         value += load_out(job->out, job->residual.first, at(job->residual, i, j));
     store_out(job->out, job->c.first, place, value);

@@ -49,6 +49,8 @@
 #define threadIdx       ((uint3)(get_local_id(0), get_local_id(1), get_local_id(2)))
 #define blockIdx        ((uint3)(get_group_id(0), get_group_id(1), get_group_id(2)))
 #define erff(x)         erf(x)
+#define fabsf(x)        fabs(x)
+#define fast_exp(x)     exp(x) /* 3 units in the last place */
 
 #define four_in(x, y, z, w)  ((in4_t)(x, y, z, w))
 #define store4(to, x, y, z, w) vstore4((out4_t)(x, y, z, w), 0, (GLOBAL out_t *)(to))
@@ -92,6 +94,8 @@ DEVICE ushort f16_of_float(float value)
 
 #define four_in(x, y, z, w)  (in4_t{x, y, z, w})
 #define store4(to, x, y, z, w) (*(to) = out4_t{x, y, z, w})
+
+#define fast_exp(x) __expf(x) /* 2 + 1.16 |x| units in the last place */
 
 typedef unsigned int   uint;
 typedef unsigned short ushort;

@@ -7,7 +7,9 @@
  * finish4(). The host says at compile time, so that a plain multiply pays for none of it:
  *
  *   BIAS, RESIDUAL   1 if there is one
- *   ACTIVATION       0 none, 1 relu, 2 gelu
+ *   ACTIVATION       of rung_activation: 0 none, 1 relu, 2 gelu, 3 gelu_tanh, 4 silu
+ *   ADDEND           1 in reduce.cu if beta multiplies another matrix than the one that is
+ *                    written: see its `addend`
  *   SPLIT            1 if k is cut into shares: block z sums its own share and leaves
  *                    it in `partials`, with no scalar and no epilogue applied; reduce.cu
  *                    adds the shares up, always in the same order, and applies both
@@ -34,6 +36,9 @@
 #ifndef RUN_TIME
 #define RUN_TIME 0
 #endif
+#ifndef ADDEND
+#define ADDEND 0
+#endif
 #ifndef REDUCES
 #define REDUCES 0 // 1 in reduce.cu
 #endif
@@ -43,16 +48,17 @@ typedef struct {
     index_t splits, k_share;    /* shares of k, and the length of all but the last */
     index_t flags;              /* see below */
     index_t places_offset, partials_offset, scratch_offset; /* the last: see engine.h */
-    view_t  bias, residual;
+    view_t  bias, residual, addend;
 } extra_t;
 
-/* Bits 1, 2, 4 of the flags: items of A, B, C stand at `places`. The rest counts with
- * RUN_TIME=1 alone: 8 a bias, 16 a residual, 32 a split k, and above those the
- * activation. Where it is 0 these are constants, and what does not apply is not there. */
-#define HAS_BIAS(extra)      (RUN_TIME ? REDUCES && ((extra).flags & 8) != 0 : BIAS)
-#define HAS_RESIDUAL(extra)  (RUN_TIME ? REDUCES && ((extra).flags & 16) != 0 : RESIDUAL)
-#define IS_SPLIT(extra)      (RUN_TIME ? !REDUCES && ((extra).flags & 32) != 0 : SPLIT)
-#define ACTIVATION_IN(extra) (RUN_TIME ? REDUCES * (int)((extra).flags >> 6) : ACTIVATION)
+/* Bits 1, 2, 4, 8 of the flags: the items of A, B, C, the addend are at `places`. The other
+ * bits are read if RUN_TIME is 1: 16 a bias, 32 a residual, 64 a split k, 128 an addend, and
+ * above those the activation. If RUN_TIME is 0, these are constants of the compiled kernel. */
+#define HAS_BIAS(extra)      (RUN_TIME ? REDUCES && ((extra).flags & 16) != 0 : BIAS)
+#define HAS_RESIDUAL(extra)  (RUN_TIME ? REDUCES && ((extra).flags & 32) != 0 : RESIDUAL)
+#define IS_SPLIT(extra)      (RUN_TIME ? !REDUCES && ((extra).flags & 64) != 0 : SPLIT)
+#define HAS_ADDEND(extra)    (RUN_TIME ? REDUCES && ((extra).flags & 128) != 0 : ADDEND)
+#define ACTIVATION_IN(extra) (RUN_TIME ? REDUCES * (int)((extra).flags >> 8) : ACTIVATION)
 
 /* Moves views to this block's item and share of k, and returns the share's length. They are
  * the kernel's own copies: of its arguments PoCL has one for all threads of a block. */
@@ -79,6 +85,7 @@ typedef struct {
     index_t             m, n;
     sum_t               alpha, beta;
     GLOBAL const out_t *bias, *residual;
+    GLOBAL const out_t *addend; /* set by reduce.cu */
     GLOBAL sum_t       *partials;
     extra_t             extra;
 } output_t;
@@ -96,6 +103,7 @@ DEVICE output_t output_of(GLOBAL out_t *c, view_t view, index_t m, index_t n, su
     output.beta = beta;
     output.bias = bias;
     output.residual = residual;
+    output.addend = c;
     output.partials = partials;
     output.extra = extra;
     return output;
@@ -129,6 +137,39 @@ DEVICE sum_t gelu(sum_t value)
 #endif
 }
 
+/* value / (1 + exp(-x)), where x has the sign of the value. The exponential is taken of -|x|, so
+ * that it does not overflow. Minus infinity gives 0, the limit: it is replaced by the smallest
+ * finite number, of which the quotient is -0. A NaN stays. */
+DEVICE sum_t sigmoid_times(sum_t value, sum_t x)
+{
+#if defined(WHOLE)
+    return value; /* never requested */
+#elif defined(IN_F64)
+    const double tail = exp(-fabs(x)), finite = value < -1.7976931348623157e308 ? -1.7976931348623157e308 : value;
+    return finite * ((x < 0 ? tail : 1.0) / (1.0 + tail));
+#else
+    const float tail = fast_exp(-fabsf(x)), finite = value < -3.4028234e38f ? -3.4028234e38f : value;
+    return finite * ((x < 0 ? tail : 1.0f) / (1.0f + tail));
+#endif
+}
+
+DEVICE sum_t silu(sum_t value)
+{
+    return sigmoid_times(value, value);
+}
+
+/* v/2 (1 + tanh(u)) = v / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + 0.044715 v^3). */
+DEVICE sum_t gelu_tanh(sum_t value)
+{
+#if defined(WHOLE)
+    return value; /* never requested */
+#elif defined(IN_F64)
+    return sigmoid_times(value, 1.5957691216057307117 * value * (1.0 + 0.044715 * value * value));
+#else
+    return sigmoid_times(value, 1.59576912f * value * (1.0f + 0.044715f * value * value));
+#endif
+}
+
 /* From alpha * A * B + beta * C to what is stored. */
 DEVICE out_t epilogue(const output_t *output, index_t row, index_t col, sum_t value)
 {
@@ -138,6 +179,10 @@ DEVICE out_t epilogue(const output_t *output, index_t row, index_t col, sum_t va
         value = relu(value);
     if (ACTIVATION_IN(output->extra) == 2)
         value = gelu(value);
+    if (ACTIVATION_IN(output->extra) == 3)
+        value = gelu_tanh(value);
+    if (ACTIVATION_IN(output->extra) == 4)
+        value = silu(value);
     if (HAS_RESIDUAL(output->extra))
         value += widen_out(output->residual[at(output->extra.residual, row, col)]);
     return narrow(value);
@@ -153,7 +198,8 @@ DEVICE void finish(const output_t *output, index_t row, index_t col, sum_t sum)
     GLOBAL out_t *c = &output->c[at(output->view, row, col)];
     sum_t value = output->alpha * sum;
     if (output->beta != (sum_t)0)
-        value += output->beta * widen_out(*c);
+        value += output->beta * widen_out(HAS_ADDEND(output->extra)
+                                              ? output->addend[at(output->extra.addend, row, col)] : *c);
     *c = epilogue(output, row, col, value);
 }
 
