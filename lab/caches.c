@@ -61,6 +61,6 @@ int64_t lab_last_cache(const rung_device_info *device)
     const int64_t plenty = (int64_t)256 << 20;
     lab_caches caches = lab_caches_read();
     int64_t told = strcmp(device->backend, "cpu") == 0 ? lab_caches_last(&caches) : 0;
-    told = told > 0 ? told : device->last_cache_bytes;
+    told = told > 0 ? told : device->last_level_cache_bytes;
     return told > 0 ? told : plenty;
 }

@@ -5,7 +5,41 @@
 #include "rung/rung.h"
 #include "table.h"
 
+#include <stddef.h>
 #include <string.h>
+
+/* The numbers of a device: where they are, their JSON key, label and unit. Keys and labels are the lab's own; they
+ * stay when a field of rung.h gets another name. */
+static const struct fact {
+    size_t      offset;
+    const char *key, *label, *unit;
+} facts[] = {
+#define AT(field) offsetof(rung_device_info, field)
+    {AT(compute_units), "compute_units", "compute units", ""},
+    {AT(warp_size), "warp_size", "threads a warp", ""},
+    {AT(max_threads_per_unit), "max_threads_unit", "threads a unit, at most", ""},
+    {AT(max_threads_per_block), "max_threads_block", "threads a block, at most", ""},
+    {AT(registers_per_block), "registers_block", "registers a block", ""},
+    {AT(registers_per_unit), "registers_unit", "registers a unit", ""},
+    {AT(shared_bytes_per_block), "shared_block", "shared memory a block", "B"},
+    {AT(shared_bytes_per_unit), "shared_unit", "shared memory a unit", "B"},
+    {AT(last_level_cache_bytes), "last_cache_bytes", "last cache", "B"},
+    {AT(clock_khz), "clock_khz", "clock", "kHz"},
+    {AT(memory_clock_khz), "memory_clock_khz", "memory clock", "kHz"},
+    {AT(memory_bus_bits), "memory_bus_bits", "memory bus", "bit"},
+    {AT(memory_bytes), "memory_bytes", "memory", "B"},
+    {AT(max_buffer_bytes), "max_buffer_bytes", "largest buffer", "B"},
+    {AT(memory_bandwidth), "bandwidth", "memory bandwidth, computed", "B/s"},
+    {AT(peak_f32), "peak_f32", "FP32 peak, computed", "FLOP/s"},
+#undef AT
+};
+
+static int64_t value_of(const rung_device_info *info, const struct fact *fact)
+{
+    int64_t value;
+    memcpy(&value, (const char *)info + fact->offset, sizeof value);
+    return value;
+}
 
 /* 17179869184 B as 16 GiB, 1410000 kHz as 1.41 GHz. */
 static void write_fact(int64_t value, const char *unit, char *text, size_t capacity)
@@ -23,67 +57,74 @@ static void write_fact(int64_t value, const char *unit, char *text, size_t capac
 
 static void print_device(const rung_device_info *info)
 {
-    char value[64], untold[512] = "";
+    char text[64], untold[512] = "";
     if (*info->missing) {
         printf("%s\n  not here: %s\n\n", info->name, info->missing);
         return;
     }
     printf("%s\n  %-28s %s\n  %-28s %s, %s\n", info->name, "name", info->title, "driver",
            info->platform, info->driver);
-#define X(field, words, unit)                                                           \
-    if (info->field != 0) {                                                             \
-        write_fact(info->field, unit, value, sizeof value);                             \
-        printf("  %-28s %s\n", words, value);                                           \
-    } else {                                                                            \
-        size_t used = strlen(untold);                                                   \
-        snprintf(untold + used, sizeof untold - used, "%s%s", used ? "; " : "", words); \
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        int64_t value = value_of(info, &facts[i]);
+        size_t used = strlen(untold);
+        if (value == 0) {
+            snprintf(untold + used, sizeof untold - used, "%s%s", used ? "; " : "", facts[i].label);
+            continue;
+        }
+        write_fact(value, facts[i].unit, text, sizeof text);
+        printf("  %-28s %s\n", facts[i].label, text);
     }
-    RUNG_DEVICE_FACT_LIST(X)
-#undef X
     printf("  %-28s %s\n\n", "not told", untold);
 }
 
-static void print_json(const rung_device_info *infos, int64_t count)
+static void add_json(lab_json *json, const rung_device_info *info)
+{
+    lab_json_begin(json, NULL, '{');
+    lab_json_string(json, "name", info->name);
+    lab_json_string(json, "backend", info->backend);
+    lab_json_true(json, "present", !*info->missing);
+    lab_json_string(json, "missing", info->missing);
+    lab_json_string(json, "title", info->title);
+    lab_json_string(json, "platform", info->platform);
+    lab_json_string(json, "driver", info->driver);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        lab_json_integer(json, facts[i].key, value_of(info, &facts[i]));
+    lab_json_end(json, '}');
+}
+
+static void print_json(const rung_device_list *list)
 {
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-devices/1");
     lab_json_begin(&json, "devices", '[');
-    for (int64_t i = 0; i < count; i++) {
-        lab_json_begin(&json, NULL, '{');
-        lab_json_string(&json, "name", infos[i].name);
-        lab_json_string(&json, "backend", infos[i].backend);
-        lab_json_true(&json, "present", !*infos[i].missing);
-        lab_json_string(&json, "missing", infos[i].missing);
-        lab_json_string(&json, "title", infos[i].title);
-        lab_json_string(&json, "platform", infos[i].platform);
-        lab_json_string(&json, "driver", infos[i].driver);
-#define X(field, words, unit) lab_json_integer(&json, #field, infos[i].field);
-        RUNG_DEVICE_FACT_LIST(X)
-#undef X
-        lab_json_end(&json, '}');
-    }
+    for (int64_t i = 0; i < rung_device_list_count(list); i++)
+        add_json(&json, rung_device_list_at(list, i));
     lab_json_end(&json, ']');
     lab_json_end(&json, '}');
 }
 
+static void print_all(const rung_device_list *list)
+{
+    int64_t count = rung_device_list_count(list);
+    for (int64_t i = 0; i < count; i++)
+        print_device(rung_device_list_at(list, i));
+    const rung_device_info *last = rung_device_list_at(list, count - 1);
+    printf("Next: rung kernels, or: rung verify --device %s\n",
+           *last->missing ? rung_device_list_at(list, 0)->name : last->name);
+}
+
 int lab_command_devices(const lab_options *options)
 {
-    rung_device_info infos[64];
-    int64_t count = 0, capacity = sizeof infos / sizeof *infos;
-    if (rung_device_list(NULL, infos, capacity, &count) != RUNG_OK) {
+    rung_device_list *list;
+    if (rung_device_list_create(NULL, &list) != RUNG_OK) {
         fprintf(stderr, "rung: %s\n", rung_error_text());
         return LAB_NOTHING;
     }
-    if (count > capacity)
-        count = capacity;
-    if (options->json) {
-        print_json(infos, count);
-        return LAB_GOOD;
-    }
-    for (int64_t i = 0; i < count; i++)
-        print_device(&infos[i]);
-    printf("Next: rung kernels, or: rung verify --device %s\n", infos[count - 1].missing[0]
-           ? infos[0].name : infos[count - 1].name);
+    if (options->json)
+        print_json(list);
+    else
+        print_all(list);
+    rung_device_list_destroy(list);
     return LAB_GOOD;
 }

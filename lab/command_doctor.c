@@ -15,22 +15,26 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICES_MAX = 64, PARTS_MAX = 32, SIZE = 200 };
+enum { OWN_PARTS = 3, SIZE = 200 };
 
 static const uint64_t seed = 7;
 
 typedef struct finding {
-    rung_device_info info;
-    bool             right;
-    char             why_not[512];
-    double           seconds; /* of the whole first call */
+    const rung_device_info *info;
+    bool                    right;
+    char                    why_not[512];
+    double                  seconds; /* of the whole first call */
 } finding;
 
 typedef struct checkup {
-    finding   findings[DEVICES_MAX];
-    int64_t   count;
-    rung_dependency parts[PARTS_MAX];
-    int64_t   part_count;
+    rung_device_list     *devices;
+    finding              *findings; /* one per device */
+    int64_t               count;
+    rung_dependency_list *library_parts; /* what the library uses, */
+    rung_dependency       own_parts[OWN_PARTS]; /* and what the command uses itself */
+    int64_t               part_count;
+    lab_microscope_parts  tools;
+    char                  disassembler[512];
 } checkup;
 
 /* ---- Looking --------------------------------------------------------------------------------------- */
@@ -66,48 +70,47 @@ static void multiply_on(const char *device, finding *finding)
     rung_context_destroy(context);
 }
 
-static void add_part(checkup *checkup, const char *name, const char *found, const char *purpose, const char *install)
+/* What the command itself uses, and no device. */
+static void find_own_parts(checkup *checkup)
 {
-    if (checkup->part_count == PARTS_MAX)
-        return;
-    rung_dependency *part = &checkup->parts[checkup->part_count++];
-    snprintf(part->backend, sizeof part->backend, "lab");
-    snprintf(part->name, sizeof part->name, "%s", name);
-    snprintf(part->found, sizeof part->found, "%s", found);
-    snprintf(part->purpose, sizeof part->purpose, "%s", purpose);
-    snprintf(part->install, sizeof part->install, "%s", install);
+    lab_microscope_find(&checkup->tools);
+    if (!lab_code_find_disassembler(checkup->disassembler, sizeof checkup->disassembler))
+        *checkup->disassembler = '\0';
+    checkup->own_parts[0] = (rung_dependency){"lab", "Oclgrind", checkup->tools.oclgrind,
+                                              "a simulator for the microscope",
+                                              "Oclgrind 21.10 (Debian: oclgrind), or RUNG_OCLGRIND"};
+    checkup->own_parts[1] = (rung_dependency){"lab", "microscope", checkup->tools.plugin,
+                                              "what warps ask of memory, line by line",
+                                              "build where liboclgrind-dev and llvm-14-dev are, or RUNG_MICROSCOPE"};
+    checkup->own_parts[2] = (rung_dependency){"lab", "nvdisasm", checkup->disassembler,
+                                              "what a kernel's loop is made of", lab_code_install};
+    checkup->part_count = rung_dependency_list_count(checkup->library_parts) + OWN_PARTS;
 }
 
-/* What the command itself uses, and no device. */
-static void add_own_parts(checkup *checkup)
+/* The library's parts come first. */
+static const rung_dependency *part_at(const checkup *checkup, int64_t index)
 {
-    lab_microscope_parts found;
-    lab_microscope_find(&found);
-    add_part(checkup, "Oclgrind", found.oclgrind, "a simulator for the microscope",
-             "Oclgrind 21.10 (Debian: oclgrind), or RUNG_OCLGRIND");
-    add_part(checkup, "microscope", found.plugin, "what warps ask of memory, line by line",
-             "build where liboclgrind-dev and llvm-14-dev are, or RUNG_MICROSCOPE");
-    char disassembler[512];
-    if (!lab_code_find_disassembler(disassembler, sizeof disassembler))
-        *disassembler = '\0';
-    add_part(checkup, "nvdisasm", disassembler, "what a kernel's loop is made of", lab_code_install);
+    int64_t count = rung_dependency_list_count(checkup->library_parts);
+    return index < count ? rung_dependency_list_at(checkup->library_parts, index) : &checkup->own_parts[index - count];
 }
 
 static bool look(checkup *checkup)
 {
-    rung_device_info infos[DEVICES_MAX];
-    if (rung_device_list(NULL, infos, DEVICES_MAX, &checkup->count) != RUNG_OK ||
-        rung_dependency_list(NULL, checkup->parts, PARTS_MAX, &checkup->part_count) != RUNG_OK)
+    if (rung_device_list_create(NULL, &checkup->devices) != RUNG_OK ||
+        rung_dependency_list_create(NULL, &checkup->library_parts) != RUNG_OK)
         return false;
-    if (checkup->count > DEVICES_MAX)
-        checkup->count = DEVICES_MAX;
-    if (checkup->part_count > PARTS_MAX)
-        checkup->part_count = PARTS_MAX;
-    add_own_parts(checkup);
+    checkup->count = rung_device_list_count(checkup->devices);
+    checkup->findings = calloc((size_t)checkup->count, sizeof *checkup->findings);
+    if (!checkup->findings) {
+        rung_error_set(RUNG_STATUS_NO_MEMORY, "out of memory for %lld devices", (long long)checkup->count);
+        return false;
+    }
+    find_own_parts(checkup);
     for (int64_t i = 0; i < checkup->count; i++) {
-        checkup->findings[i].info = infos[i];
-        if (!*infos[i].missing)
-            multiply_on(infos[i].name, &checkup->findings[i]);
+        finding *finding = &checkup->findings[i];
+        finding->info = rung_device_list_at(checkup->devices, i);
+        if (!*finding->info->missing)
+            multiply_on(finding->info->name, finding);
     }
     return true;
 }
@@ -116,7 +119,7 @@ static bool look(checkup *checkup)
 
 static void print_device(const finding *finding)
 {
-    const rung_device_info *info = &finding->info;
+    const rung_device_info *info = finding->info;
     lab_colour colour = *info->missing ? LAB_YELLOW : finding->right ? LAB_PLAIN : LAB_RED;
     lab_colour_begin(colour, stdout);
     if (*info->missing)
@@ -133,7 +136,7 @@ static void print_device(const finding *finding)
 static void print_parts(const checkup *checkup)
 {
     for (int64_t i = 0; i < checkup->part_count; i++) {
-        const rung_dependency *part = &checkup->parts[i];
+        const rung_dependency *part = part_at(checkup, i);
         if (*part->found)
             printf("%-10s %s: %s\n", part->backend, part->name, part->found);
         else
@@ -152,11 +155,11 @@ static void print_json(const checkup *checkup)
     for (int64_t i = 0; i < checkup->count; i++) {
         const finding *finding = &checkup->findings[i];
         lab_json_begin(&json, NULL, '{');
-        lab_json_string(&json, "name", finding->info.name);
-        lab_json_string(&json, "title", finding->info.title);
-        lab_json_string(&json, "driver", finding->info.driver);
-        lab_json_true(&json, "present", !*finding->info.missing);
-        lab_json_string(&json, "missing", finding->info.missing);
+        lab_json_string(&json, "name", finding->info->name);
+        lab_json_string(&json, "title", finding->info->title);
+        lab_json_string(&json, "driver", finding->info->driver);
+        lab_json_true(&json, "present", !*finding->info->missing);
+        lab_json_string(&json, "missing", finding->info->missing);
         lab_json_true(&json, "right", finding->right);
         lab_json_string(&json, "why_not", finding->why_not);
         lab_json_end(&json, '}');
@@ -164,11 +167,12 @@ static void print_json(const checkup *checkup)
     lab_json_end(&json, ']');
     lab_json_begin(&json, "parts", '[');
     for (int64_t i = 0; i < checkup->part_count; i++) {
+        const rung_dependency *part = part_at(checkup, i);
         lab_json_begin(&json, NULL, '{');
-        lab_json_string(&json, "backend", checkup->parts[i].backend);
-        lab_json_string(&json, "name", checkup->parts[i].name);
-        lab_json_string(&json, "found", checkup->parts[i].found);
-        lab_json_string(&json, "install", checkup->parts[i].install);
+        lab_json_string(&json, "backend", part->backend);
+        lab_json_string(&json, "name", part->name);
+        lab_json_string(&json, "found", part->found);
+        lab_json_string(&json, "install", part->install);
         lab_json_end(&json, '}');
     }
     lab_json_end(&json, ']');
@@ -179,28 +183,37 @@ static void print_json(const checkup *checkup)
 static bool is_well(const checkup *checkup)
 {
     for (int64_t i = 0; i < checkup->count; i++)
-        if (!*checkup->findings[i].info.missing && !checkup->findings[i].right)
+        if (!*checkup->findings[i].info->missing && !checkup->findings[i].right)
             return false;
     return true;
 }
 
+static void print_all(const checkup *checkup)
+{
+    printf("rung %s\n\n", rung_version_text());
+    for (int64_t i = 0; i < checkup->count; i++)
+        print_device(&checkup->findings[i]);
+    printf("\n");
+    print_parts(checkup);
+    printf("\n%s\n", is_well(checkup) ? "All that is here works. Next: rung verify, rung bench"
+                                       : "Something that is here does not work: see ILL above.");
+}
+
 int lab_command_doctor(const lab_options *options)
 {
-    static checkup checkup;
+    checkup checkup = {.count = 0};
+    int result = LAB_NOTHING;
     if (!look(&checkup)) {
         fprintf(stderr, "rung: %s\n", rung_error_text());
-        return LAB_NOTHING;
+    } else {
+        if (options->json)
+            print_json(&checkup);
+        else
+            print_all(&checkup);
+        result = is_well(&checkup) ? LAB_GOOD : LAB_WRONG;
     }
-    if (options->json) {
-        print_json(&checkup);
-        return is_well(&checkup) ? LAB_GOOD : LAB_WRONG;
-    }
-    printf("rung %s\n\n", rung_version_text());
-    for (int64_t i = 0; i < checkup.count; i++)
-        print_device(&checkup.findings[i]);
-    printf("\n");
-    print_parts(&checkup);
-    printf("\n%s\n", is_well(&checkup) ? "All that is here works. Next: rung verify, rung bench"
-                                       : "Something that is here does not work: see ILL above.");
-    return is_well(&checkup) ? LAB_GOOD : LAB_WRONG;
+    free(checkup.findings);
+    rung_dependency_list_destroy(checkup.library_parts);
+    rung_device_list_destroy(checkup.devices);
+    return result;
 }

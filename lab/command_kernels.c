@@ -26,15 +26,17 @@ static bool is_of_backend(const char *device, const char *backend)
 
 static backends find_backends(const char *device)
 {
-    rung_device_info infos[64];
-    int64_t count = 0;
+    rung_device_list *list;
     backends found = {.count = 0};
-    if (rung_device_list(NULL, infos, 64, &count) != RUNG_OK)
+    if (rung_device_list_create(NULL, &list) != RUNG_OK)
         return found;
-    for (int64_t i = 0; i < count && i < 64 && found.count < BACKENDS_MAX; i++)
-        if (is_of_backend(device, infos[i].backend) &&
-            (found.count == 0 || strcmp(found.names[found.count - 1], infos[i].backend) != 0))
-            strcpy(found.names[found.count++], infos[i].backend);
+    for (int64_t i = 0; i < rung_device_list_count(list) && found.count < BACKENDS_MAX; i++) {
+        const char *backend = rung_device_list_at(list, i)->backend;
+        if (is_of_backend(device, backend) &&
+            (found.count == 0 || strcmp(found.names[found.count - 1], backend) != 0))
+            snprintf(found.names[found.count++], sizeof found.names[0], "%s", backend);
+    }
+    rung_device_list_destroy(list);
     return found;
 }
 

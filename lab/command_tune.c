@@ -325,7 +325,7 @@ static void print_trials(lab_json *json, const lab_tuning_run *shared, const lab
 static void print_row(lab_json *json, const lab_tuner *session, const lab_tuned *tuned)
 {
     const lab_finals *finals = &tuned->finals;
-    const rung_device_info *device = &session->shared->device;
+    const lab_tuned_device *device = &session->shared->device;
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "device", device->name);
     lab_json_string(json, "driver", device->driver);
@@ -372,11 +372,15 @@ static void print_row(lab_json *json, const lab_tuner *session, const lab_tuned 
 static void print_json(const lab_tuner *session)
 {
     const lab_tuning_run *shared = session->shared;
+    const lab_tuned_device *device = &shared->device;
+    rung_device_info info = {.name = device->name, .backend = device->backend, .title = device->title,
+                             .platform = device->platform, .driver = device->driver, .missing = "",
+                             .compute_units = device->compute_units};
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-tune/1");
     lab_json_true(&json, "complete", !lab_tune_next(session->shared));
-    lab_setting_print(&json, &shared->device);
+    lab_setting_print(&json, &info);
     lab_json_number(&json, "budget", (double)shared->budget_ns * 1e-9);
     lab_json_number(&json, "seconds", (double)(lab_now() - shared->began_ns) * 1e-9);
     lab_json_begin(&json, "results", '[');

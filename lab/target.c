@@ -113,14 +113,16 @@ bool lab_is_emulated(const rung_kernel *kernel)
 
 static bool names_a_backend(const char *device)
 {
-    rung_device_info infos[64];
-    int64_t count = 0;
+    rung_device_list *list = NULL;
     size_t length = strcspn(device, ":");
-    rung_device_list(NULL, infos, 64, &count);
-    for (int64_t i = 0; i < count && i < 64; i++)
-        if (strlen(infos[i].backend) == length && strncmp(infos[i].backend, device, length) == 0)
-            return true;
-    return false;
+    bool is_one = false;
+    rung_device_list_create(NULL, &list);
+    for (int64_t i = 0; i < rung_device_list_count(list); i++) {
+        const char *backend = rung_device_list_at(list, i)->backend;
+        is_one = is_one || (strlen(backend) == length && strncmp(backend, device, length) == 0);
+    }
+    rung_device_list_destroy(list);
+    return is_one;
 }
 
 static void add_suggestion(const char *nearest, char *text, size_t capacity)
@@ -132,16 +134,20 @@ static void add_suggestion(const char *nearest, char *text, size_t capacity)
 
 void lab_suggest_device(const char *name, char *text, size_t capacity)
 {
-    rung_device_info infos[64];
-    const char *words[64], *colon = strchr(name, ':');
+    enum { BACKENDS_MAX = 16 };
+    rung_device_list *list = NULL;
+    const char *words[BACKENDS_MAX], *colon = strchr(name, ':');
     char backend[64];
-    int64_t count = 0;
-    rung_device_list(NULL, infos, 64, &count);
-    count = count < 64 ? count : 64;
-    for (int64_t i = 0; i < count; i++)
-        words[i] = infos[i].backend;
+    int count = 0;
+    rung_device_list_create(NULL, &list);
+    for (int64_t i = 0; i < rung_device_list_count(list) && count < BACKENDS_MAX; i++) {
+        const char *word = rung_device_list_at(list, i)->backend;
+        if (count == 0 || strcmp(words[count - 1], word) != 0) /* the devices of a backend are adjacent */
+            words[count++] = word;
+    }
     snprintf(backend, sizeof backend, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
-    add_suggestion(lab_nearest(backend, words, (int)count), text, capacity);
+    add_suggestion(lab_nearest(backend, words, count), text, capacity);
+    rung_device_list_destroy(list);
 }
 
 void lab_suggest_kernel(rung_context *context, const char *backend, const char *name, char *text, size_t capacity)

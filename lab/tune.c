@@ -372,12 +372,22 @@ lab_tuned *lab_tune_next(lab_tuning_run *shared)
     return NULL;
 }
 
+static void copy_device(const rung_device_info *info, lab_tuned_device *device)
+{
+    snprintf(device->name, sizeof device->name, "%s", info->name);
+    snprintf(device->backend, sizeof device->backend, "%s", info->backend);
+    snprintf(device->title, sizeof device->title, "%s", info->title);
+    snprintf(device->platform, sizeof device->platform, "%s", info->platform);
+    snprintf(device->driver, sizeof device->driver, "%s", info->driver);
+    device->compute_units = info->compute_units;
+}
+
 /* One problem at most: what it saves must not become the next one's defaults. */
 int lab_tune_work(lab_tuner *session)
 {
     int code = lab_target_open(session->options, session->options->kernels, &session->target);
     if (code == LAB_GOOD) {
-        session->shared->device = *rung_device_describe(session->target.device);
+        copy_device(rung_device_describe(session->target.device), &session->shared->device);
         code = find_kernels(session);
     }
     if (code == LAB_GOOD)

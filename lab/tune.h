@@ -30,12 +30,18 @@ typedef struct lab_tuned {
     char       record_kernel[64], record_parameters[LAB_PARAMETERS_TEXT]; /* by the store; "": none */
 } lab_tuned;
 
+/* A copy of what a device reports: the texts of a rung_device_info end with the worker that opened the device. */
+typedef struct lab_tuned_device {
+    char    name[64], backend[32], title[256], platform[256], driver[256];
+    int64_t compute_units;
+} lab_tuned_device;
+
 /* What outlives a worker. */
 typedef struct lab_tuning_run {
     lab_watch        watch;
     lab_tuned        problems[LAB_TUNED_MAX];
     int              problem_count;
-    rung_device_info device;
+    lab_tuned_device device;
     char             path[1024], head[512]; /* of the journal */
     int64_t          began_ns, budget_ns;
 } lab_tuning_run;

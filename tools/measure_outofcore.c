@@ -178,7 +178,7 @@ int main(int argc, char **argv)
     rung_outofcore_problem problem = rung_outofcore_problem_of(a_file, b_file);
     problem.path = paths[2];
     problem.format = RUNG_OUTOFCORE_FORMAT_RAW;
-    rung_device_info none = {.name = "cpu"};
+    rung_device_info none = {.name = "cpu", .backend = "cpu", .title = "", .platform = ""};
     lab_conditions before = lab_conditions_read(&none);
     measure(&all, &problem, memory, a, b, c);
     lab_conditions after = lab_conditions_read(&none);

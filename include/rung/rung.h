@@ -482,69 +482,80 @@ RUNG_API rung_status rung_context_create(const rung_context_options *options,
                                          rung_context **context);
 RUNG_API void        rung_context_destroy(rung_context *context);
 
-/* ---- Devices ------------------------------------------------------------------- */
+/* ---- Devices -------------------------------------------------------------------- */
 
-/* What a device tells of itself: field, words, unit. 0 where it does not tell. */
-#define RUNG_DEVICE_FACT_LIST(X)                                                \
-    X(compute_units,     "compute units",              "")                      \
-    X(warp_size,         "threads a warp",             "")                      \
-    X(max_threads_unit,  "threads a unit, at most",    "")                      \
-    X(max_threads_block, "threads a block, at most",   "")                      \
-    X(registers_block,   "registers a block",          "")                      \
-    X(registers_unit,    "registers a unit",           "")                      \
-    X(shared_block,      "shared memory a block",      "B")                     \
-    X(shared_unit,       "shared memory a unit",       "B")                     \
-    X(last_cache_bytes,  "last cache",                 "B")                     \
-    X(clock_khz,         "clock",                      "kHz")                   \
-    X(memory_clock_khz,  "memory clock",               "kHz")                   \
-    X(memory_bus_bits,   "memory bus",                 "bit")                   \
-    X(memory_bytes,      "memory",                     "B")                     \
-    X(max_buffer_bytes,  "largest buffer",             "B")                     \
-    X(bandwidth,         "memory bandwidth, computed", "B/s")                   \
-    X(peak_f32,          "FP32 peak, computed",        "FLOP/s")
-
+/* Properties of a device. A number is 0 if the driver does not report it. A "unit" is a
+ * streaming multiprocessor (CUDA) or a compute unit (OpenCL). */
 typedef struct rung_device_info {
-    char    name[32];      /* "cpu", "opencl:0", "cuda:0": what rung_device_open takes */
-    char    backend[16];   /* "cpu", "opencl", "cuda" */
-    char    title[128];    /* the maker's name for it */
-    char    platform[128]; /* whose driver it is */
-    char    driver[128];   /* that driver's version */
-    char    missing[256];  /* "" if it can be opened, else why not and what to do */
-#define RUNG_LIST_ENTRY(field, words, unit) int64_t field;
-    RUNG_DEVICE_FACT_LIST(RUNG_LIST_ENTRY)
-#undef RUNG_LIST_ENTRY
+    const char *name;     /* for rung_device_open(): "cpu", "opencl:0", "cuda:0" */
+    const char *backend;  /* "cpu", "opencl", "cuda" */
+    const char *title;    /* the manufacturer's name for it */
+    const char *platform; /* the driver's name */
+    const char *driver;   /* the driver's version */
+    const char *missing;  /* "" if the device can be opened; else why not and what to do */
+    int64_t compute_units;
+    int64_t warp_size;               /* threads per warp */
+    int64_t max_threads_per_unit;
+    int64_t max_threads_per_block;
+    int64_t registers_per_block;
+    int64_t registers_per_unit;
+    int64_t shared_bytes_per_block;
+    int64_t shared_bytes_per_unit;
+    int64_t last_level_cache_bytes;
+    int64_t clock_khz;
+    int64_t memory_clock_khz;
+    int64_t memory_bus_bits;
+    int64_t memory_bytes;
+    int64_t max_buffer_bytes;
+    int64_t memory_bandwidth;        /* bytes per second, computed */
+    int64_t peak_f32;                /* FLOP per second, computed */
 } rung_device_info;
 
-/* Every device of every backend; a backend without one stands in the list as
- * itself, with the reason in `missing`. Looked up afresh by each call. The
- * infos, `capacity` of them at most, go to `infos`; `count` tells how many there
- * are. */
-RUNG_API rung_status rung_device_list(rung_context *context, rung_device_info *infos,
-                                      int64_t capacity, int64_t *count);
+/* Lists the devices of every backend, found anew by each call. A backend without a device has
+ * one entry whose `missing` says why.
+ *
+ *     rung_device_list *list;
+ *     if (rung_device_list_create(NULL, &list) == RUNG_OK)
+ *         for (int64_t i = 0; i < rung_device_list_count(list); i++)
+ *             puts(rung_device_list_at(list, i)->name);
+ *     rung_device_list_destroy(list);
+ *
+ * Entries live as long as the list. An index outside the list gives NULL. */
+typedef struct rung_device_list rung_device_list;
 
-/* What a backend uses besides its driver where it is there: compilers, the vendor's
- * library, code that this library carries. */
+RUNG_API rung_status             rung_device_list_create(rung_context *context, rung_device_list **list);
+RUNG_API int64_t                 rung_device_list_count(const rung_device_list *list);
+RUNG_API const rung_device_info *rung_device_list_at(const rung_device_list *list, int64_t index);
+RUNG_API void                    rung_device_list_destroy(rung_device_list *list);
+
+/* A library or tool that a backend uses if it is installed: compilers, vendor libraries,
+ * kernels compiled into this library. */
 typedef struct rung_dependency {
-    char backend[16];  /* "cuda" */
-    char name[32];     /* "NVRTC" */
-    char found[512];   /* its version and where it is, "" if it was not found */
-    char purpose[128]; /* what there is with it and not without */
-    char install[128]; /* what to install */
+    const char *backend; /* "cuda" */
+    const char *name;    /* "NVRTC" */
+    const char *found;   /* its version and path; "" if it was not found */
+    const char *purpose; /* what it enables */
+    const char *install; /* what to install */
 } rung_dependency;
 
-/* Looked up afresh by each call, drivers or not; like rung_device_list. */
-RUNG_API rung_status rung_dependency_list(rung_context *context, rung_dependency *parts, int64_t capacity,
-                                    int64_t *count);
+/* Lists the dependencies of every backend, like rung_device_list; no driver is needed. */
+typedef struct rung_dependency_list rung_dependency_list;
 
-/* Opens "cpu", "opencl" (its first GPU, else its first device), "opencl:1" or "cuda". A
- * CUDA device does not outlive a fork: in the child its calls give RUNG_STATUS_DEVICE_LOST. */
-RUNG_API rung_status rung_device_open(rung_context *context, const char *name,
-                                      rung_device **device);
+RUNG_API rung_status            rung_dependency_list_create(rung_context *context, rung_dependency_list **list);
+RUNG_API int64_t                rung_dependency_list_count(const rung_dependency_list *list);
+RUNG_API const rung_dependency *rung_dependency_list_at(const rung_dependency_list *list, int64_t index);
+RUNG_API void                   rung_dependency_list_destroy(rung_dependency_list *list);
+
+/* Opens "cpu", "opencl" (the first GPU, else the first device), "opencl:1", "cuda" or
+ * "cuda:1"; NULL is the context's device. A CUDA device does not survive a fork: in the child
+ * its calls return RUNG_STATUS_DEVICE_LOST. */
+RUNG_API rung_status rung_device_open(rung_context *context, const char *name, rung_device **device);
 RUNG_API void        rung_device_close(rung_device *device);
 
+/* Returns the properties of the device, valid until it is closed. */
 RUNG_API const rung_device_info *rung_device_describe(const rung_device *device);
 
-/* The context it was opened in, which it keeps alive: kernels for its plans are found there. */
+/* Returns the context in which the device was opened. */
 RUNG_API rung_context *rung_device_context(const rung_device *device);
 
 /* ---- Queues, events, buffers ------------------------------------------------------ */

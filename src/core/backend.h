@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "core/device_list.h"
 #include "rung/rung.h"
 
 /* A step of the ladder as a backend has it. */
@@ -25,18 +26,6 @@ typedef struct rungi_ladder_step {
     bool        is_vendor; /* somebody else's: never chosen unasked */
     const void *function; /* for backends whose kernels are C: the backend's own table of it */
 } rungi_ladder_step;
-
-typedef struct rungi_device_list {
-    rung_device_info *infos;
-    int64_t           capacity;
-    int64_t           count; /* may pass the capacity */
-} rungi_device_list;
-
-typedef struct rungi_part_list {
-    rung_dependency *parts;
-    int64_t    capacity;
-    int64_t    count; /* may pass the capacity */
-} rungi_part_list;
 
 /* What the core makes of a kernel's code: see plan.h. */
 typedef struct rungi_code rungi_code;
@@ -61,11 +50,12 @@ typedef struct rungi_backend {
      * gone, whatever they were doing. Allocates nothing. */
     void (*forked)(void *state);
 
-    rung_status (*list)(rung_context *context, void *state, rungi_device_list *list);
+    /* Adds its devices to the list. */
+    rung_status (*list)(rung_context *context, void *state, rung_device_list *list);
     /* index -1: the one to take when none is named. */
     rung_status (*open)(rung_context *context, void *state, int64_t index, rung_device **device);
-    /* Optional: what rung_dependency_list tells. The driver need not be there. */
-    void (*parts)(rungi_part_list *list);
+    /* Optional: adds its dependencies to the list. The driver need not be installed. */
+    void (*list_dependencies)(rung_dependency_list *list);
     /* Optional: the code that such a plan runs, of a device that need not be here: the plan's
      * has no functions and knows its architecture, as the caller wrote it, and no more. */
     rung_status (*compile)(rung_plan *plan, rungi_code *code);
@@ -76,12 +66,5 @@ typedef struct rungi_backend {
 
 /* The list, ending in NULL; in order of the public listing. */
 extern const rungi_backend *const rungi_backends[];
-
-/* The info to fill for one more device; a spare one once the list is full. */
-rung_device_info *rungi_device_list_add(rungi_device_list *list, rung_device_info *spare);
-
-/* One more part; `found` is "" where it is not here. */
-void rungi_part_list_add(rungi_part_list *list, const char *name, const char *purpose,
-                         const char *install, const char *found);
 
 #endif /* RUNGI_BACKEND_H */

@@ -23,6 +23,7 @@ static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const 
 {
     rung_device paper = {.backend = kernel->backend, .context = kernel->context, .architecture = architecture};
     rung_plan plan = {.device = &paper};
+    rungi_device_info_init(&paper.info, kernel->backend->name);
     rungi_plan_begin(&plan, problem);
     rung_status status = rungi_choose_take(&plan, kernel, parameters && *parameters ? parameters : NULL,
                                            RUNG_ORIGIN_GIVEN, "given");

@@ -165,7 +165,7 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     start.warns = start.verbose > 0 || (options->log && options->verbose == 0);
     const char *device = device_asked_for(options->device);
     if (strlen(device) >= sizeof start.device_name)
-        return rungi_fail(RUNG_STATUS_INVALID, "\"%.80s...\" is no device; see rung_device_list", device);
+        return rungi_fail(RUNG_STATUS_INVALID, "\"%.80s...\" is no device; see rung_device_list_create()", device);
     strcpy(start.device_name, device);
 
     rung_context *context = rungi_new(&start, sizeof *context);

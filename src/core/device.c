@@ -9,98 +9,33 @@
 #include "core/assert.h"
 #include "core/cancel.h"
 
-/* ---- Listing ---------------------------------------------------------------------- */
-
-rung_device_info *rungi_device_list_add(rungi_device_list *list, rung_device_info *spare)
-{
-    rung_device_info *info = list->count < list->capacity ? &list->infos[list->count] : spare;
-    list->count++;
-    memset(info, 0, sizeof *info);
-    return info;
-}
-
-static void list_backend(rung_context *context, int index, rungi_device_list *list)
-{
-    const rungi_backend *backend = rungi_backends[index];
-    rung_device_info spare;
-    void *state;
-    int64_t before = list->count;
-    rung_status status = rungi_context_load(context, index, &state);
-    if (status == RUNG_OK)
-        status = backend->list(context, state, list);
-    for (int64_t i = before; i < list->count && i < list->capacity; i++)
-        snprintf(list->infos[i].backend, sizeof list->infos[i].backend, "%s", backend->name);
-    if (status == RUNG_OK && list->count > before)
-        return;
-    rung_device_info *info = rungi_device_list_add(list, &spare);
-    snprintf(info->name, sizeof info->name, "%s", backend->name);
-    snprintf(info->backend, sizeof info->backend, "%s", backend->name);
-    snprintf(info->missing, sizeof info->missing, "%s",
-             status == RUNG_OK ? "no device of this kind is here" : rung_error_text());
-}
-
-rung_status rung_device_list(rung_context *context, rung_device_info *infos, int64_t capacity,
-                             int64_t *count)
-{
-    RUNGI_DISABLE_CANCELLATION;
-    rungi_device_list list = {.infos = infos, .capacity = infos ? capacity : 0};
-    context = rungi_context_of(context);
-    if (!context)
-        return RUNG_STATUS_NO_MEMORY;
-    if (!count || capacity < 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_list needs a place for the count");
-    rungi_error before;
-    rungi_error_save(&before);
-    for (int i = 0; rungi_backends[i]; i++)
-        list_backend(context, i, &list);
-    rungi_error_restore(&before); /* a missing backend is listed; nothing has failed */
-    *count = list.count;
-    return RUNG_OK;
-}
-
-void rungi_part_list_add(rungi_part_list *list, const char *name, const char *purpose,
-                         const char *install, const char *found)
-{
-    rung_dependency part = {.backend = ""};
-    snprintf(part.name, sizeof part.name, "%s", name);
-    snprintf(part.purpose, sizeof part.purpose, "%s", purpose);
-    snprintf(part.install, sizeof part.install, "%s", install);
-    snprintf(part.found, sizeof part.found, "%s", found);
-    if (list->count < list->capacity)
-        list->parts[list->count] = part;
-    list->count++;
-}
-
-rung_status rung_dependency_list(rung_context *context, rung_dependency *parts, int64_t capacity, int64_t *count)
-{
-    RUNGI_DISABLE_CANCELLATION;
-    rungi_part_list list = {.parts = parts, .capacity = parts ? capacity : 0};
-    if (!rungi_context_of(context))
-        return RUNG_STATUS_NO_MEMORY;
-    if (!count || capacity < 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_dependency_list needs a place for the count");
-    for (int i = 0; rungi_backends[i]; i++) {
-        int64_t before = list.count;
-        if (rungi_backends[i]->parts)
-            rungi_backends[i]->parts(&list);
-        for (int64_t j = before; j < list.count && j < list.capacity; j++)
-            snprintf(parts[j].backend, sizeof parts[j].backend, "%s", rungi_backends[i]->name);
-    }
-    *count = list.count;
-    return RUNG_OK;
-}
-
 /* ---- Opening ----------------------------------------------------------------------- */
 
 void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
                        const rungi_device_ops *ops)
 {
-    RUNGI_ASSERT(strlen(backend->name) < sizeof device->info.backend);
     device->backend = backend;
     device->ops = ops;
     device->context = context;
     atomic_init(&device->references, 1);
-    snprintf(device->info.backend, sizeof device->info.backend, "%s", backend->name);
+    device->texts.context = context;
+    rungi_device_info_init(&device->info, backend->name);
+}
+
+void rungi_device_free(rung_device *device)
+{
+    rungi_texts_release(&device->texts);
+    rungi_release(device->context, device);
+}
+
+/* Fails if memory ran out for a text of the new device, and closes the device then. */
+static rung_status check_texts(rung_device **device)
+{
+    if (!(*device)->texts.is_incomplete)
+        return RUNG_OK;
+    rung_device_close(*device);
+    *device = NULL;
+    return rungi_fail(RUNG_STATUS_NO_MEMORY, "out of memory for the description of a device");
 }
 
 /* "opencl:1" is backend "opencl", index 1; "opencl" is index -1. */
@@ -132,6 +67,8 @@ rung_status rungi_device_open(rung_context *context, const char *name, bool hold
         status = rungi_context_backend(context, backend_name, &backend, &state);
     if (status == RUNG_OK)
         status = backend->open(context, state, index, device);
+    if (status == RUNG_OK)
+        status = check_texts(device);
     if (status == RUNG_OK && hold) {
         rungi_context_retain(context);
         (*device)->holds_context = true;
@@ -172,6 +109,8 @@ rung_status rung_device_wrap(rung_context *context, const char *name, void *nati
     if (!native_context)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap needs the context to wrap");
     status = backend->wrap(context, state, native_context, native_device, device);
+    if (status == RUNG_OK)
+        status = check_texts(device);
     if (status == RUNG_OK) {
         rungi_context_retain(context);
         (*device)->holds_context = true;

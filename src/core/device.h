@@ -84,6 +84,7 @@ struct rung_device {
     const char             *preset;       /* parameters for its kind, where a kernel has them, */
     const char             *architecture; /* and for its architecture; NULL if there are none */
     rung_device_info        info;
+    rungi_texts             texts; /* of info */
 };
 
 /* So many forms a program's calls may alternate between and find their plans again. */
@@ -118,6 +119,9 @@ struct rung_buffer {
 void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
                        const rungi_device_ops *ops);
 rung_device *rungi_device_retain(rung_device *device);
+
+/* For backends: releases the memory of a device that rungi_device_init() filled. */
+void rungi_device_free(rung_device *device);
 
 /* Destroys the plans that a queue keeps. */
 void rungi_queue_forget_plans(rung_queue *queue);

@@ -131,10 +131,11 @@ static char layout_of(const rung_matrix *matrix)
 void rungi_tuning_key_of(const rung_device *device, const rung_problem *problem, rungi_tuning_key *key)
 {
     const rung_device_info *info = &device->info;
-    char whole_driver[sizeof info->platform + sizeof info->driver + 1], whole_title[sizeof info->title + 24];
+    enum { PART = 127 }; /* bytes of a text that count; keys in existing files were written with this limit */
+    char whole_driver[2 * PART + 2], whole_title[PART + 25];
     char title[3 * sizeof whole_title], driver[3 * sizeof whole_driver];
-    snprintf(whole_title, sizeof whole_title, "%s x%lld", info->title, (long long)info->compute_units);
-    snprintf(whole_driver, sizeof whole_driver, "%s %s", info->platform, info->driver);
+    snprintf(whole_title, sizeof whole_title, "%.*s x%lld", PART, info->title, (long long)info->compute_units);
+    snprintf(whole_driver, sizeof whole_driver, "%.*s %.*s", PART, info->platform, PART, info->driver);
     rungi_store_escape(whole_title, title, sizeof title);
     rungi_store_escape(whole_driver, driver, sizeof driver);
     snprintf(key->whose, sizeof key->whose, "%s %s %s %s %s %c%c%c", device->backend->name, title, driver,
@@ -260,7 +261,8 @@ const char *rungi_record_parse(const char *line, size_t length, rungi_record *re
         return "it ends in a carriage return; lines of a store end in a newline alone";
     if (!split_line(line, length, words))
         return "a record is eleven words with one space between them";
-    if (!is_name(words[BACKEND], sizeof ((rung_device_info *)0)->backend - 1) || !is_escaped(words[DEVICE]) ||
+    enum { BACKEND_MAX = 15 };
+    if (!is_name(words[BACKEND], BACKEND_MAX) || !is_escaped(words[DEVICE]) ||
         !is_escaped(words[DRIVER]))
         return "its device is not written as the library writes it";
     if (!is_product(words[PRODUCT]) || !is_compute(words[COMPUTE]) || !is_layout(words[LAYOUT]))

@@ -32,21 +32,23 @@ typedef struct cpu_buffer {
 
 /* ---- What the machine tells ----------------------------------------------------------------- */
 
-static void read_model(char *title, size_t capacity)
+/* Returns the processor's name. */
+static const char *read_model(rungi_texts *texts)
 {
     char line[256];
+    const char *title = "processor";
     FILE *file = fopen("/proc/cpuinfo", "re");
-    snprintf(title, capacity, "processor");
     while (file && fgets(line, sizeof line, file)) {
         char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) != 0 || !colon)
             continue;
         line[strcspn(line, "\n")] = '\0';
-        snprintf(title, capacity, "%.*s", (int)capacity - 1, colon + 2);
+        title = rungi_texts_add(texts, "%s", colon + 1 + strspn(colon + 1, " "));
         break;
     }
     if (file)
         fclose(file);
+    return title;
 }
 
 /* sysconf's -1, for what it does not know, is our 0. */
@@ -55,16 +57,16 @@ static int64_t known(long value)
     return value > 0 ? value : 0;
 }
 
-static void describe(rung_device_info *info, int64_t processors)
+static void describe(rung_device_info *info, rungi_texts *texts, int64_t processors)
 {
-    snprintf(info->name, sizeof info->name, "cpu");
-    snprintf(info->platform, sizeof info->platform, "this process");
-    snprintf(info->driver, sizeof info->driver, "rung %s", rung_version_text());
-    read_model(info->title, sizeof info->title);
+    info->name = "cpu";
+    info->platform = "this process";
+    info->driver = rungi_texts_add(texts, "rung %s", rung_version_text());
+    info->title = read_model(texts);
     info->compute_units = processors;
     info->memory_bytes = known(sysconf(_SC_PHYS_PAGES)) * known(sysconf(_SC_PAGESIZE));
     info->max_buffer_bytes = info->memory_bytes;
-    info->last_cache_bytes = rungi_caches_find().l3; /* as it is, whatever RUNG_CPU_CACHES says */
+    info->last_level_cache_bytes = rungi_caches_find().l3; /* as it is, whatever RUNG_CPU_CACHES says */
 }
 
 /* ---- Queues and events ------------------------------------------------------------------------ */
@@ -246,11 +248,6 @@ void *rungi_cpu_item(const rung_matrix *matrix, int64_t item)
 
 /* ---- The tables --------------------------------------------------------------------------------------- */
 
-static void close_device(rung_device *device)
-{
-    rungi_release(device->context, device);
-}
-
 /* The vendors' steps have no such table. */
 static const rungi_cpu_kernel *table_of(const rung_kernel *kernel)
 {
@@ -268,7 +265,7 @@ static bool fit_defaults(const rung_device *device, const rung_kernel *kernel, r
 }
 
 static const rungi_device_ops ops = {
-    .close = close_device,
+    .close = rungi_device_free,
     .queue_create = queue_create,
     .queue_finish = queue_finish,
     .queue_destroy = queue_destroy,
@@ -313,12 +310,14 @@ static void forked(void *state)
     rungi_cpu_vendor_forked();
 }
 
-static rung_status list_devices(rung_context *context, void *state, rungi_device_list *list)
+static rung_status list_devices(rung_context *context, void *state, rung_device_list *list)
 {
-    rung_device_info spare;
+    rung_device_info *info = rungi_device_list_add(list);
     (void)context;
     (void)state;
-    describe(rungi_device_list_add(list, &spare), rungi_processors_count());
+    if (!info)
+        return RUNG_STATUS_NO_MEMORY;
+    describe(info, &list->texts, rungi_processors_count());
     return RUNG_OK;
 }
 
@@ -334,7 +333,7 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     rungi_cpu_features_find(&made->features);
     made->pool = state;
     made->base.takes_data = true;
-    describe(&made->base.info, rungi_pool_processors(made->pool));
+    describe(&made->base.info, &made->base.texts, rungi_pool_processors(made->pool));
     *device = &made->base;
     return RUNG_OK;
 }
@@ -404,5 +403,5 @@ const rungi_backend rungi_cpu_backend = {
     .forked = forked,
     .list = list_devices,
     .open = open_device,
-    .parts = rungi_peer_list_parts,
+    .list_dependencies = rungi_peer_list,
 };

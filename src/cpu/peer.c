@@ -317,7 +317,7 @@ rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *feat
                       "onednn, or the path of a library", text);
 }
 
-void rungi_peer_list_parts(rungi_part_list *list)
+void rungi_peer_list(rung_dependency_list *list)
 {
     rungi_cpu_features features;
     rungi_error before;
@@ -329,7 +329,7 @@ void rungi_peer_list_parts(rungi_part_list *list)
         if (rungi_peer_find((rungi_peer_kind)kind, &features, &peer) == RUNG_OK)
             snprintf(found, sizeof found, "%s, %s%s%s", peer.version, peer.path, *peer.doubt ? "; " : "", peer.doubt);
         snprintf(purpose, sizeof purpose, "a library to compare with, 00_vendor:%s", peers[kind].word);
-        rungi_part_list_add(list, peers[kind].title, purpose, peers[kind].install, found);
+        rungi_dependency_list_add(list, peers[kind].title, purpose, peers[kind].install, found);
     }
     rungi_error_restore(&before);
 }

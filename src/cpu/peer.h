@@ -70,8 +70,8 @@ extern const rungi_variable rungi_peer_variable;
  * RUNG_STATUS_UNSUPPORTED and a sentence if there is none. */
 rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer);
 
-/* What rung_dependency_list tells of them. */
-void rungi_peer_list_parts(rungi_part_list *list);
+/* Adds every library to the list, whether or not it is found. */
+void rungi_peer_list(rung_dependency_list *list);
 
 /* Tells it a number of threads and gives what was set before, which may be told it again. */
 int64_t rungi_peer_set_threads(const rungi_peer *peer, int64_t threads);

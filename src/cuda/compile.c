@@ -67,8 +67,8 @@ rung_status rungi_cuda_compile(rung_plan *plan, rungi_code *code)
     char defines[RUNGI_SIMT_DEFINES];
     int64_t dynamic_bytes;
     rung_status status = read_architecture(plan->device->architecture, &job.architecture);
-    snprintf(plan->device->info.name, sizeof plan->device->info.name, "that GPU");
-    plan->device->info.max_threads_block = THREADS_MAX;
+    plan->device->info.name = "that GPU";
+    plan->device->info.max_threads_per_block = THREADS_MAX;
     if (status == RUNG_OK)
         status = rungi_cuda_work_of(plan, job.architecture, GRID_MAX, &work, &dynamic_bytes);
     if (status == RUNG_OK)

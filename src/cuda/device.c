@@ -81,30 +81,33 @@ static void describe_memory(inquiry *asked, rung_device_info *info)
     size_t bytes = 0;
     if (asked->cu->DeviceTotalMem(&bytes, asked->id) == 0)
         info->memory_bytes = info->max_buffer_bytes = (int64_t)bytes;
-    info->last_cache_bytes = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    info->last_level_cache_bytes = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
     info->memory_clock_khz = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
     info->memory_bus_bits = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
     /* Two transfers a clock, as NVIDIA counts its memory clocks. */
-    info->bandwidth = 2 * info->memory_clock_khz * 1000 * (info->memory_bus_bits / 8);
+    info->memory_bandwidth = 2 * info->memory_clock_khz * 1000 * (info->memory_bus_bits / 8);
 }
 
-static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *info)
+static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *info, rungi_texts *texts)
 {
     inquiry inquiry = {cu, id, 0}, *asked = &inquiry;
-    snprintf(info->name, sizeof info->name, "cuda:%d", id);
-    snprintf(info->platform, sizeof info->platform, "NVIDIA CUDA");
-    snprintf(info->driver, sizeof info->driver, "CUDA %d.%d", cu->version / 1000, cu->version % 1000 / 10);
-    cu->DeviceGetName(info->title, sizeof info->title - 1, id);
+    char title[256] = ""; /* the length of cudaDeviceProp.name */
+    info->name = rungi_texts_add(texts, "cuda:%d", id);
+    info->platform = "NVIDIA CUDA";
+    info->driver = rungi_texts_add(texts, "CUDA %d.%d", cu->version / 1000, cu->version % 1000 / 10);
+    cu->DeviceGetName(title, sizeof title - 1, id);
+    info->title = rungi_texts_add(texts, "%s", title);
     info->compute_units = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     info->warp_size = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_WARP_SIZE);
-    info->max_threads_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
-    info->max_threads_block = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-    info->registers_block = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
-    info->registers_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+    info->max_threads_per_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    info->max_threads_per_block = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    info->registers_per_block = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+    info->registers_per_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
     /* What a kernel may opt in to, where there is such a thing: plans do. */
-    info->shared_block = rungi_larger(attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-                                      attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
-    info->shared_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    info->shared_bytes_per_block =
+        rungi_larger(attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+                     attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    info->shared_bytes_per_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     info->clock_khz = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
     int architecture = architecture_of(asked);
     info->peak_f32 = 2 * rungi_simt_lanes(architecture / 10, architecture % 10) * info->compute_units *
@@ -113,11 +116,10 @@ static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *
     return inquiry.error == 0 ? RUNG_OK : rungi_cu_fail(cu, inquiry.error, "cuDeviceGetAttribute");
 }
 
-static rung_status list_devices(rung_context *context, void *state, rungi_device_list *list)
+static rung_status list_devices(rung_context *context, void *state, rung_device_list *list)
 {
     (void)context;
     rungi_cu *cu = &((rungi_cuda_state *)state)->cu;
-    rung_device_info spare;
     int count = 0;
     rung_status status = rungi_cuda_check_process(state);
     if (status != RUNG_OK)
@@ -130,7 +132,8 @@ static rung_status list_devices(rung_context *context, void *state, rungi_device
         error = cu->DeviceGet(&id, i);
         if (error != 0)
             return rungi_cu_fail(cu, error, "cuDeviceGet");
-        status = describe(cu, id, rungi_device_list_add(list, &spare));
+        rung_device_info *info = rungi_device_list_add(list);
+        status = info ? describe(cu, id, info, &list->texts) : RUNG_STATUS_NO_MEMORY;
         if (status != RUNG_OK)
             return status;
     }
@@ -155,7 +158,7 @@ static void close_device(rung_device *device)
     rungi_cuda_forget_modules(own);
     release_context(own);
     pthread_mutex_destroy(&own->lock);
-    rungi_release(device->context, own);
+    rungi_device_free(device);
 }
 
 static const rungi_device_ops ops = {
@@ -189,7 +192,7 @@ static const rungi_device_ops ops = {
 static void free_device(rungi_cuda_device *device)
 {
     pthread_mutex_destroy(&device->lock);
-    rungi_release(device->base.context, device);
+    rungi_device_free(&device->base);
 }
 
 /* What decides which code runs and how memory is made. */
@@ -204,7 +207,7 @@ static rung_status fill_device(rungi_cuda_device *device)
                         attribute(&asked, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
     if (asked.error != 0)
         return rungi_cu_fail(cu, asked.error, "cuDeviceGetAttribute");
-    return describe(cu, device->id, &device->base.info);
+    return describe(cu, device->id, &device->base.info, &device->base.texts);
 }
 
 /* Without a CUcontext yet. */
@@ -344,31 +347,31 @@ static void describe_images(char *text, size_t capacity)
 }
 
 /* Without a driver, those that the newest could use. */
-static void list_parts(rungi_part_list *list)
+static void list_dependencies(rung_dependency_list *list)
 {
     rungi_cu cu = {0};
     rungi_nvrtc nvrtc = {0};
     rungi_blas blas = {0};
-    char found[512] = "", path[400];
+    char found[4096] = "", path[4000];
     rungi_error before;
     rungi_error_save(&before);
     int version = rungi_cu_load(&cu) == RUNG_OK ? cu.version : RUNGI_NVRTC_ANY_DRIVER;
     rungi_error_restore(&before);
     describe_images(found, sizeof found);
-    rungi_part_list_add(list, "compiled kernels", "kernels at their defaults, without a compiler",
+    rungi_dependency_list_add(list, "compiled kernels", "kernels at their defaults, without a compiler",
                         "build the library with libnvrtc.so.12 (-DRUNG_NVRTC=...)", found);
     *found = '\0';
     if (rungi_nvrtc_load(&nvrtc, version, INT32_MAX)) {
         rungi_library_where(&nvrtc.version, path, sizeof path);
         snprintf(found, sizeof found, "%d.%d, %s", nvrtc.major, nvrtc.minor, path);
     }
-    rungi_part_list_add(list, "NVRTC", "any parameters, every fast path, kernels of your own",
+    rungi_dependency_list_add(list, "NVRTC", "any parameters, every fast path, kernels of your own",
                         "pip install nvidia-cuda-nvrtc-cu12", found);
     *found = '\0';
     rungi_blas_load(&blas, version);
     if (blas.library)
         rungi_library_where(&blas.create, found, sizeof found);
-    rungi_part_list_add(list, "cuBLAS", "the library to compare with, 00_vendor",
+    rungi_dependency_list_add(list, "cuBLAS", "the library to compare with, 00_vendor",
                         "pip install nvidia-cublas-cu12", found);
 }
 
@@ -394,7 +397,7 @@ const rungi_backend rungi_cuda_backend = {
     .unload = unload,
     .list = list_devices,
     .open = open_device,
-    .parts = list_parts,
+    .list_dependencies = list_dependencies,
     .compile = rungi_cuda_compile,
     .wrap = wrap_device,
 };

@@ -41,10 +41,10 @@ static rung_status check_function(rungi_cuda_device *device, const rung_kernel *
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
                           "registers for %d", kernel->info.name, (long long)threads,
                           device->base.info.name, threads_max);
-    if (shared > device->base.info.shared_block)
+    if (shared > device->base.info.shared_bytes_per_block)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %d bytes of shared memory a block; %s has %lld",
                           kernel->info.name, shared, device->base.info.name,
-                          (long long)device->base.info.shared_block);
+                          (long long)device->base.info.shared_bytes_per_block);
     return RUNG_OK;
 }
 

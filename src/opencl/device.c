@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "opencl/opencl.h"
 #include "opencl/vendor.h"
 #include "simt/simt.h"
-
-enum { PLATFORMS_MAX = 16, DEVICES_MAX = 64 };
 
 /* ---- What a device tells ----------------------------------------------------------------------- */
 
@@ -25,47 +24,54 @@ static int64_t number(rungi_cl *cl, cl_device_id id, cl_device_info what, size_t
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-static void text(rungi_cl *cl, cl_device_id id, cl_device_info what, char *out, size_t capacity)
+/* Returns a text of a device, without leading spaces; "" if the driver does not report it. */
+static const char *text(rungi_cl *cl, cl_device_id id, cl_device_info what, rungi_texts *texts)
 {
-    char value[512] = "";
-    cl->GetDeviceInfo(id, what, sizeof value - 1, value, NULL);
-    snprintf(out, capacity, "%.*s", (int)capacity - 1, value + strspn(value, " "));
+    size_t bytes = 0;
+    if (cl->GetDeviceInfo(id, what, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0)
+        return "";
+    char *value = rungi_texts_room(texts, bytes);
+    if (!value || cl->GetDeviceInfo(id, what, bytes, value, NULL) != CL_SUCCESS)
+        return "";
+    return value + strspn(value, " ");
 }
 
-static bool has_extension(rungi_cl *cl, cl_device_id id, const char *name)
-{
-    char extensions[8192] = "";
-    cl->GetDeviceInfo(id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
-    return strstr(extensions, name) != NULL;
-}
-
-static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_info *info)
+static const char *platform_name(rungi_cl *cl, cl_device_id id, rungi_texts *texts)
 {
     cl_platform_id platform = NULL;
-    if (index >= 0)
-        snprintf(info->name, sizeof info->name, "opencl:%lld", (long long)index);
-    else
-        snprintf(info->name, sizeof info->name, "opencl");
-    text(cl, id, CL_DEVICE_NAME, info->title, sizeof info->title);
-    text(cl, id, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
+    size_t bytes = 0;
     cl->GetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
-    if (platform)
-        cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info->platform - 1, info->platform, NULL);
+    if (!platform || cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0)
+        return "";
+    char *name = rungi_texts_room(texts, bytes);
+    if (!name || cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, bytes, name, NULL) != CL_SUCCESS)
+        return "";
+    return name;
+}
+
+/* The texts go into `texts`; so does the list of extensions, which is only searched. */
+static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_info *info, rungi_texts *texts)
+{
+    const char *extensions = text(cl, id, CL_DEVICE_EXTENSIONS, texts);
+    info->name = index >= 0 ? rungi_texts_add(texts, "opencl:%lld", (long long)index) : "opencl";
+    info->title = text(cl, id, CL_DEVICE_NAME, texts);
+    info->driver = text(cl, id, CL_DRIVER_VERSION, texts);
+    info->platform = platform_name(cl, id, texts);
 
     info->compute_units = number(cl, id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
-    info->max_threads_block = number(cl, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
-    info->shared_block = number(cl, id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
-    info->last_cache_bytes = number(cl, id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof(cl_ulong));
+    info->max_threads_per_block = number(cl, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
+    info->shared_bytes_per_block = number(cl, id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
+    info->last_level_cache_bytes = number(cl, id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof(cl_ulong));
     info->clock_khz = 1000 * number(cl, id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof(cl_uint));
     info->memory_bytes = number(cl, id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
     info->max_buffer_bytes = number(cl, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
-    if (has_extension(cl, id, "cl_nv_device_attribute_query")) {
+    if (strstr(extensions, "cl_nv_device_attribute_query")) {
         info->warp_size = number(cl, id, WARP_SIZE_NV, sizeof(cl_uint));
-        info->registers_block = number(cl, id, REGISTERS_PER_BLOCK_NV, sizeof(cl_uint));
+        info->registers_per_block = number(cl, id, REGISTERS_PER_BLOCK_NV, sizeof(cl_uint));
         info->peak_f32 = 2 * rungi_simt_lanes(number(cl, id, CAPABILITY_MAJOR_NV, sizeof(cl_uint)),
                                               number(cl, id, CAPABILITY_MINOR_NV, sizeof(cl_uint))) *
                          info->compute_units * info->clock_khz * 1000;
-    } else if (has_extension(cl, id, "cl_amd_device_attribute_query")) {
+    } else if (strstr(extensions, "cl_amd_device_attribute_query")) {
         info->warp_size = number(cl, id, WAVEFRONT_WIDTH_AMD, sizeof(cl_uint));
     }
 }
@@ -79,44 +85,100 @@ static bool is_of_kind(rungi_cl *cl, cl_device_id id, cl_device_type kind)
     return (type & kind) != 0;
 }
 
-/* Adds the platform's GPUs, or its other devices. */
-static void add_devices(rungi_cl *cl, cl_platform_id platform, bool gpus, cl_device_id *ids,
-                        int64_t *count)
+/* Devices of all platforms, in the order of the public list; release_found() releases the memory. */
+typedef struct found_devices {
+    rung_context *context;
+    cl_device_id *ids;
+    int64_t       count;
+} found_devices;
+
+static void release_found(found_devices *found)
 {
-    cl_device_id found[DEVICES_MAX];
-    cl_uint found_count = 0;
-    if (cl->GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, DEVICES_MAX, found, &found_count) != CL_SUCCESS)
-        return;
-    for (cl_uint i = 0; i < found_count && i < DEVICES_MAX && *count < DEVICES_MAX; i++)
-        if (is_of_kind(cl, found[i], CL_DEVICE_TYPE_GPU) == gpus)
-            ids[(*count)++] = found[i];
+    rungi_release(found->context, found->ids);
+    found->ids = NULL;
+    found->count = 0;
 }
 
-/* GPUs first, else in the drivers' order, so that "opencl" is the first of all. */
-static rung_status find_devices(rungi_cl *cl, cl_device_id *ids, int64_t *count)
+static cl_uint count_devices(rungi_cl *cl, cl_platform_id platform)
 {
-    cl_platform_id platforms[PLATFORMS_MAX];
-    cl_uint platform_count = 0;
-    *count = 0;
-    if (cl->GetPlatformIDs(PLATFORMS_MAX, platforms, &platform_count) != CL_SUCCESS ||
-        platform_count == 0)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL is here, but no driver for it; install the one of "
-                          "your device, or pocl-opencl-icd, which runs on any processor");
-    for (int others = 0; others < 2; others++)
-        for (cl_uint i = 0; i < platform_count && i < PLATFORMS_MAX; i++)
-            add_devices(cl, platforms[i], !others, ids, count);
+    cl_uint count = 0;
+    return cl->GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) == CL_SUCCESS ? count : 0;
+}
+
+/* Appends the devices of a platform; there is room for all. */
+static void add_devices(rungi_cl *cl, cl_platform_id platform, cl_uint room, found_devices *found)
+{
+    cl_uint count = 0;
+    if (room > 0 &&
+        cl->GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, room, found->ids + found->count, &count) == CL_SUCCESS)
+        found->count += count < room ? count : room;
+}
+
+/* Moves GPUs to the front and keeps the order of the drivers otherwise, so that "opencl" is the first GPU. */
+static void put_gpus_first(rungi_cl *cl, found_devices *found)
+{
+    int64_t gpus = 0;
+    for (int64_t i = 0; i < found->count; i++) {
+        cl_device_id id = found->ids[i];
+        if (!is_of_kind(cl, id, CL_DEVICE_TYPE_GPU))
+            continue;
+        memmove(&found->ids[gpus + 1], &found->ids[gpus], (size_t)(i - gpus) * sizeof id);
+        found->ids[gpus++] = id;
+    }
+}
+
+static rung_status find_in_platforms(rungi_cl *cl, const cl_platform_id *platforms, cl_uint platform_count,
+                                     found_devices *found)
+{
+    int64_t room = 0, bytes;
+    for (cl_uint i = 0; i < platform_count; i++)
+        room += count_devices(cl, platforms[i]);
+    if (!rungi_multiply(room, sizeof *found->ids, &bytes))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "OpenCL reports %lld devices", (long long)room);
+    found->ids = rungi_allocate(found->context, bytes, sizeof(void *));
+    if (!found->ids)
+        return RUNG_STATUS_NO_MEMORY;
+    for (cl_uint i = 0; i < platform_count; i++) {
+        cl_uint count = count_devices(cl, platforms[i]);
+        add_devices(cl, platforms[i], (cl_uint)rungi_smaller(count, room - found->count), found);
+    }
+    put_gpus_first(cl, found);
     return RUNG_OK;
 }
 
-static rung_status list_devices(rung_context *context, void *state, rungi_device_list *list)
+static rung_status no_driver(void)
 {
-    (void)context;
-    cl_device_id ids[DEVICES_MAX];
-    rung_device_info spare;
-    int64_t count;
-    rung_status status = find_devices(state, ids, &count);
-    for (int64_t i = 0; status == RUNG_OK && i < count; i++)
-        describe(state, ids[i], i, rungi_device_list_add(list, &spare));
+    return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL is installed, but no driver was found; install the driver of "
+                      "your device, or pocl-opencl-icd, which runs on any processor");
+}
+
+static rung_status find_devices(rung_context *context, rungi_cl *cl, found_devices *found)
+{
+    cl_uint platform_count = 0;
+    *found = (found_devices){.context = context};
+    if (cl->GetPlatformIDs(0, NULL, &platform_count) != CL_SUCCESS || platform_count == 0)
+        return no_driver();
+    cl_platform_id *platforms = rungi_new(context, (size_t)platform_count * sizeof *platforms);
+    if (!platforms)
+        return RUNG_STATUS_NO_MEMORY;
+    rung_status status = cl->GetPlatformIDs(platform_count, platforms, NULL) == CL_SUCCESS
+                             ? find_in_platforms(cl, platforms, platform_count, found) : no_driver();
+    rungi_release(context, platforms);
+    return status;
+}
+
+static rung_status list_devices(rung_context *context, void *state, rung_device_list *list)
+{
+    found_devices found;
+    rung_status status = find_devices(context, state, &found);
+    for (int64_t i = 0; status == RUNG_OK && i < found.count; i++) {
+        rung_device_info *info = rungi_device_list_add(list);
+        if (info)
+            describe(state, found.ids[i], i, info, &list->texts);
+        else
+            status = RUNG_STATUS_NO_MEMORY;
+    }
+    release_found(&found);
     return status;
 }
 
@@ -128,7 +190,7 @@ static void close_device(rung_device *device)
     rungi_opencl_forget_programs(own);
     rungi_cl_release_context(own->cl, own->context);
     pthread_mutex_destroy(&own->lock);
-    rungi_release(device->context, own);
+    rungi_device_free(device);
 }
 
 static const rungi_device_ops ops = {
@@ -175,7 +237,7 @@ static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context n
     made->base.preset = is_of_kind(cl, id, CL_DEVICE_TYPE_CPU) ? "cpu" : NULL;
     made->has_f64 = number(cl, id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(cl_device_fp_config)) != 0;
     made->blocks_max = INT32_MAX; /* what CUDA takes in x: one shape serves both */
-    describe(cl, id, index, &made->base.info);
+    describe(cl, id, index, &made->base.info, &made->base.texts);
     *device = &made->base;
     return RUNG_OK;
 }
@@ -184,55 +246,79 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
                                rung_device **device)
 {
     rungi_cl *cl = state;
-    cl_device_id ids[DEVICES_MAX];
-    int64_t count;
+    found_devices found;
     cl_int error;
-    rung_status status = find_devices(cl, ids, &count);
-    if (status != RUNG_OK)
-        return status;
+    rung_status status = find_devices(context, cl, &found);
+    cl_device_id id = NULL;
     if (index < 0)
         index = 0;
-    if (index >= count)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no opencl:%lld; `rung devices` lists the %lld there "
-                          "are", (long long)index, (long long)count);
-    cl_context native = cl->CreateContext(NULL, 1, &ids[index], NULL, NULL, &error);
+    if (status == RUNG_OK && index >= found.count)
+        status = rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no opencl:%lld; `rung devices` lists the %lld there "
+                            "are", (long long)index, (long long)found.count);
+    if (status == RUNG_OK)
+        id = found.ids[index];
+    release_found(&found);
+    if (status != RUNG_OK)
+        return status;
+    cl_context native = cl->CreateContext(NULL, 1, &id, NULL, NULL, &error);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clCreateContext");
-    return make_device(context, cl, native, ids[index], index, device);
+    return make_device(context, cl, native, id, index, device);
 }
 
-/* Where a device stands in the list, so that its name is the one to open it by. */
-static int64_t index_of(rungi_cl *cl, cl_device_id id)
+/* Returns the index of a device in the public list, so that rung_device_open() accepts its name; -1: not listed. */
+static rung_status index_of(rung_context *context, rungi_cl *cl, cl_device_id id, int64_t *index)
 {
-    cl_device_id ids[DEVICES_MAX];
-    int64_t count = 0;
-    find_devices(cl, ids, &count);
-    for (int64_t i = 0; i < count; i++)
-        if (ids[i] == id)
-            return i;
-    return -1;
+    found_devices found;
+    rungi_error before;
+    *index = -1;
+    rungi_error_save(&before);
+    rung_status status = find_devices(context, cl, &found);
+    for (int64_t i = 0; i < found.count && *index < 0; i++)
+        if (found.ids[i] == id)
+            *index = i;
+    release_found(&found);
+    if (status == RUNG_STATUS_NO_MEMORY)
+        return status;
+    rungi_error_restore(&before);
+    return RUNG_OK;
+}
+
+static rung_status check_belongs(rung_context *context, rungi_cl *cl, cl_context native, cl_device_id id)
+{
+    size_t bytes = 0;
+    bool belongs = false;
+    cl_int error = cl->GetContextInfo(native, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clGetContextInfo");
+    cl_device_id *ids = rungi_new(context, bytes);
+    if (!ids)
+        return RUNG_STATUS_NO_MEMORY;
+    error = cl->GetContextInfo(native, CL_CONTEXT_DEVICES, bytes, ids, NULL);
+    for (size_t i = 0; error == CL_SUCCESS && i < bytes / sizeof *ids; i++)
+        belongs = belongs || ids[i] == id;
+    rungi_release(context, ids);
+    if (error != CL_SUCCESS)
+        return rungi_cl_fail(error, "clGetContextInfo");
+    return belongs ? RUNG_OK : rungi_fail(RUNG_STATUS_INVALID, "the cl_device_id is not one of the cl_context's");
 }
 
 static rung_status wrap_device(rung_context *context, void *state, void *native_context,
                                void *native_device, rung_device **device)
 {
     rungi_cl *cl = state;
-    cl_device_id ids[DEVICES_MAX];
-    size_t bytes = 0;
-    bool belongs = false;
+    int64_t index;
     if (!native_device)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap needs the cl_device_id, too");
-    cl_int error = cl->GetContextInfo(native_context, CL_CONTEXT_DEVICES, sizeof ids, ids, &bytes);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clGetContextInfo");
-    for (size_t i = 0; i < bytes / sizeof *ids; i++)
-        belongs = belongs || ids[i] == native_device;
-    if (!belongs)
-        return rungi_fail(RUNG_STATUS_INVALID, "the cl_device_id is not one of the cl_context's");
-    error = cl->RetainContext(native_context);
+    rung_status status = check_belongs(context, cl, native_context, native_device);
+    if (status == RUNG_OK)
+        status = index_of(context, cl, native_device, &index);
+    if (status != RUNG_OK)
+        return status;
+    cl_int error = cl->RetainContext(native_context);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clRetainContext");
-    return make_device(context, cl, native_context, native_device, index_of(cl, native_device), device);
+    return make_device(context, cl, native_context, native_device, index, device);
 }
 
 /* ---- The backend -------------------------------------------------------------------------------------- */
@@ -257,12 +343,12 @@ static void unload(rung_context *context, void *state)
     rungi_release(context, state);
 }
 
-static void list_parts(rungi_part_list *list)
+static void list_dependencies(rung_dependency_list *list)
 {
     char where[512];
     rungi_opencl_vendor_where(where, sizeof where);
-    rungi_part_list_add(list, "CLBlast", "the library to compare with, 00_vendor", "apt install libclblast1",
-                        where);
+    rungi_dependency_list_add(list, "CLBlast", "the library to compare with, 00_vendor", "apt install libclblast1",
+                              where);
 }
 
 long rungi_opencl_live(rung_context *context, rungi_cl_kind kind)
@@ -286,6 +372,6 @@ const rungi_backend rungi_opencl_backend = {
     .unload = unload,
     .list = list_devices,
     .open = open_device,
-    .parts = list_parts,
+    .list_dependencies = list_dependencies,
     .wrap = wrap_device,
 };

@@ -35,10 +35,10 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
                                           NULL);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetKernelInfo");
-    if ((int64_t)shared > device->base.info.shared_block)
+    if ((int64_t)shared > device->base.info.shared_bytes_per_block)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
                           kernel->info.name, (long long)shared, device->base.info.name,
-                          (long long)device->base.info.shared_block);
+                          (long long)device->base.info.shared_bytes_per_block);
     if ((uint64_t)threads > threads_max)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
                           "registers for %zu", kernel->info.name, (long long)threads,

@@ -11,10 +11,10 @@
 
 static rung_status check_threads(const rung_device *device, const rung_kernel *kernel, int64_t threads)
 {
-    if (threads > device->info.max_threads_block)
+    if (threads > device->info.max_threads_per_block)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; %s has at most %lld",
                           kernel->info.name, (long long)threads, device->info.name,
-                          (long long)device->info.max_threads_block);
+                          (long long)device->info.max_threads_per_block);
     return RUNG_OK;
 }
 
@@ -28,10 +28,10 @@ static rung_status check_shared(const rung_plan *plan, int64_t *bytes)
         RUNG_OK)
         *bytes = 0;
     rungi_error_restore(&before);
-    if (*bytes > info->shared_block && info->shared_block > 0)
+    if (*bytes > info->shared_bytes_per_block && info->shared_bytes_per_block > 0)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
                           plan->kernel->info.name, (long long)*bytes, info->name,
-                          (long long)info->shared_block);
+                          (long long)info->shared_bytes_per_block);
     return RUNG_OK;
 }
 

@@ -44,12 +44,12 @@ static void check_facts(const rung_device_info *info, size_t card)
     assert_string_equal(info->missing, "");
     assert_int_equal(info->compute_units, cards[card].units);
     assert_int_equal(info->warp_size, 32);
-    assert_int_equal(info->max_threads_block, 1024);
-    assert_int_equal(info->max_threads_unit, cards[card].threads_unit);
-    assert_int_equal(info->registers_block, 65536);
-    assert_int_equal(info->shared_block, cards[card].shared_block);
+    assert_int_equal(info->max_threads_per_block, 1024);
+    assert_int_equal(info->max_threads_per_unit, cards[card].threads_unit);
+    assert_int_equal(info->registers_per_block, 65536);
+    assert_int_equal(info->shared_bytes_per_block, cards[card].shared_block);
     assert_int_equal(info->memory_bytes, cards[card].memory_mib << 20);
-    assert_int_equal(info->bandwidth, cards[card].bandwidth);
+    assert_int_equal(info->memory_bandwidth, cards[card].bandwidth);
     if (cards[card].peak_f32 > 0)
         assert_int_equal(info->peak_f32, cards[card].peak_f32);
 }
@@ -59,16 +59,19 @@ static void facts_are_the_card_s(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         rung_context *context = fresh_context("cuda", -1);
-        rung_device_info infos[16];
-        int64_t count = 0, found = 0;
+        rung_device_list *list;
+        int64_t found = 0;
         rung_device *device = open_as(context, cards[i].architecture);
         check_facts(rung_device_describe(device), i);
-        assert_ok(rung_device_list(context, infos, 16, &count));
-        for (int64_t j = 0; j < count; j++)
-            if (strcmp(infos[j].backend, "cuda") == 0) {
-                check_facts(&infos[j], i);
+        assert_ok(rung_device_list_create(context, &list));
+        for (int64_t j = 0; j < rung_device_list_count(list); j++) {
+            const rung_device_info *info = rung_device_list_at(list, j);
+            if (strcmp(info->backend, "cuda") == 0) {
+                check_facts(info, i);
                 found++;
             }
+        }
+        rung_device_list_destroy(list);
         assert_int_equal(found, 1);
         close_all(context, device);
     }

@@ -220,16 +220,18 @@ static void drivers_too_old(void **state)
 static void no_device_at_all(void **state)
 {
     rung_context *context = fresh_context("cuda", -1);
-    rung_device_info infos[8];
+    rung_device_list *list;
     rung_device *device;
-    int64_t count;
     bool told = false;
     (void)state;
     setenv("RUNG_STANDIN_DEVICES", "0", 1);
     assert_fails(rung_device_open(context, "cuda", &device), RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_NO_DEVICE");
-    assert_ok(rung_device_list(context, infos, 8, &count));
-    for (int64_t i = 0; i < count; i++)
-        told = told || (strcmp(infos[i].backend, "cuda") == 0 && strstr(infos[i].missing, "nvidia-smi"));
+    assert_ok(rung_device_list_create(context, &list));
+    for (int64_t i = 0; i < rung_device_list_count(list); i++) {
+        const rung_device_info *info = rung_device_list_at(list, i);
+        told = told || (strcmp(info->backend, "cuda") == 0 && strstr(info->missing, "nvidia-smi"));
+    }
+    rung_device_list_destroy(list);
     assert_true(told);
     rung_context_destroy(context);
 }

@@ -74,7 +74,7 @@ static void what_is_told(void **state)
 
 static void this_machine(void **state)
 {
-    rung_device_info cpu = {.name = "cpu", .backend = "cpu"};
+    rung_device_info cpu = {.name = "cpu", .backend = "cpu", .title = "", .platform = ""};
     (void)state;
     lab_conditions found = lab_conditions_read(&cpu);
     assert_true(found.gpu_clock_mhz < 0);
@@ -95,7 +95,7 @@ static void write_stand_in(const char *path, const char *answer)
 
 static void the_gpu(void **state)
 {
-    rung_device_info gpu = {.name = "cuda:1", .backend = "cuda"};
+    rung_device_info gpu = {.name = "cuda:1", .backend = "cuda", .title = "", .platform = ""};
     char folder[] = "conditions.XXXXXX", path[64], before[4096], with[4200];
     (void)state;
     snprintf(before, sizeof before, "%s", getenv("PATH"));

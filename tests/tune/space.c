@@ -177,8 +177,8 @@ static double rank(const lab_space *space, const char *parameters, int64_t size,
 static void test_rank(void **state)
 {
     lab_space space = space_of("07"), naive = space_of("01");
-    rung_device_info gpu = {.backend = "cuda", .compute_units = 64};
-    rung_device_info processor = {.backend = "opencl", .platform = "Portable Computing Language"};
+    rung_device_info gpu = {.backend = "cuda", .title = "", .platform = "", .compute_units = 64};
+    rung_device_info processor = {.backend = "opencl", .title = "", .platform = "Portable Computing Language"};
     (void)state;
     assert_true(rank(&space, NULL, 4096, &gpu) > rank(&naive, NULL, 4096, &gpu));
     assert_true(rank(&space, "tiny", 4096, &gpu) < rank(&space, NULL, 4096, &gpu));

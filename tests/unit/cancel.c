@@ -82,11 +82,12 @@ static void create_context(void *user)
 static void list_devices(void *user)
 {
     life *life = user;
-    rung_device_info infos[8];
-    rung_dependency parts[8];
-    int64_t count;
-    must(rung_device_list(life->context, infos, 8, &count));
-    must(rung_dependency_list(life->context, parts, 8, &count));
+    rung_device_list *devices;
+    rung_dependency_list *dependencies;
+    must(rung_device_list_create(life->context, &devices));
+    rung_device_list_destroy(devices);
+    must(rung_dependency_list_create(life->context, &dependencies));
+    rung_dependency_list_destroy(dependencies);
 }
 
 static void open_device(void *user)

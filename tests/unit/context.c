@@ -633,43 +633,80 @@ static void a_type_mismatch_is_one_sentence(void **state)
 static void null_is_the_default_context(void **state)
 {
     rung_device *device;
-    int64_t count = 0;
-    rung_device_info infos[8];
+    rung_device_list *list;
     (void)state;
     assert_multiplies(NULL);
     assert_multiplies(NULL);
     assert_int_equal(rung_device_open(NULL, NULL, &device), RUNG_OK);
     assert_string_equal(rung_device_describe(device)->name, "cpu");
     rung_device_close(device);
-    assert_int_equal(rung_device_list(NULL, infos, 8, &count), RUNG_OK);
-    assert_true(count >= 1);
-    assert_string_equal(infos[0].name, "cpu");
-    assert_string_equal(infos[0].missing, "");
-    assert_true(infos[0].compute_units > 0 && infos[0].memory_bytes > 0);
+    assert_int_equal(rung_device_list_create(NULL, &list), RUNG_OK);
+    assert_true(rung_device_list_count(list) >= 1);
+    const rung_device_info *cpu = rung_device_list_at(list, 0);
+    assert_string_equal(cpu->name, "cpu");
+    assert_string_equal(cpu->missing, "");
+    assert_true(cpu->compute_units > 0 && cpu->memory_bytes > 0);
+    rung_device_list_destroy(list);
 }
 
-/* Every backend stands in the list, and a short list is counted in full. */
+static void assert_texts(const rung_device_info *info)
+{
+    assert_true(info->name && *info->name && info->backend && *info->backend);
+    assert_true(info->title && info->platform && info->driver && info->missing);
+    assert_int_equal(strncmp(info->name, info->backend, strlen(info->backend)), 0);
+}
+
+/* Every backend is in the list, every text is set, and an index outside the list gives NULL. The list outlives the
+ * caller's reference to its context. */
 static void device_lists(void **state)
 {
-    int64_t all = 0, again = 0;
-    rung_device_info one, guard;
+    rung_context *context;
+    rung_device_list *list;
     (void)state;
-    assert_int_equal(rung_device_list(NULL, NULL, 0, &all), RUNG_OK);
-    assert_int_equal(rung_device_list(NULL, NULL, 100, &again), RUNG_OK);
-    assert_int_equal(all, again);
-    memset(&one, 0x55, sizeof one);
-    guard = one;
-    assert_int_equal(rung_device_list(NULL, &one, 0, &again), RUNG_OK);
-    assert_memory_equal(&one, &guard, sizeof one); /* no room was given */
-    assert_int_equal(again, all);
-    assert_int_equal(rung_device_list(NULL, &one, 1, &again), RUNG_OK);
-    assert_string_equal(one.backend, "cpu");
-    assert_int_equal(again, all);
-    assert_int_equal(rung_device_list(NULL, &one, -1, &again), RUNG_STATUS_INVALID);
-    assert_int_equal(rung_device_list(NULL, &one, 1, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_context_create(NULL, &context), RUNG_OK);
+    assert_int_equal(rung_device_list_create(context, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_device_list_create(context, &list), RUNG_OK);
+    rung_context_destroy(context);
+    int64_t count = rung_device_list_count(list), cpus = 0;
+    for (int64_t i = 0; i < count; i++) {
+        assert_texts(rung_device_list_at(list, i));
+        cpus += strcmp(rung_device_list_at(list, i)->backend, "cpu") == 0;
+    }
+    assert_int_equal(cpus, 1);
+    assert_null(rung_device_list_at(list, -1));
+    assert_null(rung_device_list_at(list, count));
+    assert_null(rung_device_list_at(list, INT64_MAX));
+    rung_device_list_destroy(list);
+    rung_device_list_destroy(NULL);
+    assert_int_equal(rung_device_list_count(NULL), 0);
+    assert_null(rung_device_list_at(NULL, 0));
 #ifdef RUNG_WITH_OPENCL
-    assert_true(all >= 2);
+    assert_true(count >= 2);
 #endif
+}
+
+/* The dependencies of every backend, likewise; a failed call sets the list to NULL. */
+static void dependency_lists(void **state)
+{
+    rung_context *context;
+    rung_dependency_list *list;
+    (void)state;
+    assert_int_equal(rung_context_create(NULL, &context), RUNG_OK);
+    assert_int_equal(rung_dependency_list_create(context, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_dependency_list_create(context, &list), RUNG_OK);
+    rung_context_destroy(context);
+    int64_t count = rung_dependency_list_count(list);
+    assert_true(count >= 4); /* the vendor libraries of the CPU */
+    for (int64_t i = 0; i < count; i++) {
+        const rung_dependency *dependency = rung_dependency_list_at(list, i);
+        assert_true(*dependency->backend && *dependency->name && *dependency->purpose && *dependency->install);
+        assert_non_null(dependency->found);
+    }
+    assert_null(rung_dependency_list_at(list, -1));
+    assert_null(rung_dependency_list_at(list, count));
+    rung_dependency_list_destroy(list);
+    rung_dependency_list_destroy(NULL);
+    assert_int_equal(rung_dependency_list_count(NULL), 0);
 }
 
 int main(void)
@@ -700,6 +737,7 @@ int main(void)
         cmocka_unit_test(a_type_mismatch_is_one_sentence),
         cmocka_unit_test(null_is_the_default_context),
         cmocka_unit_test(device_lists),
+        cmocka_unit_test(dependency_lists),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,6 +314,48 @@ static void running_allocates_nothing(void **state)
     }
 }
 
+/* ---- Lists ------------------------------------------------------------------------- */
+
+static rung_status make_lists(rung_context *context)
+{
+    rung_device_list *devices;
+    rung_dependency_list *dependencies;
+    rung_status status = rung_device_list_create(context, &devices);
+    assert_true((status == RUNG_OK) == (devices != NULL));
+    if (status == RUNG_OK) {
+        status = rung_dependency_list_create(context, &dependencies);
+        assert_true((status == RUNG_OK) == (dependencies != NULL));
+        rung_dependency_list_destroy(dependencies);
+    }
+    rung_device_list_destroy(devices);
+    return status;
+}
+
+static void lists_of_devices(void **state)
+{
+    bool failed = true;
+    int64_t n = 1;
+    (void)state;
+    for (; failed; n++) {
+        pool pool = {0};
+        rung_context *context;
+        assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
+        pool.made = 0;
+        pool.fail_at = n;
+        rung_status status = make_lists(context);
+        failed = pool.made >= n;
+        assert_int_equal(status, failed ? RUNG_STATUS_NO_MEMORY : RUNG_OK);
+        if (failed)
+            assert_non_null(strstr(rung_error_text(), "out of memory"));
+        pool.fail_at = 0;
+        assert_int_equal(make_lists(context), RUNG_OK); /* there is memory again */
+        rung_context_destroy(context);
+        assert_int_equal(pool.live, 0);
+        assert_int_equal(pool.misplaced, 0);
+    }
+    assert_true(n > 20);
+}
+
 /* ---- Kernels of the caller's ----------------------------------------------------- */
 
 #ifdef RUNG_WITH_OPENCL
@@ -373,6 +415,7 @@ int main(void)
         cmocka_unit_test(plans_on_the_cpu),
         cmocka_unit_test(plans_on_opencl),
         cmocka_unit_test(running_allocates_nothing),
+        cmocka_unit_test(lists_of_devices),
 #ifdef RUNG_WITH_OPENCL
         cmocka_unit_test(reading_a_kernel),
         cmocka_unit_test(a_kernel_outlives_its_context),

@@ -123,14 +123,14 @@ static void threads_are_told(void **state)
     assert_int_equal(exchange(0), 0); /* nothing of this thread's own is left */
 }
 
-/* What a plan and rung_dependency_list tell of it. */
+/* What a plan and the list of dependencies report. */
 static void what_is_told(void **state)
 {
     rung_matrix matrix = rung_matrix_of(RUNG_F32, 4, 4, NULL);
     rung_problem problem = rung_problem_of(matrix, matrix, matrix);
     rungi_cpu_features features;
-    rung_dependency parts[32];
-    int64_t count = 0, seen = 0;
+    rung_dependency_list *list;
+    int64_t seen = 0;
     rung_plan *plan;
     (void)state;
     rungi_cpu_features_find(&features);
@@ -149,12 +149,14 @@ static void what_is_told(void **state)
         assert_string_equal(info->warning, "");
     rung_plan_destroy(plan);
 
-    assert_int_equal(rung_dependency_list(context, parts, 32, &count), RUNG_OK);
-    for (int64_t i = 0; i < count; i++) {
-        seen += strcmp(parts[i].backend, "cpu") == 0;
-        if (strcmp(parts[i].name, "OpenBLAS") == 0)
-            assert_non_null(strstr(parts[i].found, "9.8.7 (Prescott), "));
+    assert_int_equal(rung_dependency_list_create(context, &list), RUNG_OK);
+    for (int64_t i = 0; i < rung_dependency_list_count(list); i++) {
+        const rung_dependency *dependency = rung_dependency_list_at(list, i);
+        seen += strcmp(dependency->backend, "cpu") == 0;
+        if (strcmp(dependency->name, "OpenBLAS") == 0)
+            assert_non_null(strstr(dependency->found, "9.8.7 (Prescott), "));
     }
+    rung_dependency_list_destroy(list);
     assert_int_equal(seen, 4);
 
     assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);

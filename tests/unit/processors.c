@@ -97,12 +97,12 @@ static void affinity_counts(void **state)
 static void *open_pinned(void *user)
 {
     int64_t pinned = -1;
-    rung_device_info *info = user;
+    int64_t *compute_units = user;
     rung_context *context;
     rung_device *device;
     count_pinned(&pinned);
     if (rung_context_create(NULL, &context) == RUNG_OK && rung_device_open(context, "cpu", &device) == RUNG_OK) {
-        *info = *rung_device_describe(device);
+        *compute_units = rung_device_describe(device)->compute_units;
         rung_device_close(device);
     }
     rung_context_destroy(context);
@@ -111,16 +111,17 @@ static void *open_pinned(void *user)
 
 static void the_device_tells_it(void **state)
 {
-    rung_device_info infos[8], info = {.compute_units = -1};
-    int64_t count;
+    rung_device_list *list;
+    int64_t compute_units = -1;
     pthread_t thread;
     (void)state;
-    assert_int_equal(rung_device_list(NULL, infos, 8, &count), RUNG_OK);
-    assert_string_equal(infos[0].name, "cpu");
-    assert_int_equal(infos[0].compute_units, rungi_processors_count());
-    assert_int_equal(pthread_create(&thread, NULL, open_pinned, &info), 0);
+    assert_int_equal(rung_device_list_create(NULL, &list), RUNG_OK);
+    assert_string_equal(rung_device_list_at(list, 0)->name, "cpu");
+    assert_int_equal(rung_device_list_at(list, 0)->compute_units, rungi_processors_count());
+    rung_device_list_destroy(list);
+    assert_int_equal(pthread_create(&thread, NULL, open_pinned, &compute_units), 0);
     pthread_join(thread, NULL);
-    assert_int_equal(info.compute_units, 1);
+    assert_int_equal(compute_units, 1);
 }
 
 /* ---- Control groups ---------------------------------------------------------------- */

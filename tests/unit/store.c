@@ -70,10 +70,10 @@ static int set_up(void **state)
         return -1;
     memset(&device, 0, sizeof device);
     rungi_device_init(&device, context, ladder_backend(), &ops);
-    strcpy(device.info.name, "fake");
-    strcpy(device.info.title, "A device");
-    strcpy(device.info.platform, "P");
-    strcpy(device.info.driver, "1.2");
+    device.info.name = "fake";
+    device.info.title = "A device";
+    device.info.platform = "P";
+    device.info.driver = "1.2";
     device.info.compute_units = 8;
     return 0;
 }
@@ -280,10 +280,11 @@ static void titles_of_any_letters(void **state)
         char before[RUNGI_STORE_KEY], after[RUNGI_STORE_KEY], line[RUNGI_STORE_LINE];
         rungi_tuning_key key;
         rungi_record record;
-        int length = (int)unit_random(&seed, sizeof device.info.title - 1); /* the last byte stays 0 */
-        memset(device.info.title, 0, sizeof device.info.title);
+        char title[128] = "";
+        int length = (int)unit_random(&seed, sizeof title - 1); /* the last byte stays 0 */
+        device.info.title = title;
         for (int j = 0; j < length; j++)
-            device.info.title[j] = (char)(1 + unit_random(&seed, 255));
+            title[j] = (char)(1 + unit_random(&seed, 255));
         assert_int_equal(rung_tuning_key(&device, &problem, before, sizeof before), RUNG_OK);
         rungi_tuning_key_of(&device, &problem, &key);
         size_t written = rungi_record_write(&key, "04_shared", "TILE=8", 1, line);
@@ -291,10 +292,27 @@ static void titles_of_any_letters(void **state)
         if (wrong)
             fail_msg("\"%s\": %s", line, wrong);
         assert_true(is_text(record.key, before));
-        device.info.title[unit_random(&seed, length + 1)] ^= 1; /* another device has another key */
+        title[unit_random(&seed, length + 1)] ^= 1; /* another device has another key */
         assert_int_equal(rung_tuning_key(&device, &problem, after, sizeof after), RUNG_OK);
         assert_string_not_equal(before, after);
     }
+    device.info.title = "A device";
+}
+
+/* A text of any length gives a key: its first 127 bytes count. */
+static void titles_of_any_length(void **state)
+{
+    char longer[4096], cut[128], key[RUNGI_STORE_KEY], cut_key[RUNGI_STORE_KEY];
+    rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
+    (void)state;
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    snprintf(cut, sizeof cut, "%s", longer);
+    device.info.title = device.info.platform = device.info.driver = longer;
+    assert_int_equal(rung_tuning_key(&device, &problem, key, sizeof key), RUNG_OK);
+    device.info.title = device.info.platform = device.info.driver = cut;
+    assert_int_equal(rung_tuning_key(&device, &problem, cut_key, sizeof cut_key), RUNG_OK);
+    assert_string_equal(key, cut_key);
 }
 
 static void assert_key_ends(const rung_problem *problem, const char *end)
@@ -411,9 +429,9 @@ static void others_records_are_not(void **state)
     use_store(line_of("64x64x64 batch 04_shared TILE=16 5"));
     assert_string_equal(taken(64, 64, 64), before);
     use_store(line_of("64x64x64 one 04_shared TILE=16 5"));
-    strcpy(device.info.driver, "1.3");
+    device.info.driver = "1.3";
     assert_string_equal(taken(64, 64, 64), before);
-    strcpy(device.info.driver, "1.2");
+    device.info.driver = "1.2";
     device.info.compute_units = 64; /* a larger one of the same title */
     assert_lacks(taken(64, 64, 64), "04_shared TILE=16");
     device.info.compute_units = 8;
@@ -1254,7 +1272,7 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_record_is_read), TEST(what_is_no_record), TEST(what_files_may_look_like), TEST(files_are_bounded),
-        TEST(titles_of_any_letters), TEST(what_a_key_tells_apart), TEST(a_record_is_taken),
+        TEST(titles_of_any_letters), TEST(titles_of_any_length), TEST(what_a_key_tells_apart), TEST(a_record_is_taken),
         TEST(others_records_are_not), TEST(records_that_do_not_suit), TEST(other_orders), TEST(duplicates),
         TEST(a_record_s_failure_is_its_own), TEST(what_does_not_compile), TEST(refusals_are_told_briefly),
         TEST(a_record_without_parameters),

@@ -261,8 +261,7 @@ static void *make_often(void *opaque)
         rung_device *device = NULL;
         rung_kernel *kernel = NULL;
         rung_plan *plan = NULL;
-        rung_device_info infos[4];
-        int64_t count;
+        rung_device_list *list = NULL;
         rung_status status = rung_device_open(worker->context, worker->name, &device);
         if (status == RUNG_OK)
             status = rung_kernel_find(worker->context, worker->name, "1", &kernel);
@@ -270,9 +269,10 @@ static void *make_often(void *opaque)
         if (status == RUNG_OK)
             status = rung_plan_create(device, &form, &options, &plan);
         if (status == RUNG_OK)
-            status = rung_device_list(worker->context, infos, 4, &count);
+            status = rung_device_list_create(worker->context, &list);
         if (status != RUNG_OK)
             note(worker, "making a plan");
+        rung_device_list_destroy(list);
         rung_device_close(device);
         rung_plan_destroy(plan);
     }
