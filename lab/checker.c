@@ -304,9 +304,10 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
 
 /* Oclgrind's check for uninitialised reads dies of an instruction that it does not know, which LLVM
  * makes of / and % by the same value: then without. */
-void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, const char *dtype, double seconds,
+void lab_check_kernel(const rung_kernel *kernel, const char *parameters, const char *dtype, double seconds,
                       lab_check *check)
 {
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
     char driver[LAB_SELF_PATH];
     lab_workplace place;
     memset(check, 0, sizeof *check);
@@ -322,10 +323,10 @@ void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, co
     }
     if (!parameters && lab_has_preset(kernel, "tiny"))
         parameters = "tiny";
-    check->ran = run_child(kernel, parameters, dtype, seconds, true, driver, &place, check);
+    check->ran = run_child(info, parameters, dtype, seconds, true, driver, &place, check);
     if (!check->ran && !check->is_endless && !lab_interrupted()) {
         check->is_partial = true;
-        check->ran = run_child(kernel, parameters, dtype, seconds, false, driver, &place, check);
+        check->ran = run_child(info, parameters, dtype, seconds, false, driver, &place, check);
     }
     lab_workplace_clear(&place);
 }

@@ -55,7 +55,7 @@ typedef struct lab_check {
 
 /* Runs the checker on a kernel. `dtype` is as on the command line; parameters NULL means the preset tiny, or the
  * defaults. `seconds` limits each of the problems, 0 means no limit. */
-void lab_check_kernel(const rung_kernel_info *kernel, const char *parameters, const char *dtype, double seconds,
+void lab_check_kernel(const rung_kernel *kernel, const char *parameters, const char *dtype, double seconds,
                       lab_check *check);
 
 /* Whether it may write over memory of this process if it is run here, or never end: PoCL makes loops of the threads

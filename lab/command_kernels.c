@@ -2,6 +2,7 @@
 /* command_kernels.c - rung kernels: the ladder, or one step of it. */
 #include "json.h"
 #include "options.h"
+#include "oracle.h"
 #include "rung/rung.h"
 #include "table.h"
 #include "target.h"
@@ -82,28 +83,31 @@ static const struct {
 };
 
 /* The products that need the same architecture, -1: all of them. */
-static size_t write_types(const rung_kernel_info *info, int from_sm, char *text, size_t capacity)
+static size_t write_types(const rung_kernel *kernel, int min_sm, char *text, size_t capacity)
 {
     size_t used = 0;
     *text = '\0';
-    for (int i = 0; i < RUNG_PRODUCT_COUNT && used < capacity; i++)
-        if (info->products & 1u << i && (from_sm < 0 || info->from_sm[i] == from_sm))
+    for (int i = 0; i < RUNG_PRODUCT_COUNT && used < capacity; i++) {
+        rung_type in = lab_product_in((rung_product)i), out = lab_product_out((rung_product)i);
+        int needed;
+        if (rung_kernel_supports(kernel, in, in, out, &needed) && (min_sm < 0 || needed == min_sm))
             used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? "," : "",
                                      rung_product_name((rung_product)i));
+    }
     return used;
 }
 
 /* "f16,i8 from sm_75; bf16 from sm_80", or nothing. */
-static void write_architectures(const rung_kernel_info *info, char *text, size_t capacity)
+static void write_architectures(const rung_kernel *kernel, char *text, size_t capacity)
 {
     enum { NEWEST = 999 };
     size_t used = 0;
     *text = '\0';
-    for (int from_sm = 1; from_sm < NEWEST; from_sm++) {
+    for (int min_sm = 1; min_sm < NEWEST; min_sm++) {
         char types[128];
-        if (write_types(info, from_sm, types, sizeof types) > 0 && used < capacity)
+        if (write_types(kernel, min_sm, types, sizeof types) > 0 && used < capacity)
             used += (size_t)snprintf(text + used, capacity - used, "%s%s from sm_%d", used ? "; " : "", types,
-                                     from_sm);
+                                     min_sm);
     }
 }
 
@@ -123,11 +127,12 @@ static void add_row(lab_table *table, const rung_kernel_info *info, const char *
                                              *info->defaults ? info->defaults : "-", info->summary});
 }
 
-static void add_json(lab_json *json, const rung_kernel_info *info)
+static void add_json(lab_json *json, const rung_kernel *kernel)
 {
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
     char types[128], architectures[256], abilities[128];
-    write_types(info, -1, types, sizeof types);
-    write_architectures(info, architectures, sizeof architectures);
+    write_types(kernel, -1, types, sizeof types);
+    write_architectures(kernel, architectures, sizeof architectures);
     write_abilities(info, abilities, sizeof abilities);
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "kernel", info->name);
@@ -143,11 +148,11 @@ static void add_json(lab_json *json, const rung_kernel_info *info)
     lab_json_begin(json, "params", '[');
     for (int64_t i = 0; i < info->parameter_count; i++) {
         lab_json_begin(json, NULL, '{');
-        lab_json_string(json, "name", info->parameters[i].name);
-        lab_json_integer(json, "default", info->parameters[i].value);
+        lab_json_string(json, "name", rung_kernel_parameter(kernel, i)->name);
+        lab_json_integer(json, "default", rung_kernel_parameter(kernel, i)->value);
         lab_json_begin(json, "choices", '[');
-        for (int64_t j = 0; j < info->parameters[i].choice_count; j++)
-            lab_json_integer(json, NULL, info->parameters[i].choices[j]);
+        for (int64_t j = 0; j < rung_kernel_parameter(kernel, i)->choice_count; j++)
+            lab_json_integer(json, NULL, rung_kernel_parameter(kernel, i)->choices[j]);
         lab_json_end(json, ']');
         lab_json_end(json, '}');
     }
@@ -155,30 +160,31 @@ static void add_json(lab_json *json, const rung_kernel_info *info)
     lab_json_begin(json, "presets", '[');
     for (int64_t i = 0; i < info->preset_count; i++) {
         lab_json_begin(json, NULL, '{');
-        lab_json_string(json, "name", info->presets[i].name);
-        lab_json_string(json, "params", info->presets[i].parameters);
+        lab_json_string(json, "name", rung_kernel_preset(kernel, i)->name);
+        lab_json_string(json, "params", rung_kernel_preset(kernel, i)->parameters);
         lab_json_end(json, '}');
     }
     lab_json_end(json, ']');
     lab_json_begin(json, "constraints", '[');
     for (int64_t i = 0; i < info->constraint_count; i++) {
         lab_json_begin(json, NULL, '{');
-        lab_json_string(json, "refused_if", info->constraints[i].refused_if);
-        lab_json_string(json, "reason", info->constraints[i].reason);
+        lab_json_string(json, "refused_if", rung_kernel_constraint(kernel, i)->rejected_if);
+        lab_json_string(json, "reason", rung_kernel_constraint(kernel, i)->reason);
         lab_json_end(json, '}');
     }
     lab_json_end(json, ']');
     lab_json_end(json, '}');
 }
 
-static void print_one(const rung_kernel_info *info, const char *backends)
+static void print_one(const rung_kernel *kernel, const char *backends)
 {
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
     char text[256];
     printf("%s on %s: %s\n", info->name, backends, info->summary);
-    write_types(info, -1, text, sizeof text);
+    write_types(kernel, -1, text, sizeof text);
     printf("  types       %s\n", text);
     printf("  compute     %s\n", rung_compute_name(info->compute));
-    write_architectures(info, text, sizeof text);
+    write_architectures(kernel, text, sizeof text);
     if (info->engine != RUNG_ENGINE_NONE && strcmp(info->backend, "cpu") == 0)
         printf("  engine      %s\n", rung_engine_name(info->engine));
     else if (info->engine != RUNG_ENGINE_NONE)
@@ -186,15 +192,15 @@ static void print_one(const rung_kernel_info *info, const char *backends)
     write_abilities(info, text, sizeof text);
     printf("  also        %s\n", *text ? text : "-");
     for (int64_t i = 0; i < info->parameter_count; i++) {
-        write_parameter(&info->parameters[i], text, sizeof text);
+        write_parameter(rung_kernel_parameter(kernel, i), text, sizeof text);
         printf("  %-11s %s\n", i ? "" : "parameters", text);
     }
     for (int64_t i = 0; i < info->preset_count; i++)
-        printf("  %-11s %s: %s\n", i ? "" : "presets", info->presets[i].name,
-               info->presets[i].parameters);
+        printf("  %-11s %s: %s\n", i ? "" : "presets", rung_kernel_preset(kernel, i)->name,
+               rung_kernel_preset(kernel, i)->parameters);
     for (int64_t i = 0; i < info->constraint_count; i++)
-        printf("  %-11s %s: %s\n", i ? "" : "refused if", info->constraints[i].refused_if,
-               info->constraints[i].reason);
+        printf("  %-11s %s: %s\n", i ? "" : "refused if", rung_kernel_constraint(kernel, i)->rejected_if,
+               rung_kernel_constraint(kernel, i)->reason);
     printf("\n");
 }
 
@@ -212,15 +218,15 @@ static int64_t show_backend(const backends *backends, int index, const lab_optio
         const rung_kernel_info *info = rung_kernel_describe(kernel);
         bool is_first = write_backends(backends, info, all, sizeof all);
         if (options->json)
-            add_json(json, info);
+            add_json(json, kernel);
         else if (is_first)
-            print_one(info, all);
+            print_one(kernel, all);
         return 1;
     }
     for (; rung_kernel_at(NULL, backend, shown, &kernel) == RUNG_OK; shown++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
         if (options->json)
-            add_json(json, info);
+            add_json(json, kernel);
         else if (write_backends(backends, info, all, sizeof all))
             add_row(table, info, all);
     }

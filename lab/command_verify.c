@@ -244,13 +244,13 @@ static void add_variants(session *session, const rung_kernel *kernel, lab_suite 
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     for (int64_t i = 0; i < info->preset_count; i++)
-        add_contender(session, kernel, info->presets[i].name, suite, dtype);
+        add_contender(session, kernel, rung_kernel_preset(kernel, i)->name, suite, dtype);
     for (int64_t i = 0; i < info->parameter_count; i++)
-        for (int64_t j = 0; j < info->parameters[i].choice_count; j++) {
+        for (int64_t j = 0; j < rung_kernel_parameter(kernel, i)->choice_count; j++) {
             char parameters[LAB_PARAMETERS_TEXT];
-            snprintf(parameters, sizeof parameters, "%s=%lld", info->parameters[i].name,
-                     (long long)info->parameters[i].choices[j]);
-            if (info->parameters[i].choices[j] != info->parameters[i].value &&
+            snprintf(parameters, sizeof parameters, "%s=%lld", rung_kernel_parameter(kernel, i)->name,
+                     (long long)rung_kernel_parameter(kernel, i)->choices[j]);
+            if (rung_kernel_parameter(kernel, i)->choices[j] != rung_kernel_parameter(kernel, i)->value &&
                 rung_kernel_check(kernel, parameters) == RUNG_OK)
                 add_contender(session, kernel, parameters, suite, dtype);
         }
@@ -263,8 +263,8 @@ static void add_type(session *session, const rung_kernel *kernel, lab_suite suit
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *sum = rung_type_name(rung_product_sum(dtype->product));
-    add_contender(session, kernel, lab_has_preset(info, "tiny") ? "tiny" : NULL, suite, dtype);
-    add_contender(session, kernel, lab_has_preset(info, sum) ? sum : info->defaults, LAB_SUITE_tile, dtype);
+    add_contender(session, kernel, lab_has_preset(kernel, "tiny") ? "tiny" : NULL, suite, dtype);
+    add_contender(session, kernel, lab_has_preset(kernel, sum) ? sum : info->defaults, LAB_SUITE_tile, dtype);
 }
 
 /* Whether a problem of the size of its tiles takes so long to check that there can be but few. */
@@ -678,7 +678,7 @@ static void check_files(session *session)
                                           .units = "files"});
         if (session->options->params) /* add_kernel has tested that they fit */
             lab_parameters_of(contender->kernel, session->options->params, given, sizeof given);
-        lab_check_kernel(kernel, *given ? given : NULL, rung_product_name(contender->dtype.product),
+        lab_check_kernel(contender->kernel, *given ? given : NULL, rung_product_name(contender->dtype.product),
                          SIMULATOR_FACTOR * session->time_limit, &grade->check);
         grade->is_dangerous = lab_check_is_dangerous(&grade->check);
     }

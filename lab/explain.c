@@ -99,7 +99,7 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
 {
     rung_problem problem = problem_of(question);
     rung_code *code;
-    if (!lab_look_parameters(rung_kernel_describe(pair->simt), question->dtype.product, question->parameters,
+    if (!lab_look_parameters(pair->simt, question->dtype.product, question->parameters,
                              explanation->parameters)) {
         snprintf(why, capacity, "the list of parameters is too long; the maximum is %d bytes, with CHECKED=0",
                  RUNG_PARAMETERS_TEXT - 1);
@@ -123,9 +123,9 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
         return false;
     }
     explanation->is_compiled = true;
-    explanation->threads = code->threads;
-    explanation->registers = code->registers;
-    explanation->shared_bytes = code->shared_bytes;
+    explanation->threads = code->threads_per_block;
+    explanation->registers = code->registers_per_thread;
+    explanation->shared_bytes = code->shared_bytes_per_block;
     explanation->spill_bytes = code->spill_bytes;
     snprintf(explanation->parameters, sizeof explanation->parameters, "%s", code->parameters);
     snprintf(explanation->path, sizeof explanation->path, "%s", code->path);

@@ -94,7 +94,7 @@ void lab_sight_free(lab_sight *sight);
 lab_sight_line lab_sight_sum(const lab_sight *sight, int64_t line, lab_traffic kind, const char *array);
 
 /* The parameters that a look takes: a GPU's, where none are given. */
-bool lab_look_parameters(const rung_kernel_info *info, rung_product product, const char *given,
+bool lab_look_parameters(const rung_kernel *kernel, rung_product product, const char *given,
                          char text[RUNG_PARAMETERS_TEXT]);
 
 /* Where the simulator's driver and the plugin are: RUNG_OCLGRIND and RUNG_MICROSCOPE if they are

@@ -77,17 +77,18 @@ static bool tell_puts(const char *source)
 
 /* The simulator counts as a processor, for which the library would choose others. Copies that a
  * check for wrong waits does twice are not to be seen. */
-bool lab_look_parameters(const rung_kernel_info *info, rung_product product, const char *given,
+bool lab_look_parameters(const rung_kernel *kernel, rung_product product, const char *given,
                          char text[RUNG_PARAMETERS_TEXT])
 {
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *chosen = given ? given : info->defaults;
     const char *sum = rung_type_name(rung_product_sum(product));
     for (int64_t i = 0; !given && i < info->preset_count; i++)
-        if (strcmp(info->presets[i].name, sum) == 0)
-            chosen = info->presets[i].name;
+        if (strcmp(rung_kernel_preset(kernel, i)->name, sum) == 0)
+            chosen = rung_kernel_preset(kernel, i)->name;
     const char *unchecked = "";
     for (int64_t i = 0; i < info->parameter_count; i++)
-        if (strcmp(info->parameters[i].name, "CHECKED") == 0)
+        if (strcmp(rung_kernel_parameter(kernel, i)->name, "CHECKED") == 0)
             unchecked = *chosen ? ",CHECKED=0" : "CHECKED=0";
     int length = snprintf(text, RUNG_PARAMETERS_TEXT, "%s%s", chosen, unchecked);
     return length >= 0 && length < RUNG_PARAMETERS_TEXT;
@@ -212,7 +213,7 @@ static bool look_at(const lab_look *look, const char *output, scene *scene)
     const rung_kernel_info *info = rung_kernel_describe(scene->kernel);
     if (!tell_puts(info->source))
         return false;
-    if (!lab_look_parameters(info, look->product, look->parameters, scene->parameters)) {
+    if (!lab_look_parameters(scene->kernel, look->product, look->parameters, scene->parameters)) {
         fprintf(stderr, "rung: the list of parameters is too long; the maximum is %d bytes, with CHECKED=0\n",
                 RUNG_PARAMETERS_TEXT - 1);
         return false;

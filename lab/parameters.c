@@ -52,10 +52,10 @@ bool lab_parameter_is_of(const rung_kernel *kernel, const lab_parameter_word *wo
 {
     const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
     for (int64_t i = 0; info && word->values && i < info->parameter_count; i++)
-        if (is_name(word, info->parameters[i].name))
+        if (is_name(word, rung_kernel_parameter(kernel, i)->name))
             return true;
     for (int64_t i = 0; info && !word->values && i < info->preset_count; i++)
-        if (is_name(word, info->presets[i].name))
+        if (is_name(word, rung_kernel_preset(kernel, i)->name))
             return true;
     return false;
 }
@@ -83,9 +83,9 @@ static void gather(const rung_kernel *const *kernels, int count, bool presets, n
     for (int i = 0; i < count; i++) {
         const rung_kernel_info *info = kernels[i] ? rung_kernel_describe(kernels[i]) : NULL;
         for (int64_t j = 0; info && !presets && j < info->parameter_count; j++)
-            add_name(names, info->parameters[j].name);
+            add_name(names, rung_kernel_parameter(kernels[i], j)->name);
         for (int64_t j = 0; info && presets && j < info->preset_count; j++)
-            add_name(names, info->presets[j].name);
+            add_name(names, rung_kernel_preset(kernels[i], j)->name);
     }
 }
 

@@ -168,7 +168,7 @@ static rung_status find_chain(trial *trial, rung_type type, int64_t n, chain *ch
  * thinks worth trying are tried. */
 static rung_status find_best(trial *trial, rung_type type, int64_t n, chain *best)
 {
-    const rung_parameter *sums = &rung_kernel_describe(trial->kernel)->parameters[0];
+    const rung_parameter *sums = rung_kernel_parameter(trial->kernel, 0);
     rung_status status = RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < 2 * sums->choice_count; i++) {
         chain tried = {.sums = sums->choices[i / 2], .meet = i % 2};

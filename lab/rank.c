@@ -104,7 +104,7 @@ static double distance(const rung_kernel *kernel, const char *parameters, const 
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     double sum = 0;
     for (int64_t i = 0; i < info->parameter_count; i++) {
-        const char *name = info->parameters[i].name;
+        const char *name = rung_kernel_parameter(kernel, i)->name;
         double here = number(kernel, parameters, in, name, 1);
         sum += fabs(log2(here / number(kernel, preset, in, name, 1)));
     }
@@ -138,6 +138,6 @@ double lab_rank(const rung_kernel *kernel, const char *parameters, rung_product 
     if (!is_processor(device))
         return rank_gpu(&shape, product, (double)m, (double)n, (double)k, device);
     double waste = used((double)m, shape.bm) * used((double)n, shape.bn) * used((double)k, shape.bk);
-    bool is_meant = lab_has_preset(rung_kernel_describe(kernel), "cpu");
+    bool is_meant = lab_has_preset(kernel, "cpu");
     return waste * (is_meant ? 1 / (1 + distance(kernel, parameters, "cpu", in)) : 0.1);
 }

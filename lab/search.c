@@ -187,7 +187,7 @@ static bool next_preset(const lab_search *search, candidate *next)
         for (int64_t j = 0; j < info->preset_count; j++) {
             lab_point point;
             char text[LAB_PARAMETERS_TEXT];
-            if (lab_point_of(&entrant->space, info->presets[j].name, &point) &&
+            if (lab_point_of(&entrant->space, rung_kernel_preset(entrant->kernel, j)->name, &point) &&
                 lab_point_text(&entrant->space, &point, text) && take(search, entrant, text, next))
                 return true;
         }

@@ -33,9 +33,9 @@ static void add_value(lab_dimension *dimension, int64_t value)
     dimension->count++;
 }
 
-static void fill_dimension(lab_space *space, const rung_kernel_info *info, int64_t index)
+static void fill_dimension(lab_space *space, int64_t index)
 {
-    const rung_parameter *parameter = &info->parameters[index];
+    const rung_parameter *parameter = rung_kernel_parameter(space->kernel, index);
     lab_dimension *dimension = &space->dimensions[index];
     dimension->name = parameter->name;
     add_value(dimension, parameter->value);
@@ -43,10 +43,10 @@ static void fill_dimension(lab_space *space, const rung_kernel_info *info, int64
         return;
     for (int64_t i = 0; i < parameter->choice_count; i++)
         add_value(dimension, parameter->choices[i]);
-    for (int64_t i = 0; i < info->preset_count; i++) {
+    for (int64_t i = 0; i < rung_kernel_describe(space->kernel)->preset_count; i++) {
+        const char *preset = rung_kernel_preset(space->kernel, i)->name;
         int64_t value;
-        if (rung_kernel_evaluate(space->kernel, info->presets[i].name, space->in, parameter->name, &value) ==
-            RUNG_OK)
+        if (rung_kernel_evaluate(space->kernel, preset, space->in, parameter->name, &value) == RUNG_OK)
             add_value(dimension, value);
     }
 }
@@ -62,7 +62,7 @@ bool lab_space_of(const rung_kernel *kernel, rung_type in, lab_space *space)
         return false;
     space->dimension_count = (int)info->parameter_count;
     for (int i = 0; i < space->dimension_count; i++) {
-        fill_dimension(space, info, i);
+        fill_dimension(space, i);
         space->combinations *= space->dimensions[i].count;
     }
     return true;

@@ -95,7 +95,9 @@ bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
     bool is_f32 = lab_product_in(dtype->product) == RUNG_F32;
-    return !info || (info->products & 1u << dtype->product && (!is_f32 || info->compute <= dtype->compute));
+    rung_type in = lab_product_in(dtype->product), out = lab_product_out(dtype->product);
+    return !info ||
+           (rung_kernel_supports(kernel, in, in, out, NULL) && (!is_f32 || info->compute <= dtype->compute));
 }
 
 const char *lab_peer_of(const rung_kernel *kernel)
@@ -281,10 +283,10 @@ int64_t lab_kernel_number(const rung_kernel *kernel, const char *parameters, run
     return rung_kernel_evaluate(kernel, parameters, in, name, &value) == RUNG_OK && value > 0 ? value : otherwise;
 }
 
-bool lab_has_preset(const rung_kernel_info *info, const char *name)
+bool lab_has_preset(const rung_kernel *kernel, const char *name)
 {
-    for (int64_t i = 0; i < info->preset_count; i++)
-        if (strcmp(info->presets[i].name, name) == 0)
+    for (int64_t i = 0; i < rung_kernel_describe(kernel)->preset_count; i++)
+        if (strcmp(rung_kernel_preset(kernel, i)->name, name) == 0)
             return true;
     return false;
 }

@@ -45,7 +45,7 @@ void lab_suggest_device(const char *name, char *text, size_t capacity);
 int64_t lab_kernel_number(const rung_kernel *kernel, const char *parameters, rung_type in, const char *name,
                           int64_t otherwise);
 
-bool lab_has_preset(const rung_kernel_info *info, const char *name);
+bool lab_has_preset(const rung_kernel *kernel, const char *name);
 
 /* What is to be multiplied, and how precisely. */
 typedef struct lab_dtype {

@@ -157,6 +157,14 @@ static const path products[] = {
 #undef X
 };
 
+static const struct {
+    rung_type in, out;
+} types[] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
+    RUNG_PRODUCT_LIST(X)
+#undef X
+};
+
 /* The number before `words` in ptxas's report; 0 if they are not there. */
 static long number_before(const char *log, const char *words)
 {
@@ -225,19 +233,19 @@ static bool is_for_gpus(const rung_preset *preset)
            strncmp(preset->name, "sm_", 3) != 0;
 }
 
-static const char *preset_of(const rung_kernel_info *info, const char *name)
+static const char *preset_of(const rung_kernel *kernel, const char *name)
 {
-    for (int64_t i = 0; i < info->preset_count; i++)
-        if (strcmp(info->presets[i].name, name) == 0)
-            return info->presets[i].parameters;
+    for (int64_t i = 0; i < rung_kernel_describe(kernel)->preset_count; i++)
+        if (strcmp(rung_kernel_preset(kernel, i)->name, name) == 0)
+            return rung_kernel_preset(kernel, i)->parameters;
     return NULL;
 }
 
 /* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
-static const char *parameters_of(const rung_kernel_info *info, int product)
+static const char *parameters_of(const rung_kernel *kernel, int product)
 {
-    const char *preset = preset_of(info, rung_type_name(rung_product_sum((rung_product)product)));
-    return preset ? preset : info->defaults;
+    const char *preset = preset_of(kernel, rung_type_name(rung_product_sum((rung_product)product)));
+    return preset ? preset : rung_kernel_describe(kernel)->defaults;
 }
 
 static const path *epilogue_of(int product)
@@ -246,24 +254,26 @@ static const path *epilogue_of(int product)
 }
 
 /* The preset for an architecture, or its small one, where there is one. */
-static const char *preset_for(const rung_kernel_info *info, const char *architecture, const char *size)
+static const char *preset_for(const rung_kernel *kernel, const char *architecture, const char *size)
 {
     char name[32];
     snprintf(name, sizeof name, "%s%s%s", architecture, *size ? "_" : "", size);
-    const char *meant = preset_of(info, name);
-    return meant ? meant : *size ? preset_of(info, size) : info->defaults;
+    const char *meant = preset_of(kernel, name);
+    return meant ? meant : *size ? preset_of(kernel, size) : rung_kernel_describe(kernel)->defaults;
 }
 
 /* A matrix engine's kernel, in what the architecture's engine multiplies: what a plan takes,
  * on every path where C's type is that of A and B, or of their sums; else as it is carried,
  * and as a plain multiply takes it. */
-static bool compile_engine(const nvrtc *nvrtc, const rung_kernel_info *info, const char *architecture)
+static bool compile_engine(const nvrtc *nvrtc, const rung_kernel *kernel, const char *architecture)
 {
-    const char *usual = preset_for(info, architecture, ""), *small = preset_for(info, architecture, "small");
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    const char *usual = preset_for(kernel, architecture, ""), *small = preset_for(kernel, architecture, "small");
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
         bool is_main = !strchr(products[i].name, ':');
-        if (!(info->products & 1u << i) || atoi(architecture + 3) < info->from_sm[i])
+        int min_sm;
+        if (!rung_kernel_supports(kernel, types[i].in, types[i].in, types[i].out, &min_sm) || atoi(architecture + 3) < min_sm)
             continue;
         good = compile(nvrtc, info, usual, &products[i], &run_time, architecture) && good;
         good = compile(nvrtc, info, usual, &products[i], has_paths ? &paths[2] : &only_path, architecture) && good;
@@ -279,8 +289,8 @@ static bool compile_engine(const nvrtc *nvrtc, const rung_kernel_info *info, con
         for (int j = 0; is_main && j < 2; j++)
             good = compile(nvrtc, info, small, &products[i], j ? &engine_paths[0] : &paths[2], architecture) && good;
         for (int64_t j = 0; is_main && j < info->preset_count; j++)
-            if (is_for_gpus(&info->presets[j]) && strcmp(info->presets[j].name, "small") != 0)
-                good = compile(nvrtc, info, info->presets[j].parameters, &products[i], &engine_paths[0],
+            if (is_for_gpus(rung_kernel_preset(kernel, j)) && strcmp(rung_kernel_preset(kernel, j)->name, "small") != 0)
+                good = compile(nvrtc, info, rung_kernel_preset(kernel, j)->parameters, &products[i], &engine_paths[0],
                                architecture) && good;
     }
     return good;
@@ -292,9 +302,9 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_t
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
     const path *all = has_paths ? paths : &only_path;
     if (info->engine != RUNG_ENGINE_NONE)
-        return compile_engine(nvrtc, info, architecture);
+        return compile_engine(nvrtc, kernel, architecture);
     for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
-        const char *parameters = parameters_of(info, i);
+        const char *parameters = parameters_of(kernel, i);
         for (int j = 0; j < (has_paths ? PATHS : 1); j++)
             good = compile(nvrtc, info, parameters, &products[i], &all[j], architecture) && good;
         if (has_paths) {
@@ -305,12 +315,12 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_t
     for (int i = 0; has_paths && i < MORE_PATHS; i++)
         good = compile(nvrtc, info, info->defaults, &products[0], &more_paths[i], architecture) && good;
     for (int64_t i = 0; i < info->preset_count; i++)
-        if (is_for_gpus(&info->presets[i]))
-            good = compile(nvrtc, info, info->presets[i].parameters, &products[0], &all[0],
+        if (is_for_gpus(rung_kernel_preset(kernel, i)))
+            good = compile(nvrtc, info, rung_kernel_preset(kernel, i)->parameters, &products[0], &all[0],
                            architecture) && good;
-    const char *small = preset_of(info, "small");
+    const char *small = preset_of(kernel, "small");
     for (int i = 0; small && i < RUNG_PRODUCT_COUNT; i++)
-        if (strcmp(small, parameters_of(info, i)) != 0) /* else it is there already */
+        if (strcmp(small, parameters_of(kernel, i)) != 0) /* else it is there already */
             good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
     for (int i = 1; small && is_top && i < PATHS; i++)
         good = compile(nvrtc, info, small, &products[0], &paths[i], architecture) && good;

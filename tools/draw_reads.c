@@ -89,7 +89,7 @@ static bool look(const char *kernel, const lab_dtype *dtype, const char *path, r
         return false;
     }
     rung_type in = lab_product_in(dtype->product);
-    if (!lab_look_parameters(rung_kernel_describe(*opened), dtype->product, NULL, parameters)) {
+    if (!lab_look_parameters(*opened, dtype->product, NULL, parameters)) {
         fprintf(stderr, "draw_reads: the parameters of %s are too long\n", kernel);
         return false;
     }

@@ -643,52 +643,55 @@ RUNG_API void *rung_queue_native(const rung_queue *queue);
 RUNG_API void *rung_event_native(const rung_event *event);
 RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
 
-/* ---- Kernels ------------------------------------------------------------------------ */
+/* ---- Kernels ---------------------------------------------------------------------- */
 
-/* A kernel is one step of the ladder on one backend: a file that says of itself
- * which parameters it has and which it refuses.
+/* A kernel is one rung of the ladder on one backend, or a file of the caller. Its source text
+ * declares its parameters and constraints:
  *
  *     #ifndef TILE                            a parameter, its default,
  *     #define TILE 32 // 8 16 32              and the values worth trying
  *     #endif
- *     #define BM TILE                         the rows and columns of C
- *     #define BN TILE                         that one block computes
+ *     #define BM TILE                         rows and columns of C
+ *     #define BN TILE                         per thread block
  *     #if TILE * TILE > 1024                  a constraint, checked before
- *     #error "a block has 1024 threads"       anything is compiled
+ *     #error "a block has at most 1024 threads"    anything is compiled
  *     #endif
- *     KERNEL(TILE * TILE)                     the threads of a block
- *     my_kernel(...)                          and its name
+ *     KERNEL(TILE * TILE)                     threads per block
+ *     my_kernel(...)                          name of the function
  *
- * A file of the caller's goes the same way as ours (rung_kernel_from_source). Lines like
- * these say what it is not for: `// takes: f32,f16:f32` lists its products, all of them
- * without it; `// takes: bf16 from sm_80` some that an older NVIDIA GPU does not multiply;
- * and `// computes: tf32` says that F32 inputs are not multiplied strictly. */
+ * Comment lines restrict what it is used for:
+ *
+ *     // takes: f32,f16:f32                   types of A and B, and of C; default: all
+ *     // takes: bf16 from sm_80               types that need a newer NVIDIA GPU
+ *     // computes: tf32                       precision for F32 inputs; default: strict
+ *     // preset small: BM=64,BN=64            named parameters
+ *
+ * Presets with these names replace the defaults: "cpu" on OpenCL devices that are processors,
+ * "f64" and "i32" for that accumulator type, "cpu_f64" for both, "sm_75" on that NVIDIA
+ * architecture. "small" ("cpu_small", "sm_75_small") is used where it leaves less than half
+ * as much of its tiles unused. */
+
+/* A parameter of a kernel. */
 typedef struct rung_parameter {
     const char    *name;
     int64_t        value;        /* the default */
-    const int64_t *choices;      /* values worth trying; others are allowed */
+    const int64_t *choices;      /* values worth trying; other values are allowed */
     int64_t        choice_count;
 } rung_parameter;
 
+/* A condition under which a kernel rejects its parameters. */
 typedef struct rung_constraint {
-    const char *refused_if; /* an expression over the parameters, as C writes it */
+    const char *rejected_if; /* C expression over the parameters */
     const char *reason;
 } rung_constraint;
 
-/* Parameters that are known by a name: a line `// preset small: BM=64,BN=64`. One
- * called "cpu" takes the defaults' place on OpenCL devices that are processors, one
- * called "f64" where sums are F64 ("i32" alike), "cpu_f64" where both are so, one called
- * "sm_75" on NVIDIA GPUs of that architecture. One called "small", on processors
- * "cpu_small", on such GPUs "sm_75_small" before it, is taken where it leaves less than half
- * as much of its tiles unused; where the kernel is the library's choice, a unit of the device
- * without a tile counts as one unused, and one side of C within a small tile is enough. */
 typedef struct rung_preset {
     const char *name;
     const char *parameters;
 } rung_preset;
 
-/* Capacity, with its terminating 0, that holds any list of parameters ("TILE=16,UNROLL=4").
- * Functions that take parameters reject a longer list with RUNG_STATUS_INVALID. */
+/* Bytes that hold any list of parameters ("TILE=16,UNROLL=4") with its terminating 0. A longer
+ * list is RUNG_STATUS_INVALID. */
 enum { RUNG_PARAMETERS_TEXT = 688 };
 
 /* Bits of rung_kernel_info.abilities. */
@@ -699,9 +702,9 @@ enum {
     RUNG_ABILITY_PACKED_B      = 8
 };
 
-/* Whether a kernel multiplies by a matrix engine's instructions. In software, which stands
- * for them on other devices, it is there to be verified: it is very slow, and taken only
- * when it is named. */
+/* Whether a kernel uses the instructions of a matrix engine (tensor cores, AMX). An emulated
+ * engine exists for verification on other devices. It is very slow, and the library selects it
+ * only by name. */
 typedef enum rung_engine {
     RUNG_ENGINE_NONE     = 0,
     RUNG_ENGINE_HARDWARE = 1,
@@ -711,85 +714,79 @@ typedef enum rung_engine {
 RUNG_API const char *rung_engine_name(rung_engine engine);
 
 typedef struct rung_kernel_info {
-    const char            *name;        /* "04_shared", or the file's name */
-    int                    number;      /* 4; 0 for a vendor's library, which is taken only
-                                         * when it is named; -1 for a kernel of the caller's */
-    const char            *backend;     /* "cpu", "opencl", "cuda" */
-    const char            *summary;     /* the rest of its first comment line */
-    const char            *file;        /* "04_shared.cu" */
-    const char            *source;      /* the whole text */
-    unsigned               products;    /* bit (1 << RUNG_F16_TO_F32) is set if it takes that */
-    int                    from_sm[RUNG_PRODUCT_COUNT]; /* 80: on NVIDIA GPUs from sm_80 on */
-    rung_compute           compute;     /* how it forms products of F32 inputs */
-    rung_engine            engine;
-    unsigned               abilities;   /* of RUNG_ABILITY_LIST */
-    const char            *defaults;    /* all parameters at their defaults, "TILE=32" */
-    const rung_parameter  *parameters;
-    int64_t                parameter_count;
-    const rung_constraint *constraints;
-    int64_t                constraint_count;
-    const rung_preset     *presets;
-    int64_t                preset_count;
+    const char  *name;      /* "04_shared", or the name of the caller's file */
+    int          number;    /* 4; 0 for a vendor library, which is selected only by name; -1 for a
+                             * kernel of the caller */
+    const char  *backend;   /* "cpu", "opencl", "cuda" */
+    const char  *summary;   /* from its first comment line */
+    const char  *file;      /* "04_shared.cu" */
+    const char  *source;    /* the whole text */
+    rung_compute compute;   /* precision for F32 inputs */
+    rung_engine  engine;
+    unsigned     abilities; /* RUNG_ABILITY_... bits */
+    const char  *defaults;  /* all parameters with their default values, "TILE=32" */
+    int64_t      parameter_count, constraint_count, preset_count;
 } rung_kernel_info;
 
-/* The ladder of a backend, whether or not such a device is here, in order. Found
- * kernels belong to the context; a name may be given short ("4", "04", "shared").
- * An index past the end is RUNG_STATUS_NOT_FOUND.
+/* Return a kernel of a backend's ladder, by index or by name ("04_shared", or shorter: "4",
+ * "04", "shared"); no device is needed. The kernel belongs to the context. An index past the
+ * end is RUNG_STATUS_NOT_FOUND.
  *
- * The CPU has several vendors: "00_vendor:mkl", "00_vendor:openblas", "00_vendor:blis" and
- * "00_vendor:onednn"; "00_vendor" is the first of them that is found when a plan is made, in
- * the active Python's folders or where the loader looks, or what the environment's
- * RUNG_CPU_VENDOR says: one of those words, or the path of any CBLAS. They multiply one at a
- * time in a process, with as many threads as the plan has. */
-RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index,
-                                    rung_kernel **kernel);
-RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend,
-                                      const char *name, rung_kernel **kernel);
+ * The CPU has several vendor libraries: "00_vendor:mkl", "00_vendor:openblas",
+ * "00_vendor:blis" and "00_vendor:onednn". "00_vendor" is the one that RUNG_CPU_VENDOR names,
+ * else the first one found in the active Python environment or by the dynamic loader. Vendor
+ * libraries multiply one problem at a time per process, with the plan's number of threads. */
+RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index, rung_kernel **kernel);
+RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
+                                      rung_kernel **kernel);
 
-/* A kernel from the caller's own text, written in the dialect of
- * src/simt/kernels/dialect.h; `file` is the name for messages. Destroying one of
- * the context's own does nothing. */
-RUNG_API rung_status rung_kernel_from_source(rung_context *context, const char *backend,
-                                             const char *file, const char *text,
-                                             rung_kernel **kernel);
+/* Creates a kernel from source text in the dialect of src/simt/kernels/dialect.h. `file` is
+ * its name in messages. rung_kernel_destroy() ignores kernels that belong to the context. */
+RUNG_API rung_status rung_kernel_from_source(rung_context *context, const char *backend, const char *file,
+                                             const char *text, rung_kernel **kernel);
 RUNG_API void        rung_kernel_destroy(rung_kernel *kernel);
 
+/* Return the properties of a kernel, and its parameters, constraints and presets by index;
+ * NULL past the end. Valid as long as the kernel. */
 RUNG_API const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel);
+RUNG_API const rung_parameter   *rung_kernel_parameter(const rung_kernel *kernel, int64_t index);
+RUNG_API const rung_constraint  *rung_kernel_constraint(const rung_kernel *kernel, int64_t index);
+RUNG_API const rung_preset      *rung_kernel_preset(const rung_kernel *kernel, int64_t index);
 
-/* Whether the kernel takes these parameters, "TILE=16,UNROLL=4"; a preset's name
- * stands for its own, as in "small,BK=8". Those not named keep their defaults, NULL
- * names none. Nothing is compiled. Elements count as 4 bytes each; with larger ones a
- * plan may find that tiles do not fit. */
+/* Returns 1 if the kernel multiplies these types of A, B and C, else 0. `min_sm`, which may be
+ * NULL, receives the oldest NVIDIA architecture that supports them (80 for sm_80), or 0. */
+RUNG_API int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm);
+
+/* Checks parameters, "TILE=16,UNROLL=4", against the constraints of a kernel. A preset's name
+ * stands for its parameters: "small,BK=8". Parameters that are not named keep their defaults;
+ * NULL names none. Nothing is compiled. Elements count as 4 bytes; with larger elements a plan
+ * may still find that the tiles do not fit. */
 RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters);
 
-/* What an expression over the kernel's parameters and macros, "BM" or "BM * BN",
- * comes to with these parameters, where A and B are of this type. */
-RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters,
-                                          rung_type in, const char *expression, int64_t *value);
+/* Evaluates an expression over the kernel's parameters and macros, "BM * BN", for inputs of a
+ * type. */
+RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters, rung_type in,
+                                          const char *expression, int64_t *value);
 
-/* What NVIDIA's compiler makes of a kernel; needs NVRTC (see rung_dependency_list), and no GPU. */
+/* Result of rung_kernel_compile(). */
 typedef struct rung_code {
-    int64_t     threads;      /* a block */
-    int64_t     registers;    /* a thread */
-    int64_t     shared_bytes; /* a block, static and dynamic */
-    int64_t     spill_bytes;  /* stores and loads together, as ptxas counts them */
-    const char *parameters;   /* all of them, as used */
-    const char *path;         /* which code of the kernel serves this problem: "general" takes any,
-                               * "wide" and "wide_guarded" move pieces of whole vectors, and so
-                               * on; "-" if it has but one */
-    const void *image;        /* a cubin, which tells the lines of the kernel's file */
+    int64_t     threads_per_block;
+    int64_t     registers_per_thread;
+    int64_t     shared_bytes_per_block; /* static and dynamic */
+    int64_t     spill_bytes;            /* stores plus loads, as ptxas counts them */
+    const char *parameters;             /* all of them, as used */
+    const char *path;                   /* variant of the kernel for this problem: "general" serves any problem,
+                                         * "wide" and "wide_guarded" load whole vectors; "-": it has one */
+    const void *image;                  /* cubin with line information */
     int64_t     image_bytes;
 } rung_code;
 
-/* Compiles a kernel of backend "cuda", the caller's own too, for an NVIDIA architecture,
- * "sm_86", as a plan for that problem on such a device would: on the same path, and with the
- * same parameters where none are given. k is not cut, and whether the device has the memory
- * that a block wants is not asked. RUNG_STATUS_NO_DEVICE where no NVRTC is found that knows
- * the architecture, RUNG_STATUS_UNSUPPORTED for a problem that the kernel does not take there,
- * RUNG_STATUS_COMPILE_FAILED with the compiler's log. */
+/* Compiles a kernel of the backend "cuda" for an NVIDIA architecture ("sm_86") exactly as a
+ * plan for this problem would, without a GPU. NULL parameters select what the plan would. k is
+ * not split, and the device's shared memory limit is not checked. Needs NVRTC (see
+ * rung_dependency_list): RUNG_STATUS_NO_DEVICE if no NVRTC that knows the architecture is found. */
 RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem,
-                                         const char *parameters, const char *architecture,
-                                         rung_code **code);
+                                         const char *parameters, const char *architecture, rung_code **code);
 RUNG_API void        rung_code_destroy(rung_code *code);
 
 /* ---- Plans --------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ static bool is_among(const rung_problem *problem, unsigned products)
 
 static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
 {
-    if (is_among(problem, kernel->info.products))
+    if (is_among(problem, kernel->products))
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not multiply %s x %s into %s", kernel->info.name,
                       rung_type_name(problem->a.type), rung_type_name(problem->b.type),
@@ -294,7 +294,7 @@ static unsigned products_of_ladder(const rung_plan *plan)
     for (int64_t i = 0; i < backend->ladder_count; i++)
         if (rung_kernel_at(plan->device->context, backend->name, i, &kernel) == RUNG_OK &&
             check_choice(kernel) == RUNG_OK)
-            products |= kernel->info.products;
+            products |= kernel->products;
     return products;
 }
 

@@ -69,8 +69,8 @@ static rung_status make_kernel(rung_context *context, const rungi_backend *backe
 /* What it takes: what the backend does, less what the file says it does not. */
 static void set_abilities(rung_kernel *kernel, unsigned products, unsigned abilities)
 {
-    unsigned said = kernel->info.products;
-    kernel->info.products = said ? said & products : products;
+    unsigned said = kernel->products;
+    kernel->products = said ? said & products : products;
     kernel->info.abilities = abilities;
     if (kernel->backend->abilities)
         kernel->info.abilities |= kernel->backend->abilities(kernel);
@@ -132,6 +132,30 @@ void rung_kernel_destroy(rung_kernel *kernel)
 const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel)
 {
     return kernel ? &kernel->info : NULL;
+}
+
+const rung_parameter *rung_kernel_parameter(const rung_kernel *kernel, int64_t index)
+{
+    return kernel && index >= 0 && index < kernel->info.parameter_count ? &kernel->parameters[index] : NULL;
+}
+
+const rung_constraint *rung_kernel_constraint(const rung_kernel *kernel, int64_t index)
+{
+    return kernel && index >= 0 && index < kernel->info.constraint_count ? &kernel->constraints[index] : NULL;
+}
+
+const rung_preset *rung_kernel_preset(const rung_kernel *kernel, int64_t index)
+{
+    return kernel && index >= 0 && index < kernel->info.preset_count ? &kernel->presets[index] : NULL;
+}
+
+int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm)
+{
+    rung_product product = a == b ? rung_product_of(a, c) : RUNG_PRODUCT_COUNT;
+    bool supports = kernel && product != RUNG_PRODUCT_COUNT && kernel->products & 1u << product;
+    if (min_sm)
+        *min_sm = supports ? kernel->min_sm[product] : 0;
+    return supports;
 }
 
 /* ---- The ladder --------------------------------------------------------------------------- */
@@ -345,7 +369,7 @@ static bool is_refused_usually(const rung_kernel *kernel, const rungi_values *va
     rungi_values usual = *values;
     int64_t refused = 1;
     usual.in_bytes = RUNGI_USUAL_BYTES;
-    evaluate(kernel, &usual, rungi_slice_of(constraint->refused_if, strlen(constraint->refused_if)), true,
+    evaluate(kernel, &usual, rungi_slice_of(constraint->rejected_if, strlen(constraint->rejected_if)), true,
              &refused);
     return refused != 0;
 }
@@ -366,7 +390,7 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int
         int64_t refused;
         status =
             evaluate(kernel, values,
-                     rungi_slice_of(constraint->refused_if, strlen(constraint->refused_if)), true,
+                     rungi_slice_of(constraint->rejected_if, strlen(constraint->rejected_if)), true,
                      &refused);
         if (status != RUNG_OK)
             return status;

@@ -224,7 +224,7 @@ static void read_constraint(rung_kernel *kernel, scan *scan, rungi_slice conditi
     if (reason.length >= 2 && reason.text[0] == '"' && reason.text[reason.length - 1] == '"')
         reason = rungi_slice_of(reason.text + 1, reason.length - 2);
     rung_constraint *constraint = &kernel->constraints[kernel->info.constraint_count++];
-    constraint->refused_if = keep(condition, room);
+    constraint->rejected_if = keep(condition, room);
     constraint->reason = keep(reason, room);
     *scan = ahead;
     scan->conditionals--;
@@ -328,8 +328,8 @@ static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
         if (product == RUNG_PRODUCT_COUNT)
             return rungi_fail(RUNG_STATUS_INVALID, "%s takes \"%.*s\", which is none of RUNG_PRODUCT_LIST",
                               kernel->info.file, (int)word.length, word.text);
-        kernel->info.products |= 1u << product;
-        kernel->info.from_sm[product] = architecture;
+        kernel->products |= 1u << product;
+        kernel->min_sm[product] = architecture;
     }
     return RUNG_OK;
 }
@@ -465,9 +465,6 @@ rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char 
     kernel->info.file = keep(rungi_slice_of(file, strlen(file)), &room);
     kernel->info.source = kernel->text;
     kernel->info.summary = read_summary(kernel->text, &room);
-    kernel->info.parameters = kernel->parameters;
-    kernel->info.constraints = kernel->constraints;
-    kernel->info.presets = kernel->presets;
 
     scan scan = {.at = kernel->text};
     line line;

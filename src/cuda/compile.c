@@ -53,8 +53,8 @@ static rung_status make_code(const rung_kernel *kernel, const rungi_nvrtc *nvrtc
     if (status != RUNG_OK)
         return status;
     code->code.image_bytes = (int64_t)bytes;
-    code->code.registers = report.registers;
-    code->code.shared_bytes = report.shared_bytes;
+    code->code.registers_per_thread = report.registers;
+    code->code.shared_bytes_per_block = report.shared_bytes;
     code->code.spill_bytes = report.spill_bytes;
     return RUNG_OK;
 }
@@ -80,8 +80,8 @@ rung_status rungi_cuda_compile(rung_plan *plan, rungi_code *code)
     status = make_code(plan->kernel, &nvrtc, &job, code);
     if (status != RUNG_OK)
         return status;
-    code->code.threads = work.shape.threads;
-    code->code.shared_bytes += dynamic_bytes;
+    code->code.threads_per_block = work.shape.threads;
+    code->code.shared_bytes_per_block += dynamic_bytes;
     rungi_simt_path_name(&work.path, code->path, sizeof code->path);
     return RUNG_OK;
 }

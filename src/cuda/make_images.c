@@ -128,7 +128,7 @@ static void add_job(maker *maker, const line *line, int product, int architectur
     };
     const rung_kernel *kernel = kernel_of(maker, line->kernel);
     char parameters[RUNGI_PRESET_NAME];
-    if (kernel->info.from_sm[product] > architecture)
+    if (kernel->min_sm[product] > architecture)
         return;
     job job = {.kernel = kernel, .path = *line->path, .architecture = architecture,
                .to_ptx = line->ptx != CUBINS};

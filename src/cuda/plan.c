@@ -84,7 +84,7 @@ static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda
 static rung_status check_architecture(const rung_plan *plan, int architecture)
 {
     rung_product product = rung_product_of(plan->problem.a.type, plan->problem.c.type);
-    int from = plan->kernel->info.from_sm[product];
+    int from = plan->kernel->min_sm[product];
     if (architecture >= from)
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s multiplies %s on sm_%d and later, whose matrix engine can; %s is "

@@ -57,7 +57,7 @@ static bool is_listed(const rung_kernel *kernel, const rungi_values *values)
 {
     const rung_kernel_info *facts = rung_kernel_describe(kernel);
     for (int64_t i = 0; i < facts->parameter_count; i++) {
-        const rung_parameter *parameter = &facts->parameters[i];
+        const rung_parameter *parameter = rung_kernel_parameter(kernel, i);
         char assignment[64];
         bool above = 2 * values->value[i] >= parameter->value, below = values->value[i] <= 2 * parameter->value;
         for (int64_t j = 0; j < parameter->choice_count; j++) {
@@ -66,7 +66,7 @@ static bool is_listed(const rung_kernel *kernel, const rungi_values *values)
         }
         snprintf(assignment, sizeof assignment, "%s=", parameter->name);
         for (int64_t j = 0; j < facts->preset_count; j++) {
-            const char *word = strstr(facts->presets[j].parameters, assignment);
+            const char *word = strstr(rung_kernel_preset(kernel, j)->parameters, assignment);
             int64_t value = word ? strtoll(word + strlen(assignment), NULL, 10) : parameter->value;
             above = above || 2 * values->value[i] >= value;
             below = below || values->value[i] <= 2 * value;
@@ -95,7 +95,7 @@ static void check_plan(rung_device *device, rung_type type, int64_t m, int64_t n
     const rung_kernel_info *facts = rung_kernel_describe(kernel);
     MUST(strcmp(facts->name, info->kernel) == 0);
     MUST(facts->number > 0 && facts->engine != RUNG_ENGINE_EMULATED);
-    MUST(facts->products & 1u << rung_product_of(type, type));
+    MUST(rung_kernel_supports(kernel, type, type, type, NULL));
     MUST(rungi_kernel_values(kernel, info->parameters, rung_type_size(type), &values) == RUNG_OK);
     MUST(is_listed(kernel, &values));
     MUST(strlen(info->origin_text) > 0);

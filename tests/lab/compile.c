@@ -101,8 +101,8 @@ static void check_row(const char *kernel, const char *type, const char *architec
     row row;
     if (!find_row(kernel, type, architecture, code, &row))
         fail_msg("the table has no row %s %s %s %s %s", kernel, code->parameters, type, code->path, architecture);
-    assert_true(llabs(code->registers - row.registers) <= 16);
-    assert_int_equal(code->shared_bytes, row.shared);
+    assert_true(llabs(code->registers_per_thread - row.registers) <= 16);
+    assert_int_equal(code->shared_bytes_per_block, row.shared);
     assert_int_equal(code->spill_bytes, row.spills);
 }
 
@@ -128,7 +128,7 @@ static void makes_what_the_table_has(void **state)
         rung_code *code = compile(cases[i].kernel, square(cases[i].in, cases[i].out, cases[i].n),
                                   cases[i].architecture);
         assert_string_equal(code->path, cases[i].path);
-        assert_int_equal(code->threads, cases[i].threads);
+        assert_int_equal(code->threads_per_block, cases[i].threads);
         check_row(cases[i].kernel, cases[i].type, cases[i].architecture, code);
         rung_code_destroy(code);
     }
@@ -145,7 +145,7 @@ static void counts_dynamic_memory(void **state)
     assert_int_equal(rung_kernel_compile(kernel, &problem, "deep", "sm_86", &code), RUNG_OK);
     assert_int_equal(rung_kernel_evaluate(kernel, "deep", RUNG_F16, "SHARED_BYTES", &bytes), RUNG_OK);
     assert_true(bytes > 48 * 1024);
-    assert_int_equal(code->shared_bytes, bytes);
+    assert_int_equal(code->shared_bytes_per_block, bytes);
     rung_code_destroy(code);
 }
 
@@ -199,7 +199,7 @@ static void tells_where_it_spills(void **state)
     rung_code_destroy(code);
     assert_int_equal(rung_kernel_compile(kernel, &problem, NULL, "sm_86", &code), RUNG_OK);
     rung_kernel_destroy(kernel);
-    assert_int_equal(code->registers, 64);
+    assert_int_equal(code->registers_per_thread, 64);
     int64_t code_bytes = code->spill_bytes;
     assert_true(code_bytes > 0);
     lab_code parts = take_apart(code);

@@ -106,7 +106,7 @@ static void with_every_shape(shape_check *check)
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     assert_true(info->preset_count > 0);
     for (int64_t i = -1; i < info->preset_count; i++) {
-        shape shape = shape_of(i < 0 ? NULL : info->presets[i].name);
+        shape shape = shape_of(i < 0 ? NULL : rung_kernel_preset(kernel, i)->name);
         check(&shape);
     }
 }

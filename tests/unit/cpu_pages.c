@@ -299,7 +299,7 @@ static int64_t run_kernel(rung_kernel *kernel, const char *preset, const rungi_c
     for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
         for (int64_t i = product % 2; i < ROWS * COLS; i += 2) { /* the other half in another product */
             rungi_values values;
-            if (!(kernel->info.products & 1u << product))
+            if (!(kernel->products & 1u << product))
                 break;
             int64_t m = rows[i / COLS], n = cols[i % COLS], k = steps[unit_random(&seed, STEPS)];
             if (rungi_kernel_values(kernel, preset, rung_type_size(products[product].in), &values) != RUNG_OK)

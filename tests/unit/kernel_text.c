@@ -44,7 +44,7 @@ static void assert_defaults_hold(const rung_kernel *kernel)
     assert_int_equal(rung_kernel_check(kernel, NULL), RUNG_OK);
     assert_int_equal(rung_kernel_check(kernel, ""), RUNG_OK);
     for (int64_t i = 0; i < info->parameter_count; i++) {
-        const rung_parameter *parameter = &info->parameters[i];
+        const rung_parameter *parameter = rung_kernel_parameter(kernel, i);
         bool among_choices = false;
         assert_true(strlen(parameter->name) > 0);
         for (int64_t j = 0; j < parameter->choice_count; j++)
@@ -52,9 +52,9 @@ static void assert_defaults_hold(const rung_kernel *kernel)
         assert_true(among_choices);
     }
     for (int64_t i = 0; i < info->constraint_count; i++)
-        assert_true(strlen(info->constraints[i].reason) > 5);
+        assert_true(strlen(rung_kernel_constraint(kernel, i)->reason) > 5);
     for (int64_t i = 0; i < info->preset_count; i++)
-        assert_int_equal(rung_kernel_check(kernel, info->presets[i].name), RUNG_OK);
+        assert_int_equal(rung_kernel_check(kernel, rung_kernel_preset(kernel, i)->name), RUNG_OK);
 }
 
 static void check_ladder(const char *backend, bool has_tiles)
@@ -75,7 +75,7 @@ static void check_ladder(const char *backend, bool has_tiles)
         last_number = info->number;
         assert_string_equal(info->backend, backend);
         assert_memory_equal(info->file, info->name, strlen(info->name));
-        assert_true(info->products & 1u << RUNG_F32_TO_F32);
+        assert_true(rung_kernel_supports(kernel, RUNG_F32, RUNG_F32, RUNG_F32, NULL));
         if (info->number == 0)
             continue; /* the vendor's library has no file */
         assert_named_in_first_comment(info);
@@ -147,12 +147,13 @@ static void the_cpu_refuses_absurd_blocks(void **state)
         char immense[256] = "";
         for (int64_t j = 0; j < info->parameter_count; j++) {
             char nothing[64];
-            snprintf(nothing, sizeof nothing, "%s=0", info->parameters[j].name);
-            if (rung_kernel_check(kernel, nothing) != (may_be_zero(&info->parameters[j]) ? RUNG_OK : RUNG_STATUS_INVALID))
+            snprintf(nothing, sizeof nothing, "%s=0", rung_kernel_parameter(kernel, j)->name);
+            bool is_valid = may_be_zero(rung_kernel_parameter(kernel, j));
+            if (rung_kernel_check(kernel, nothing) != (is_valid ? RUNG_OK : RUNG_STATUS_INVALID))
                 fail_msg("%s: %s is not as it should be", info->name, nothing);
             size_t used = strlen(immense);
             snprintf(immense + used, sizeof immense - used, "%s%s=2147483520", j ? "," : "",
-                     info->parameters[j].name); /* a multiple of 42 and of 32 */
+                     rung_kernel_parameter(kernel, j)->name); /* a multiple of 42 and of 32 */
             refused++;
         }
         if (*immense && rung_kernel_check(kernel, immense) != RUNG_STATUS_INVALID)
@@ -242,25 +243,25 @@ static void a_whole_text(void **state)
     assert_int_equal(info->number, -1);
     assert_string_equal(info->summary, "what it is about.");
     assert_string_equal(info->source, whole_text);
-    assert_int_equal(info->products, (1u << RUNG_PRODUCT_COUNT) - 1);
+    assert_int_equal(kernel->products, (1u << RUNG_PRODUCT_COUNT) - 1);
 
     assert_int_equal(info->parameter_count, 3);
-    assert_string_equal(info->parameters[0].name, "TILE");
-    assert_int_equal(info->parameters[0].value, 16);
-    assert_int_equal(info->parameters[0].choice_count, 3);
-    assert_int_equal(info->parameters[0].choices[2], 32);
-    assert_string_equal(info->parameters[1].name, "UNROLL");
-    assert_int_equal(info->parameters[1].value, 4);
-    assert_int_equal(info->parameters[1].choice_count, 3);
-    assert_int_equal(info->parameters[1].choices[0], 1);
-    assert_int_equal(info->parameters[2].choice_count, 0); /* words are no choices */
+    assert_string_equal(rung_kernel_parameter(kernel, 0)->name, "TILE");
+    assert_int_equal(rung_kernel_parameter(kernel, 0)->value, 16);
+    assert_int_equal(rung_kernel_parameter(kernel, 0)->choice_count, 3);
+    assert_int_equal(rung_kernel_parameter(kernel, 0)->choices[2], 32);
+    assert_string_equal(rung_kernel_parameter(kernel, 1)->name, "UNROLL");
+    assert_int_equal(rung_kernel_parameter(kernel, 1)->value, 4);
+    assert_int_equal(rung_kernel_parameter(kernel, 1)->choice_count, 3);
+    assert_int_equal(rung_kernel_parameter(kernel, 1)->choices[0], 1);
+    assert_int_equal(rung_kernel_parameter(kernel, 2)->choice_count, 0); /* words are no choices */
 
     assert_string_equal(info->defaults, "TILE=16,UNROLL=4,WIDE=1");
 
     assert_int_equal(info->constraint_count, 2);
-    assert_string_equal(info->constraints[0].refused_if, "TILE * TILE > 1024");
-    assert_string_equal(info->constraints[0].reason, "too many threads");
-    assert_string_equal(info->constraints[1].reason, "UNROLL is at least one");
+    assert_string_equal(rung_kernel_constraint(kernel, 0)->rejected_if, "TILE * TILE > 1024");
+    assert_string_equal(rung_kernel_constraint(kernel, 0)->reason, "too many threads");
+    assert_string_equal(rung_kernel_constraint(kernel, 1)->reason, "UNROLL is at least one");
 
     assert_slice(kernel->threads, "TILE * TILE");
     assert_slice(kernel->entry, "my_kernel");
@@ -391,7 +392,7 @@ static void presets_stand_for_parameters(void **state)
                                     "int x; // preset late: TILE=4\n"
                                     "KERNEL(64) real(\n");
     assert_int_equal(rung_kernel_describe(kernel)->preset_count, 3);
-    assert_string_equal(rung_kernel_describe(kernel)->presets[0].parameters, "TILE=16,PAD=0");
+    assert_string_equal(rung_kernel_preset(kernel, 0)->parameters, "TILE=16,PAD=0");
     assert_int_equal(value_of(kernel, "large", "TILE * 10 + PAD"), 160);
     assert_int_equal(value_of(kernel, "large,PAD=1", "TILE * 10 + PAD"), 161);
     assert_int_equal(value_of(kernel, "PAD=1,large", "TILE * 10 + PAD"), 160);
@@ -430,7 +431,7 @@ static void conditionals_say_nothing(void **state)
         "KERNEL(64) real(\n");
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     assert_int_equal(info->parameter_count, 1);
-    assert_string_equal(info->parameters[0].name, "REAL");
+    assert_string_equal(rung_kernel_parameter(kernel, 0)->name, "REAL");
     assert_int_equal(info->constraint_count, 0);
     assert_int_equal(value_of(kernel, NULL, "BN"), 3);
     int64_t value;
@@ -569,10 +570,10 @@ static void carriage_returns_are_blanks(void **state)
     rung_kernel *kernel = read_text(text);
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     assert_int_equal(info->parameter_count, 3);
-    assert_int_equal(info->parameters[0].choice_count, 3);
-    assert_int_equal(info->parameters[1].choice_count, 3);
+    assert_int_equal(rung_kernel_parameter(kernel, 0)->choice_count, 3);
+    assert_int_equal(rung_kernel_parameter(kernel, 1)->choice_count, 3);
     assert_int_equal(info->constraint_count, 2);
-    assert_string_equal(info->constraints[0].reason, "too many threads");
+    assert_string_equal(rung_kernel_constraint(kernel, 0)->reason, "too many threads");
     assert_int_equal(value_of(kernel, NULL, "BM"), 16);
     assert_slice(kernel->entry, "my_kernel");
     assert_string_equal(info->summary, "what it is about.");
@@ -619,11 +620,20 @@ static void what_a_kernel_takes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rung_kernel *kernel = read_text(cases[i].text);
-        if (rung_kernel_describe(kernel)->products != cases[i].products)
-            fail_msg("\"%s\" takes 0x%x", cases[i].text, rung_kernel_describe(kernel)->products);
+        if (kernel->products != cases[i].products)
+            fail_msg("\"%s\" takes 0x%x", cases[i].text, kernel->products);
         assert_int_equal(rung_kernel_describe(kernel)->compute, RUNG_COMPUTE_STRICT);
         rung_kernel_destroy(kernel);
     }
+}
+
+/* min_sm -1: the kernel does not support these types. */
+static void assert_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int min_sm)
+{
+    int found = -2;
+    assert_int_equal(rung_kernel_supports(kernel, a, b, c, &found), min_sm >= 0);
+    assert_int_equal(rung_kernel_supports(kernel, a, b, c, NULL), min_sm >= 0);
+    assert_int_equal(found, min_sm >= 0 ? min_sm : 0);
 }
 
 /* An older GPU must not be given what its matrix engine cannot multiply. */
@@ -632,12 +642,40 @@ static void where_a_kernel_takes_it(void **state)
     (void)state;
     rung_kernel *kernel = read_text("// takes: f16,f16:f32 from sm_75\n// takes: bf16 from sm_120\n"
                                     "// takes: i8\n" HEAD);
+    assert_supports(kernel, RUNG_F16, RUNG_F16, RUNG_F16, 75);
+    assert_supports(kernel, RUNG_F16, RUNG_F16, RUNG_F32, 75);
+    assert_supports(kernel, RUNG_BF16, RUNG_BF16, RUNG_BF16, 120);
+    assert_supports(kernel, RUNG_I8, RUNG_I8, RUNG_I32, 0);
+    assert_supports(kernel, RUNG_F32, RUNG_F32, RUNG_F32, -1);
+    assert_supports(kernel, RUNG_F16, RUNG_BF16, RUNG_F32, -1); /* types of A and B that differ */
+    assert_supports(kernel, RUNG_F16, RUNG_F16, RUNG_I8, -1);
+    assert_supports(kernel, RUNG_Q4_0, RUNG_Q4_0, RUNG_F32, -1);
+    assert_supports(kernel, RUNG_TYPE_NONE, RUNG_TYPE_NONE, RUNG_TYPE_NONE, -1);
+    assert_supports(kernel, (rung_type)-1, (rung_type)-1, (rung_type)1000, -1);
+    assert_supports(NULL, RUNG_F16, RUNG_F16, RUNG_F16, -1);
+    assert_int_equal(rung_kernel_describe(kernel)->engine, RUNG_ENGINE_NONE);
+    rung_kernel_destroy(kernel);
+}
+
+/* The accessors of a kernel give NULL outside their lists, and for NULL. */
+static void ends_of_lists(void **state)
+{
+    (void)state;
+    rung_kernel *kernel = read_text(whole_text);
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    assert_int_equal(info->from_sm[RUNG_F16_TO_F16], 75);
-    assert_int_equal(info->from_sm[RUNG_F16_TO_F32], 75);
-    assert_int_equal(info->from_sm[RUNG_BF16_TO_BF16], 120);
-    assert_int_equal(info->from_sm[RUNG_I8_TO_I32], 0);
-    assert_int_equal(info->engine, RUNG_ENGINE_NONE);
+    const int64_t outside[] = {-1, INT64_MIN, INT64_MAX};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        assert_null(rung_kernel_parameter(kernel, outside[i]));
+        assert_null(rung_kernel_constraint(kernel, outside[i]));
+        assert_null(rung_kernel_preset(kernel, outside[i]));
+    }
+    assert_non_null(rung_kernel_parameter(kernel, info->parameter_count - 1));
+    assert_null(rung_kernel_parameter(kernel, info->parameter_count));
+    assert_null(rung_kernel_constraint(kernel, info->constraint_count));
+    assert_null(rung_kernel_preset(kernel, info->preset_count));
+    assert_null(rung_kernel_parameter(NULL, 0));
+    assert_null(rung_kernel_constraint(NULL, 0));
+    assert_null(rung_kernel_preset(NULL, 0));
     rung_kernel_destroy(kernel);
 }
 
@@ -741,6 +779,7 @@ int main(void)
         cmocka_unit_test(summaries),
         cmocka_unit_test(what_a_kernel_takes),
         cmocka_unit_test(where_a_kernel_takes_it),
+        cmocka_unit_test(ends_of_lists),
         cmocka_unit_test(how_a_kernel_computes),
         cmocka_unit_test(words_that_are_none),
         cmocka_unit_test(elements_have_a_size),
