@@ -7,6 +7,7 @@
 #include "fleet.h"
 #include "json.h"
 #include "options.h"
+#include "oracle.h"
 #include "table.h"
 #include "target.h"
 
@@ -27,8 +28,8 @@ typedef struct question {
 typedef struct answer {
     rung_cluster_problem    cluster;
     rung_cluster_grid       grid;
-    rung_cluster_cost  cost;
-    rung_cluster_speed speed;
+    rung_cluster_cost       cost;
+    rung_cluster_speed      speed;
     rung_cluster_prediction predicted;
 } answer;
 
@@ -92,13 +93,16 @@ static int read_question(question *question)
 
 static rung_status find_answer(const question *question, int64_t ranks, answer *answer)
 {
-    *answer = (struct answer){.cluster = {.ranks = ranks, .m = question->m, .n = question->n, .k = question->k,
-                                          .product = question->dtype.product, .idle = idle_share,
-                                          .memory = (int64_t)question->fleet.memory}};
+    rung_type in = lab_product_in(question->dtype.product), out = lab_product_out(question->dtype.product);
+    *answer = (struct answer){.cluster = rung_cluster_problem_of(ranks, question->m, question->n, question->k, in, in, out),
+                              .grid = rung_cluster_grid_of(1, 1, 1), .cost = rung_cluster_cost_default(),
+                              .predicted = rung_cluster_prediction_default()};
+    answer->cluster.max_idle = idle_share;
+    answer->cluster.memory_bytes = (int64_t)question->fleet.memory;
     if (!lab_fleet_speed(&question->fleet, &question->dtype, ranks, &answer->speed))
         return rung_error_set(RUNG_STATUS_INVALID, "%s does not tell how fast it multiplies %s", question->options->machine,
                          question->dtype.name);
-    answer->cluster.flops = answer->speed.flops;
+    answer->cluster.flops_per_second = answer->speed.flops_per_second;
     answer->cluster.bandwidth = answer->speed.bandwidth;
     rung_status status = rung_cluster_grid_choose(&answer->cluster, &answer->grid);
     if (status == RUNG_OK)
@@ -111,12 +115,12 @@ static double of_peak(const answer *answer)
 {
     const rung_cluster_problem *cluster = &answer->cluster;
     double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
-    return work / (double)cluster->ranks / answer->speed.flops / answer->predicted.seconds;
+    return work / (double)cluster->ranks / answer->speed.flops_per_second / answer->predicted.seconds;
 }
 
 static double of_bound(const answer *answer)
 {
-    return answer->cost.bound > 0 ? (double)answer->cost.received / answer->cost.bound : 1.0;
+    return answer->cost.bound_bytes > 0 ? (double)answer->cost.received_bytes / answer->cost.bound_bytes : 1.0;
 }
 
 /* The question's and powers of two, as many as fit the memory and as the cluster has. */
@@ -187,17 +191,17 @@ static void print_answer(const question *question, const answer *answer)
     int64_t idle = question->ranks - answer->grid.pm * answer->grid.pn * answer->grid.pk;
     if (idle > 0)
         printf(", %lld idle", (long long)idle);
-    printf("; A comes in %lld pieces, B in %lld\n", (long long)answer->grid.sm, (long long)answer->grid.sn);
-    write_amount((double)answer->cost.received, "B", text);
+    printf("; A comes in %lld pieces, B in %lld\n", (long long)answer->grid.a_chunks, (long long)answer->grid.b_chunks);
+    write_amount((double)answer->cost.received_bytes, "B", text);
     printf("received  %s in %lld messages by the busiest rank, %.3f times the least that is possible\n", text,
            (long long)answer->cost.messages, of_bound(answer));
-    write_amount((double)answer->cost.memory, "B", text);
+    write_amount((double)answer->cost.memory_bytes, "B", text);
     write_amount(question->fleet.memory, "B", more);
     printf("memory    %s a rank%s%s\n", text, question->fleet.memory > 0 ? " of " : "",
            question->fleet.memory > 0 ? more : "");
     write_time(answer->predicted.seconds, text);
-    write_time(answer->predicted.multiplying, more);
-    write_time(answer->predicted.waiting, rest);
+    write_time(answer->predicted.multiply_seconds, more);
+    write_time(answer->predicted.wait_seconds, rest);
     printf("time      %s: %s multiplying, %s waiting for the network\n", text, more, rest);
     printf("of peak   %.1f %%\n\n", 100 * of_peak(answer));
 }
@@ -217,9 +221,9 @@ static void print_sweep(const answer *answers, int count)
                  (long long)answer->grid.pk);
         write_time(answer->predicted.seconds, seconds);
         snprintf(peak, sizeof peak, "%.1f %%", 100 * of_peak(answer));
-        write_amount((double)answer->cost.received, "B", received);
+        write_amount((double)answer->cost.received_bytes, "B", received);
         snprintf(bound, sizeof bound, "%.3f", of_bound(answer));
-        write_amount((double)answer->cost.memory, "B", memory);
+        write_amount((double)answer->cost.memory_bytes, "B", memory);
         lab_table_add(&table, 7, cells);
     }
     lab_table_print(&table, "rlrrrrr", stdout);
@@ -246,15 +250,15 @@ static void print_json_answer(lab_json *json, const char *name, const answer *an
     lab_json_integer(json, "pm", answer->grid.pm);
     lab_json_integer(json, "pn", answer->grid.pn);
     lab_json_integer(json, "pk", answer->grid.pk);
-    lab_json_integer(json, "sm", answer->grid.sm);
-    lab_json_integer(json, "sn", answer->grid.sn);
-    lab_json_integer(json, "received", answer->cost.received);
-    lab_json_number(json, "bound", answer->cost.bound);
+    lab_json_integer(json, "sm", answer->grid.a_chunks);
+    lab_json_integer(json, "sn", answer->grid.b_chunks);
+    lab_json_integer(json, "received", answer->cost.received_bytes);
+    lab_json_number(json, "bound", answer->cost.bound_bytes);
     lab_json_integer(json, "messages", answer->cost.messages);
-    lab_json_integer(json, "memory", answer->cost.memory);
+    lab_json_integer(json, "memory", answer->cost.memory_bytes);
     lab_json_number(json, "seconds", answer->predicted.seconds);
-    lab_json_number(json, "multiplying", answer->predicted.multiplying);
-    lab_json_number(json, "waiting", answer->predicted.waiting);
+    lab_json_number(json, "multiplying", answer->predicted.multiply_seconds);
+    lab_json_number(json, "waiting", answer->predicted.wait_seconds);
     lab_json_number(json, "of_peak", of_peak(answer));
     lab_json_end(json, '}');
 }

@@ -144,8 +144,10 @@ static double peak_of(const lab_fleet *fleet, const lab_dtype *dtype)
 bool lab_fleet_speed(const lab_fleet *fleet, const lab_dtype *dtype, int64_t ranks, rung_cluster_speed *speed)
 {
     bool is_near = fleet->node_network > 0 && (double)ranks <= fleet->ranks_a_node;
-    *speed = (rung_cluster_speed){.flops = peak_of(fleet, dtype), .latency = fleet->latency,
-                               .bandwidth = is_near ? fleet->node_network : fleet->network,
-                               .memory = fleet->memory_bandwidth};
-    return speed->flops > 0;
+    *speed = rung_cluster_speed_default();
+    speed->flops_per_second = peak_of(fleet, dtype);
+    speed->latency = fleet->latency;
+    speed->bandwidth = is_near ? fleet->node_network : fleet->network;
+    speed->memory_bandwidth = fleet->memory_bandwidth;
+    return speed->flops_per_second > 0;
 }

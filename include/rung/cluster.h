@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster.h - one matrix multiplication on many machines: librung-cluster, and librung-cluster-mpi for the calls.
+/* cluster.h - one matrix multiplication on many machines.
  *
- * This header is the manual. Every rank of a communicator makes the same call; each has a part of A, B and C, and
- * gives the same description of how all parts lie:
+ * This header is the manual of two libraries. The rules of rung.h on growth, errors and output
+ * hold here too.
  *
- *     rung_cluster_matrix a = rung_cluster_matrix_of_scalapack(RUNG_F64, desc_a, process_rows, process_cols, 0, my_a);
+ *     librung-cluster      plans a multiplication on many ranks and predicts its cost. Needs no
+ *                          MPI. Link rung-cluster (pkg-config) or rung::cluster (CMake).
+ *     librung-cluster-mpi  runs it. Link rung-cluster-mpi or rung::cluster-mpi, compile with
+ *                          mpicc, and include <mpi.h> before this header. Built if an MPI was
+ *                          found, and for that MPI only: MPIs differ in their ABI.
+ *
+ * Every rank of a communicator makes the same call. Each rank has a part of A, B and C, and
+ * describes how the whole matrices are distributed:
+ *
+ *     rung_cluster_matrix a = rung_cluster_matrix_of_scalapack(RUNG_F64, desc_a, rows, cols, 0, my_a);
  *     rung_cluster_matrix b = ..., c = ...;
- *     if (rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &a, &b, 0.0, &c, NULL) != RUNG_OK)
+ *     if (rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &a, &b, 0.0, &c, NULL, NULL) != RUNG_OK)
  *         fprintf(stderr, "%s\n", rung_error_text());
  *
- * Ranks     are put into a box (rung_cluster_grid) that has least to send. What does not lie as that box wants
- *           it is sent there first, and C back behind it; matrices that are kept as shares stay where they are.
- * Threads   One thread of a process calls at a time, and MPI was initialised. The communicator is duplicated at its
- *           first call, which is kept with it and freed with it. Freeing waits for all ranks, for `silence` at most.
- * Failures  All ranks return a failure if one does, each with a sentence that names the rank it happened on. What is
- *           wrong with arguments, and memory that is not there, is found before anything is sent: the next call is
- *           free to do better. Once data is under way, whoever fails tells the others, and one that no longer answers
- *           counts as lost after rung_cluster_options.silence seconds: RUNG_STATUS_DEVICE_LOST. C is then undefined, messages
- *           may still be under way and keep their memory, and every later call on that communicator fails: the job
- *           should end. The library never ends it, since MPI_Abort is the caller's to call. Messages are sent from where
- *           shares of A and B lie: behind such a failure their memory must stay until the process ends. That of C, and of
- *           A and B in any other layout, may go.
- * Bits      The same ranks, grid and layouts give the same bits each time. */
+ * Contents
+ *     Problems and grids     Costs and predictions     Shares     Distributed matrices     Multiplying
+ */
 #ifndef RUNG_CLUSTER_H
 #define RUNG_CLUSTER_H
 
@@ -31,90 +30,316 @@
 extern "C" {
 #endif
 
-/* ---- Many ranks -------------------------------------------------------------- */
+/* ---- Problems and grids -------------------------------------------------------------- */
 
-/* What a multiply on many ranks costs, and how they should share it. None of this needs MPI or the machines;
- * rung/cluster.h does the work, by the same arithmetic. */
+/* A multiplication C = A * B on many ranks: A is m x k, B is k x n. Elements of A and B are sent
+ * in their own type, partial sums of C in the accumulator type (rung.h, "Element types"). */
 typedef struct rung_cluster_problem {
-    int64_t      ranks;
-    int64_t      m, n, k;
-    rung_product product; /* elements of A and B go as they are, those of C as sums */
-    double       idle;    /* the share of ranks that may have nothing to do, 0.06: where ranks do not divide well,
-                           * fewer have less to send */
-    int64_t      memory;  /* bytes that a rank has for its shares and for its work; 0: enough */
-    double       flops, bandwidth; /* a rank's, a second, 1 at least, to send and to multiply in the least time; 0: not
-                                    * known, and the fewest bytes are best */
+    size_t    size;             /* set by rung_cluster_problem_of() */
+    int64_t   ranks;            /* 1 to 2^31 - 1 */
+    int64_t   m, n, k;
+    rung_type a_type, b_type, c_type;
+    double    max_idle;         /* 0.06: fraction of the ranks that may stay idle, 0 to less than 1. If the number
+                                 * of ranks has few divisors, fewer ranks have less to send */
+    int64_t   memory_bytes;     /* memory per rank, for its shares and its work; 0: unlimited */
+    double    flops_per_second; /* of a rank, and ... */
+    double    bandwidth;        /* ... bytes per second that it receives: both at least 1 to minimize time;
+                                 * 0: unknown, minimize bytes */
 } rung_cluster_problem;
 
-/* Ranks as a box: each multiplies one of pm parts of m by one of pn parts of n along one of pk parts of k; ranks from
- * pm * pn * pk on have nothing to do. Its part of A comes in sm pieces and its part of B in sn, 1 to 1024, so that it
- * multiplies what is there while the rest is on its way. */
+static inline rung_cluster_problem rung_cluster_problem_of(int64_t ranks, int64_t m, int64_t n, int64_t k,
+                                                           rung_type a_type, rung_type b_type, rung_type c_type)
+{
+    rung_cluster_problem problem;
+    memset(&problem, 0, sizeof problem);
+    problem.size = sizeof problem;
+    problem.ranks = ranks;
+    problem.m = m;
+    problem.n = n;
+    problem.k = k;
+    problem.a_type = a_type;
+    problem.b_type = b_type;
+    problem.c_type = c_type;
+    problem.max_idle = 0.06;
+    return problem;
+}
+
+/* How ranks are arranged: a grid of pm x pn x pk ranks. Rank (i, j, l) multiplies part i of m,
+ * part j of n and part l of k; the pk ranks with the same i and j add their results. Ranks from
+ * pm * pn * pk on are idle. A rank receives its part of A in a_chunks chunks and its part of B
+ * in b_chunks, so that it multiplies the chunks that have arrived while others are in flight. */
 typedef struct rung_cluster_grid {
-    int64_t pm, pn, pk;
-    int64_t sm, sn;
+    size_t  size;               /* set by rung_cluster_grid_of() */
+    int64_t pm, pn, pk;         /* at least 1 each; the product is at most the number of ranks */
+    int64_t a_chunks, b_chunks; /* 1 to 1024 */
 } rung_cluster_grid;
 
-/* The grid with the fewest bytes received by its busiest rank, or the least time; RUNG_STATUS_NO_MEMORY where none fits. */
-RUNG_API rung_status rung_cluster_grid_choose(const rung_cluster_problem *cluster, rung_cluster_grid *grid);
+/* Returns a grid of pm x pn x pk ranks with one chunk per operand. */
+static inline rung_cluster_grid rung_cluster_grid_of(int64_t pm, int64_t pn, int64_t pk)
+{
+    rung_cluster_grid grid;
+    memset(&grid, 0, sizeof grid);
+    grid.size = sizeof grid;
+    grid.pm = pm;
+    grid.pn = pn;
+    grid.pk = pk;
+    grid.a_chunks = 1;
+    grid.b_chunks = 1;
+    return grid;
+}
 
+/* Selects the grid whose busiest rank receives the fewest bytes, or, if both speeds of the
+ * problem are known, finishes first. RUNG_STATUS_NO_MEMORY if no grid fits memory_bytes.
+ *
+ *     rung_cluster_problem problem = rung_cluster_problem_of(64, m, n, k, RUNG_F64, RUNG_F64, RUNG_F64);
+ *     rung_cluster_grid grid = rung_cluster_grid_of(1, 1, 1);
+ *     rung_cluster_grid_choose(&problem, &grid); */
+RUNG_API rung_status rung_cluster_grid_choose(const rung_cluster_problem *problem, rung_cluster_grid *grid);
+
+/* ---- Costs and predictions ------------------------------------------------------------ */
+
+/* What a multiplication costs on a grid. Each number is the maximum over all ranks. At the
+ * start, each rank holds its share of A and B; at the end, its share of C. */
 typedef struct rung_cluster_cost {
-    int64_t received; /* bytes, by the rank that receives most, where each begins with its share of A and B and
-                       * ends with one of C */
-    double  bound;    /* which no way of sharing goes below, of such a start and end and any memory (Al Daas,
-                       * Ballard, Grigori, Kumar, Rouse 2022, for words of several sizes) */
-    int64_t memory;   /* bytes that no rank needs more than: shares of A, B and C and all it works in. The most by some
-                       * elements */
-    double  flops;    /* of the rank that has most to multiply */
-    int64_t messages; /* received by the rank that gets most */
+    size_t  size;           /* set by rung_cluster_cost_default() */
+    int64_t received_bytes;
+    int64_t messages;       /* received */
+    int64_t memory_bytes;   /* shares of A, B and C and all memory for the work; exact up to a few elements */
+    double  flops;          /* floating-point operations */
+    double  bound_bytes;    /* lower bound of received_bytes for every algorithm that starts and ends in this way, with
+                             * any memory (Al Daas, Ballard, Grigori, Kumar, Rouse 2022, for several element sizes) */
 } rung_cluster_cost;
 
-RUNG_API rung_status rung_cluster_grid_cost(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rung_cluster_cost *cost);
+static inline rung_cluster_cost rung_cluster_cost_default(void)
+{
+    rung_cluster_cost cost;
+    memset(&cost, 0, sizeof cost);
+    cost.size = sizeof cost;
+    return cost;
+}
 
-/* A machine as one of its ranks sees it, all speeds a second. */
+RUNG_API rung_status rung_cluster_grid_cost(const rung_cluster_problem *problem, const rung_cluster_grid *grid,
+                                            rung_cluster_cost *cost);
+
+/* Speed of one rank of a machine. */
 typedef struct rung_cluster_speed {
-    double flops;     /* while it multiplies */
-    double bandwidth; /* bytes that it receives, while it sends as many */
-    double latency;   /* seconds until a message begins to come */
-    double memory;    /* bytes that are read or written, for copying and adding */
+    size_t size;             /* set by rung_cluster_speed_default() */
+    double flops_per_second; /* while it multiplies; at least 1 */
+    double bandwidth;        /* bytes per second that it receives while it sends as many; at least 1 */
+    double latency;          /* seconds until a message begins to arrive; 0 to 1e9 */
+    double memory_bandwidth; /* bytes per second read or written while it copies and adds; at least 1, or 0:
+                              * copying and adding take no time */
 } rung_cluster_speed;
 
+static inline rung_cluster_speed rung_cluster_speed_default(void)
+{
+    rung_cluster_speed speed;
+    memset(&speed, 0, sizeof speed);
+    speed.size = sizeof speed;
+    return speed;
+}
+
+/* How long the busiest rank takes. */
 typedef struct rung_cluster_prediction {
-    double seconds;               /* from shares of A and B to shares of C */
-    double multiplying, moving, waiting; /* of them; moving: copying and adding in memory */
+    size_t size;             /* set by rung_cluster_prediction_default() */
+    double seconds;          /* from the shares of A and B to the shares of C, and of them: */
+    double multiply_seconds;
+    double copy_seconds;     /* copying and adding in memory */
+    double wait_seconds;     /* waiting for messages */
 } rung_cluster_prediction;
 
-/* How long the busiest rank takes, by going through its schedule: what it multiplies, what comes in meanwhile and what
- * it waits for. The network is a rank's own link, which messages share alike; that links behind it are never
- * short is assumed. A speed of memory of 0 costs nothing. */
-RUNG_API rung_status rung_cluster_grid_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_speed *speed,
-                                       rung_cluster_prediction *prediction);
+static inline rung_cluster_prediction rung_cluster_prediction_default(void)
+{
+    rung_cluster_prediction prediction;
+    memset(&prediction, 0, sizeof prediction);
+    prediction.size = sizeof prediction;
+    return prediction;
+}
 
-/* ---- Shares ----------------------------------------------------------------------------- */
+/* Simulates the schedule of the busiest rank. The network is the rank's own link, which
+ * messages in flight share evenly; the links behind it are assumed to be fast enough. */
+RUNG_API rung_status rung_cluster_grid_predict(const rung_cluster_problem *problem, const rung_cluster_grid *grid,
+                                               const rung_cluster_speed *speed, rung_cluster_prediction *prediction);
 
-typedef enum rung_cluster_operand { RUNG_CLUSTER_OPERAND_A, RUNG_CLUSTER_OPERAND_B, RUNG_CLUSTER_OPERAND_C } rung_cluster_operand;
+/* ---- Shares ---------------------------------------------------------------------------- */
 
-/* A piece of a rank's share: elements `first` to `first + count` of a block of the whole matrix, its rows one behind the other,
- * stand at `offset` in the share. */
+typedef enum rung_cluster_operand {
+    RUNG_CLUSTER_OPERAND_A = 0,
+    RUNG_CLUSTER_OPERAND_B = 1,
+    RUNG_CLUSTER_OPERAND_C = 2
+} rung_cluster_operand;
+
+/* The share of a rank is what it holds of an operand before (A, B) and after (C) the
+ * multiplication. A share consists of pieces, one after another in memory. A piece is `count`
+ * consecutive elements of one block of the whole matrix, in row-major order of the block,
+ * beginning with element number `first` of the block. A plain value: its fields never change. */
 typedef struct rung_cluster_piece {
-    int64_t row, col, rows, cols; /* the block */
-    int64_t first, count;
-    int64_t offset;
+    int64_t row, col, rows, cols; /* the block in the whole matrix */
+    int64_t first, count;         /* elements of the block */
+    int64_t offset;               /* where the piece begins in the share, in elements */
 } rung_cluster_piece;
 
-/* Piece `index` of what that rank holds of A, B or C; RUNG_STATUS_NOT_FOUND behind the last. */
-RUNG_API rung_status rung_cluster_share_piece(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, int64_t rank,
-                                    rung_cluster_operand operand, int64_t index, rung_cluster_piece *piece);
+/* Returns piece `index` of a rank's share of an operand; RUNG_STATUS_NOT_FOUND after the last:
+ *
+ *     rung_cluster_piece piece;
+ *     for (int64_t i = 0; rung_cluster_share_piece(&problem, &grid, rank, RUNG_CLUSTER_OPERAND_A, i, &piece) == RUNG_OK; i++)
+ *         fill(share + piece.offset, &piece); */
+RUNG_API rung_status rung_cluster_share_piece(const rung_cluster_problem *problem, const rung_cluster_grid *grid,
+                                              int64_t rank, rung_cluster_operand operand, int64_t index,
+                                              rung_cluster_piece *piece);
 
-/* Elements of all of them, 0 for a rank with nothing to do and where the grid is none. */
-RUNG_API int64_t rung_cluster_share_elements(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, int64_t rank,
-                                         rung_cluster_operand operand);
+/* Returns the number of elements of a rank's share; 0 for an idle rank and for invalid
+ * arguments. */
+RUNG_API int64_t rung_cluster_share_elements(const rung_cluster_problem *problem, const rung_cluster_grid *grid,
+                                             int64_t rank, rung_cluster_operand operand);
+
+/* ---- Distributed matrices -------------------------------------------------------------- */
+
+/* How a matrix is distributed over the ranks of a communicator. */
+typedef enum rung_cluster_layout {
+    RUNG_CLUSTER_LAYOUT_SHARES = 0, /* as shares, see above: no redistribution is needed */
+    RUNG_CLUSTER_LAYOUT_CYCLIC = 1, /* block-cyclic, as in ScaLAPACK */
+    RUNG_CLUSTER_LAYOUT_BLOCKS = 2  /* split by rows and columns anywhere, any block on any rank */
+} rung_cluster_layout;
+
+/* What a ScaLAPACK descriptor says. Ranks form a rectangle of process_rows x process_cols;
+ * ranks after it hold nothing. A rank's memory is column-major. A plain value: its fields never
+ * change. */
+typedef struct rung_cluster_cyclic {
+    int64_t row_block, col_block;       /* MB, NB */
+    int64_t row_source, col_source;     /* RSRC, CSRC: process row and column of the first block */
+    int64_t process_rows, process_cols;
+    int     col_major_ranks;            /* not 0: ranks are numbered down the process columns (BLACS "Col") */
+    int64_t ld;                         /* LLD: leading dimension of this rank's memory */
+    int64_t row_offset, col_offset;     /* IA - 1, JA - 1: where the matrix begins in the distributed one */
+} rung_cluster_cyclic;
+
+/* Blocks of any sizes. The splits ascend from 0 to the number of rows or columns. `owners` has
+ * one rank per block, row by row of blocks. `views` has one view per block of this rank, in the
+ * same order, in memory, with any strides. The arrays stay the caller's and must live until the
+ * call returns. A plain value: its fields never change. */
+typedef struct rung_cluster_blocks {
+    int64_t            row_parts, col_parts;
+    const int64_t     *row_splits, *col_splits; /* row_parts + 1 and col_parts + 1 numbers */
+    const int         *owners;
+    const rung_matrix *views;
+    int64_t            view_count;
+} rung_cluster_blocks;
+
+/* A distributed matrix, and this rank's part of it. Of `data`, `cyclic` and `blocks`, a layout uses
+ * what is noted below. The memory of C may not overlap that of A or B. */
+typedef struct rung_cluster_matrix {
+    size_t              size;       /* set by one of the functions below */
+    rung_type           type;
+    int64_t             rows, cols; /* of the whole matrix, as it is stored */
+    int                 transposed; /* not 0: the multiplication uses the transpose; not for shares */
+    rung_cluster_layout layout;
+    void               *data;       /* shares and cyclic: this rank's memory; only C is written */
+    rung_cluster_cyclic cyclic;     /* cyclic */
+    rung_cluster_blocks blocks;     /* blocks */
+} rung_cluster_matrix;
+
+/* Returns a matrix distributed as shares. `rows` and `cols` are those of A, B or C as it is
+ * multiplied; `data` is this rank's share. Set rung_cluster_options.grid to the grid of the
+ * shares. */
+static inline rung_cluster_matrix rung_cluster_matrix_of_shares(rung_type type, int64_t rows, int64_t cols,
+                                                                const void *data)
+{
+    rung_cluster_matrix matrix;
+    memset(&matrix, 0, sizeof matrix);
+    matrix.size = sizeof matrix;
+    matrix.type = type;
+    matrix.rows = rows;
+    matrix.cols = cols;
+    matrix.layout = RUNG_CLUSTER_LAYOUT_SHARES;
+    matrix.data = (void *)data;
+    return matrix;
+}
+
+/* Returns the matrix of a ScaLAPACK descriptor {1, context, M, N, MB, NB, RSRC, CSRC, LLD}; the
+ * context is ignored. For a submatrix, set rows, cols, cyclic.row_offset and cyclic.col_offset
+ * of the result. */
+static inline rung_cluster_matrix rung_cluster_matrix_of_scalapack(rung_type type, const int descriptor[9],
+                                                                   int64_t process_rows, int64_t process_cols,
+                                                                   int col_major_ranks, const void *data)
+{
+    rung_cluster_matrix matrix = rung_cluster_matrix_of_shares(type, 0, 0, data);
+    matrix.layout = RUNG_CLUSTER_LAYOUT_CYCLIC;
+    if (descriptor) {
+        matrix.rows = descriptor[2];
+        matrix.cols = descriptor[3];
+        matrix.cyclic.row_block = descriptor[4];
+        matrix.cyclic.col_block = descriptor[5];
+        matrix.cyclic.row_source = descriptor[6];
+        matrix.cyclic.col_source = descriptor[7];
+        matrix.cyclic.ld = descriptor[8];
+    }
+    matrix.cyclic.process_rows = process_rows;
+    matrix.cyclic.process_cols = process_cols;
+    matrix.cyclic.col_major_ranks = col_major_ranks;
+    return matrix;
+}
+
+/* Returns a matrix of blocks. */
+static inline rung_cluster_matrix rung_cluster_matrix_of_blocks(rung_type type, int64_t rows, int64_t cols,
+                                                                const rung_cluster_blocks *blocks)
+{
+    rung_cluster_matrix matrix = rung_cluster_matrix_of_shares(type, rows, cols, NULL);
+    matrix.layout = RUNG_CLUSTER_LAYOUT_BLOCKS;
+    if (blocks)
+        matrix.blocks = *blocks;
+    return matrix;
+}
+
+/* ---- Multiplying ------------------------------------------------------------------------ */
+
+/* Computes C = A * B for matrices in memory, dense and row-major. C has the accumulator type. */
+typedef rung_status (*rung_cluster_multiply_function)(void *user, rung_matrix a, rung_matrix b, rung_matrix c);
+
+/* All ranks set the same values, except for context, multiply and multiply_user. */
+typedef struct rung_cluster_options {
+    size_t                   size;              /* set by rung_cluster_options_default() */
+    rung_context            *context;           /* its device multiplies; NULL: the default context */
+    const rung_cluster_grid *grid;              /* NULL: selected by rung_cluster_grid_choose() */
+    double                   max_idle;          /* 0.06: fraction of the ranks that may stay idle */
+    int64_t                  memory_bytes;      /* memory per rank; 0: unlimited. If the grid needs more, the call
+                                                 * fails with RUNG_STATUS_NO_MEMORY */
+    double                   timeout_seconds;   /* 300: a rank that does not answer for that long counts as lost. Ranks
+                                                 * answer between local multiplications: use several times the
+                                                 * duration of one */
+    int64_t                  max_message_bytes; /* 2^30, which is also the maximum: longer messages are split */
+    rung_cluster_multiply_function multiply;    /* local multiplication; NULL: rung_gemm with `context` */
+    void                    *multiply_user;
+} rung_cluster_options;
+
+static inline rung_cluster_options rung_cluster_options_default(void)
+{
+    rung_cluster_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.max_idle = 0.06;
+    options.timeout_seconds = 300.0;
+    options.max_message_bytes = (int64_t)1 << 30;
+    return options;
+}
+
+/* What a call did on this rank. The library creates the report; later versions append fields. */
+typedef struct rung_cluster_report {
+    const rung_cluster_grid *grid;
+    int64_t received_bytes, messages; /* received by the multiplication itself: see rung_cluster_cost */
+    int64_t redistributed_bytes;      /* received while matrices were redistributed to and from shares */
+    double  seconds;                  /* duration of the call, and of it: */
+    double  redistribute_seconds;
+    double  multiply_seconds;
+    double  wait_seconds;             /* waiting for other ranks, for any reason */
+} rung_cluster_report;
 
 #ifdef __cplusplus
 }
 #endif
 #endif /* RUNG_CLUSTER_H */
 
-/* What follows takes an MPI communicator, and is in librung-cluster-mpi: include <mpi.h> before this header. */
+/* The functions below are in librung-cluster-mpi. Include <mpi.h> before this header. */
 #if defined(MPI_VERSION) && !defined(RUNG_CLUSTER_WITH_MPI)
 #define RUNG_CLUSTER_WITH_MPI
 
@@ -122,96 +347,32 @@ RUNG_API int64_t rung_cluster_share_elements(const rung_cluster_problem *cluster
 extern "C" {
 #endif
 
-/* ---- How a matrix lies ------------------------------------------------------------ */
-
-/* Three ways for a matrix to be spread over the ranks of a communicator. */
-typedef enum rung_cluster_layout {
-    RUNG_CLUSTER_LAYOUT_SHARES, /* as the grid deals it out: nothing is sent but what must be */
-    RUNG_CLUSTER_LAYOUT_CYCLIC, /* block-cyclic, as ScaLAPACK has it */
-    RUNG_CLUSTER_LAYOUT_BLOCKS  /* cut by rows and columns anywhere, each block anybody's */
-} rung_cluster_layout;
-
-/* What a ScaLAPACK descriptor says. Ranks stand in a rectangle of processes, those behind its last have nothing. The
- * memory of a rank is column-major. */
-typedef struct rung_cluster_cyclic {
-    int64_t row_block, col_block;       /* MB, NB */
-    int64_t row_source, col_source;     /* RSRC, CSRC: who has the first block */
-    int64_t process_rows, process_cols;
-    int     by_columns;                 /* not 0: ranks are counted down the columns of processes (BLACS's "Col") */
-    int64_t leading;                    /* LLD, this rank's */
-    int64_t row, col;                   /* where the matrix begins in the one that is dealt out: IA - 1, JA - 1 */
-} rung_cluster_cyclic;
-
-/* Blocks of any sizes: splits begin at 0, ascend and end at the number of rows or columns; owners are ranks, a row of
- * blocks behind the other. Views of this rank's own blocks stand in the same order, in memory, with any strides. The
- * arrays are the caller's and must last for the call. */
-typedef struct rung_cluster_blocks {
-    int64_t            row_parts, col_parts;
-    const int64_t     *row_splits, *col_splits; /* one more than parts */
-    const int         *owners;
-    const rung_matrix *views;
-    int64_t            view_count;
-} rung_cluster_blocks;
-
-/* A matrix of rows x cols, as it lies; transposed, the multiply sees it with both exchanged. Only the fields of its
- * kind count. Memory of C may not be memory of A or B. */
-typedef struct rung_cluster_matrix {
-    rung_type       type;
-    int64_t         rows, cols;
-    int             transposed; /* not 0; not for shares, which are of what is multiplied */
-    rung_cluster_layout   kind;
-    void           *data;       /* of shares and of what is cyclic; written only if it is C */
-    rung_cluster_cyclic cyclic;
-    rung_cluster_blocks blocks;
-} rung_cluster_matrix;
-
-/* The whole of a matrix with that descriptor {1, context, M, N, MB, NB, RSRC, CSRC, LLD}; the context is not looked at. For a
- * part of it, set rows, cols, cyclic.row and cyclic.col of the result. */
-RUNG_API rung_cluster_matrix rung_cluster_matrix_of_scalapack(rung_type type, const int descriptor[9], int64_t process_rows,
-                                            int64_t process_cols, int by_columns, const void *data);
-
-/* What a matrix is by its blocks. */
-RUNG_API rung_cluster_matrix rung_cluster_matrix_of_blocks(rung_type type, int64_t rows, int64_t cols, const rung_cluster_blocks *blocks);
-
-/* Shares: rows x cols are those of A, B or C as they are multiplied, `data` is this rank's share, its pieces one behind the
- * other (rung_cluster_share_piece). The grid is then best given in the options, since both must be of one. */
-RUNG_API rung_cluster_matrix rung_cluster_matrix_of_shares(rung_type type, int64_t rows, int64_t cols, const void *data);
-
-/* ---- The call ------------------------------------------------------------------------------- */
-
-/* What a call did, on this rank. */
-typedef struct rung_cluster_report {
-    rung_cluster_grid grid;
-    int64_t   received, messages; /* bytes and messages of the multiply itself: what rung_cluster_grid_cost tells */
-    int64_t   redistributed;      /* bytes that this rank received on the way into shares and back out of them */
-    double    seconds;            /* all of the call, and of it: */
-    double    redistributing, multiplying, waiting; /* waiting: for others, whatever for */
-} rung_cluster_report;
-
-/* C = A B of matrices in memory, all dense and row-major, C's type that of the sums. */
-typedef rung_status (*rung_cluster_multiply_function)(void *user, rung_matrix a, rung_matrix b, rung_matrix c);
-
-/* All zero is the default. All ranks give the same, but for context, multiply and report. */
-typedef struct rung_cluster_options {
-    rung_context    *context;       /* its device multiplies; NULL: the default one */
-    const rung_cluster_grid *grid;          /* NULL: rung_cluster_grid_choose's */
-    double           idle;          /* the share of ranks that may have nothing to do; 0: 0.06, below 0: none */
-    int64_t          memory;        /* bytes that a rank has, see rung_cluster_problem; 0: enough. A grid that needs more is refused */
-    double           silence;       /* seconds after which a rank that does not answer is lost; 0: 300. It answers
-                                     * between multiplies, so these should be well longer than one takes */
-    int64_t          message_bytes; /* no message is longer; 0: 1 GiB, which is also the most */
-    rung_cluster_multiply_function multiply; /* NULL: rung_gemm with the context */
-    void            *multiply_user;
-    rung_cluster_report *report;        /* NULL: nobody asks */
-} rung_cluster_options;
-
-/* C = alpha * A * B + beta * C, by all ranks of the communicator. As in rung_gemm, alpha = 0 reads neither A nor B and
- * beta = 0 does not read C; any sizes, and any product (RUNG_PRODUCT_LIST). C is scaled and rounded where it
- * lies. A rank works in about rung_cluster_cost.memory bytes, and in what leaves and comes where a layout is none of shares.
- * Its memory is kept with the communicator for the next call, and freed with it: less than twice what one call works in,
- * since what is kept and does not fit is freed before more is taken. */
-RUNG_API rung_status rung_cluster_gemm(MPI_Comm comm, double alpha, const rung_cluster_matrix *a, const rung_cluster_matrix *b,
-                                   double beta, const rung_cluster_matrix *c, const rung_cluster_options *options);
+/* Computes C = alpha * A * B + beta * C on all ranks of a communicator. As in rung_gemm,
+ * alpha = 0 reads neither A nor B, and beta = 0 does not read C. The types are those of rung.h's
+ * table; C is scaled and rounded where it is stored. `options` may be NULL: the defaults.
+ *
+ * Layouts   Ranks are arranged in a grid that minimizes communication. Matrices in another
+ *           layout are redistributed to shares first, and C is redistributed back.
+ * Bits      The same ranks, grid and layouts give the same bits in every run.
+ * Memory    A rank needs about rung_cluster_cost.memory_bytes, and memory for redistribution.
+ *           The memory is cached with the communicator for the next call, less than twice what
+ *           one call needs, and freed with the communicator.
+ * Threads   MPI must be initialized. One thread of a process at a time makes calls. The first
+ *           call duplicates the communicator; the duplicate is freed with it, and freeing waits
+ *           up to timeout_seconds for all ranks.
+ * Failures  If one rank fails, all ranks return a failure whose sentence names the rank. Invalid
+ *           arguments and missing memory are found before anything is sent: the communicator
+ *           stays usable. A rank that fails later informs the others, and a rank that does
+ *           not answer counts as lost: RUNG_STATUS_DEVICE_LOST. Then C is undefined, every later
+ *           call on the communicator fails, and the job should end. The library does not call
+ *           MPI_Abort. Messages may still be in flight: keep the memory of A and B, if they
+ *           are shares, until the process ends. Other memory may be freed.
+ * Report    `report` may be NULL. If not, *report is created also if the call fails, with the
+ *           fields that were known by then, or is NULL if there is no memory for it. Destroy it. */
+RUNG_API rung_status rung_cluster_gemm(MPI_Comm comm, double alpha, const rung_cluster_matrix *a,
+                                       const rung_cluster_matrix *b, double beta, const rung_cluster_matrix *c,
+                                       const rung_cluster_options *options, rung_cluster_report **report);
+RUNG_API void        rung_cluster_report_destroy(rung_cluster_report *report);
 
 #ifdef __cplusplus
 }

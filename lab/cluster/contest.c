@@ -35,7 +35,9 @@ static rung_status find_plan(cluster_house *house, const rung_problem *problem, 
         rung_plan_destroy(house->plans[0].plan);
         house->plans[0].plan = NULL;
     }
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = house->vendor, .threads = house->threads};
+    rung_plan_options options = rung_plan_options_default();
+    options.kernel = house->vendor;
+    options.threads = house->threads;
     rung_status status = rung_plan_create(house->device, problem, &options, plan);
     house->plans[free_place].rows = problem->c.rows;
     house->plans[free_place].cols = problem->c.cols;
@@ -64,12 +66,20 @@ static rung_status multiply(cluster_contest *contest, cluster_contender *contend
         scalapack_multiply(&house->scalapack, &of[0], &of[1], &of[2]);
         return RUNG_OK;
     }
-    rung_cluster_options options = {.context = house->context, .grid = &contest->problem.grid, .report = &contender->report};
+    rung_cluster_options options = rung_cluster_options_default();
+    rung_cluster_report *report;
+    options.context = house->context;
+    options.grid = &contest->problem.grid;
     if (contender->multiply == CLUSTER_VENDOR) {
         options.multiply = multiply_by_vendor;
         options.multiply_user = house;
     }
-    return rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &of[0].matrix, &of[1].matrix, 0.0, &of[2].matrix, &options);
+    rung_status status = rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &of[0].matrix, &of[1].matrix, 0.0, &of[2].matrix, &options, &report);
+    if (report)
+        contender->report = *report;
+    contender->report.grid = NULL; /* it ends with the library's report */
+    rung_cluster_report_destroy(report);
+    return status;
 }
 
 /* From when all are ready until all are done, as the first rank sees it. */
@@ -90,17 +100,17 @@ static rung_status time_run(cluster_contest *contest, cluster_contender *contend
 static void gather_report(cluster_contender *contender)
 {
     rung_cluster_report *report = &contender->report;
-    int64_t bytes[3] = {report->received, report->messages, report->redistributed};
-    double seconds[4] = {report->seconds, report->redistributing, report->multiplying, report->waiting};
+    int64_t bytes[3] = {report->received_bytes, report->messages, report->redistributed_bytes};
+    double seconds[4] = {report->seconds, report->redistribute_seconds, report->multiply_seconds, report->wait_seconds};
     MPI_Allreduce(MPI_IN_PLACE, bytes, 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, seconds, 4, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    report->received = bytes[0];
+    report->received_bytes = bytes[0];
     report->messages = bytes[1];
-    report->redistributed = bytes[2];
+    report->redistributed_bytes = bytes[2];
     report->seconds = seconds[0];
-    report->redistributing = seconds[1];
-    report->multiplying = seconds[2];
-    report->waiting = seconds[3];
+    report->redistribute_seconds = seconds[1];
+    report->multiply_seconds = seconds[2];
+    report->wait_seconds = seconds[3];
 }
 
 /* ---- Getting ready -------------------------------------------------------------------------------------- */
@@ -164,14 +174,14 @@ static void add(cluster_contest *contest, cluster_multiply multiply, bool is_cyc
 
 static bool can_pdgemm(const cluster_contest *contest)
 {
-    rung_product product = contest->problem.cluster.product;
+    rung_product product = contest->problem.product;
     return contest->house->has_scalapack && (product == RUNG_F64_TO_F64 || product == RUNG_F32_TO_F32);
 }
 
 static void add_all(cluster_contest *contest, bool wants_cyclic, bool wants_grid)
 {
-    bool has_vendor = contest->house->vendor && (contest->problem.cluster.product == RUNG_F64_TO_F64 ||
-                                                 contest->problem.cluster.product == RUNG_F32_TO_F32);
+    bool has_vendor = contest->house->vendor && (contest->problem.product == RUNG_F64_TO_F64 ||
+                                                 contest->problem.product == RUNG_F32_TO_F32);
     contest->count = 0;
     if (can_pdgemm(contest))
         add(contest, CLUSTER_PDGEMM, true);
@@ -249,6 +259,8 @@ bool cluster_contest_run(cluster_contest *contest, bool wants_cyclic, bool wants
 {
     cluster_problem *problem = &contest->problem;
     problem->block = block > 0 ? block : 64;
+    problem->grid = rung_cluster_grid_of(1, 1, 1);
+    contest->cost = rung_cluster_cost_default();
     if (rung_cluster_grid_choose(&problem->cluster, &problem->grid) != RUNG_OK ||
         rung_cluster_grid_cost(&problem->cluster, &problem->grid, &contest->cost) != RUNG_OK)
         return false;

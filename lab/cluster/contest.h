@@ -22,7 +22,7 @@ typedef struct cluster_contender {
     char             why_not[512];
     lab_samples      taken, ratios; /* ratios: of pdgemm's time to its own in the same round, in millionths */
     int64_t          spent_ns;
-    rung_cluster_report  report;        /* of the last run: the most of any rank */
+    rung_cluster_report report; /* of the last run: the most of any rank */
 } cluster_contender;
 
 /* What stays from problem to problem. */
@@ -48,7 +48,7 @@ typedef struct cluster_house {
 typedef struct cluster_contest {
     cluster_house    *house;
     cluster_problem   problem;
-    rung_cluster_cost    cost;
+    rung_cluster_cost cost;
     cluster_matrix    cyclic[3], shares[3];
     cluster_contender contenders[CLUSTER_CONTENDERS];
     int               count;

@@ -244,9 +244,10 @@ static bool run_all(session *session)
     contest->problem.rank = house->rank;
     for (int i = 0; i < session->dtype_count * session->shape_count; i++) {
         lab_shape shape = session->shapes[i % session->shape_count];
-        contest->problem.cluster = (rung_cluster_problem){.ranks = house->ranks, .m = shape.m, .n = shape.n, .k = shape.k,
-                                                  .product = session->dtypes[i / session->shape_count].product,
-                                                  .idle = 0.06};
+        rung_product product = session->dtypes[i / session->shape_count].product;
+        rung_type in = lab_product_in(product), out = lab_product_out(product);
+        contest->problem.product = product;
+        contest->problem.cluster = rung_cluster_problem_of(house->ranks, shape.m, shape.n, shape.k, in, in, out);
         bool good = cluster_contest_run(contest, session->wants_cyclic, session->wants_grid, session->block);
         if (good)
             tell(session);

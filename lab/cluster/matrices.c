@@ -52,20 +52,19 @@ rung_status cluster_matrix_make(const cluster_problem *problem, rung_cluster_ope
                                 cluster_matrix *made)
 {
     const rung_cluster_problem *cluster = &problem->cluster;
-    rung_type in = lab_product_in(cluster->product), out = lab_product_out(cluster->product);
     rung_cluster_matrix *matrix = &made->matrix;
     *made = (cluster_matrix){.operand = operand};
-    matrix->type = operand == RUNG_CLUSTER_OPERAND_C ? out : in;
-    matrix->rows = operand == RUNG_CLUSTER_OPERAND_B ? cluster->k : cluster->m;
-    matrix->cols = operand == RUNG_CLUSTER_OPERAND_A ? cluster->k : cluster->n;
-    matrix->kind = is_cyclic ? RUNG_CLUSTER_LAYOUT_CYCLIC : RUNG_CLUSTER_LAYOUT_SHARES;
+    *matrix = rung_cluster_matrix_of_shares(operand == RUNG_CLUSTER_OPERAND_C ? cluster->c_type : cluster->a_type,
+                                            operand == RUNG_CLUSTER_OPERAND_B ? cluster->k : cluster->m,
+                                            operand == RUNG_CLUSTER_OPERAND_A ? cluster->k : cluster->n, NULL);
+    matrix->layout = is_cyclic ? RUNG_CLUSTER_LAYOUT_CYCLIC : RUNG_CLUSTER_LAYOUT_SHARES;
     made->elements = rung_cluster_share_elements(cluster, &problem->grid, problem->rank, operand);
     if (is_cyclic) {
         int64_t rows = rows_here(problem, matrix);
         made->elements = has_process(problem) ? rows * cols_here(problem, matrix) : 0;
         matrix->cyclic = (rung_cluster_cyclic){.row_block = problem->block, .col_block = problem->block,
                                            .process_rows = problem->process_rows, .process_cols = problem->process_cols,
-                                           .leading = rows > 0 ? rows : 1};
+                                           .ld = rows > 0 ? rows : 1};
     }
     matrix->data = malloc((size_t)(made->elements + 1) * (size_t)rung_type_size(matrix->type));
     return matrix->data ? RUNG_OK : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld elements of a matrix; take more ranks",
@@ -76,7 +75,7 @@ void cluster_matrix_describe(const cluster_matrix *matrix, int context, int desc
 {
     const rung_cluster_matrix *it = &matrix->matrix;
     int64_t numbers[9] = {1, context, it->rows, it->cols, it->cyclic.row_block, it->cyclic.col_block, 0, 0,
-                          it->cyclic.leading};
+                          it->cyclic.ld};
     for (int i = 0; i < 9; i++)
         descriptor[i] = (int)numbers[i];
 }
@@ -93,7 +92,7 @@ static void for_cyclic(const cluster_problem *problem, const rung_cluster_matrix
     int64_t rows = rows_here(problem, matrix), cols = has_process(problem) ? cols_here(problem, matrix) : 0;
     for (int64_t col = 0; col < cols; col++)
         for (int64_t row = 0; row < rows; row++)
-            act(user, here, row + col * matrix->cyclic.leading,
+            act(user, here, row + col * matrix->cyclic.ld,
                 line_at(row, problem->block, i, problem->process_rows),
                 line_at(col, problem->block, j, problem->process_cols));
 }
@@ -102,7 +101,7 @@ static void for_all(const cluster_problem *problem, const cluster_matrix *matrix
 {
     rung_matrix here = rung_matrix_of(matrix->matrix.type, 1, matrix->elements, matrix->matrix.data);
     rung_cluster_piece piece;
-    if (matrix->matrix.kind == RUNG_CLUSTER_LAYOUT_CYCLIC) {
+    if (matrix->matrix.layout == RUNG_CLUSTER_LAYOUT_CYCLIC) {
         for_cyclic(problem, &matrix->matrix, &here, act, user);
         return;
     }

@@ -30,7 +30,7 @@ static double gflops_of(const cluster_contest *contest, int64_t nanoseconds)
 /* Measured over the bound; 1 where both are nothing. */
 static double of_bound(const cluster_contest *contest, const cluster_contender *contender)
 {
-    return contest->cost.bound > 0.5 ? (double)contender->report.received / contest->cost.bound : 1.0;
+    return contest->cost.bound_bytes > 0.5 ? (double)contender->report.received_bytes / contest->cost.bound_bytes : 1.0;
 }
 
 static void add_row(lab_table *table, const cluster_contest *contest, const cluster_contender *contender)
@@ -38,7 +38,7 @@ static void add_row(lab_table *table, const cluster_contest *contest, const clus
     lab_spread times = lab_samples_spread(&contender->taken, LAB_MODE_ANY, 0);
     lab_spread ratios = lab_samples_spread(&contender->ratios, LAB_MODE_ANY, 0);
     const rung_cluster_report *report = &contender->report;
-    const char *name = name_of(contender, contest->problem.cluster.product);
+    const char *name = name_of(contender, contest->problem.product);
     const char *layout = contender->is_cyclic ? "cyclic" : "grid";
     char median[32], spread[32], gflops[32], over[48] = "-", received[32] = "-", bound[32] = "-", moved[32] = "-", wait[32] = "-";
     if (!contender->verified) {
@@ -52,10 +52,10 @@ static void add_row(lab_table *table, const cluster_contest *contest, const clus
     if (ratios.samples > 0 && contender->multiply != CLUSTER_PDGEMM)
         snprintf(over, sizeof over, "%.2f +- %.2f", (double)ratios.median_ns * 1e-6, (double)ratios.ci95_ns * 1e-6);
     if (contender->multiply != CLUSTER_PDGEMM) {
-        snprintf(received, sizeof received, "%.2f", (double)report->received * 1e-6);
+        snprintf(received, sizeof received, "%.2f", (double)report->received_bytes * 1e-6);
         snprintf(bound, sizeof bound, "%.2f", of_bound(contest, contender));
-        snprintf(moved, sizeof moved, "%.2f", (double)report->redistributed * 1e-6);
-        snprintf(wait, sizeof wait, "%.0f%%", report->seconds > 0 ? 100 * report->waiting / report->seconds : 0);
+        snprintf(moved, sizeof moved, "%.2f", (double)report->redistributed_bytes * 1e-6);
+        snprintf(wait, sizeof wait, "%.0f%%", report->seconds > 0 ? 100 * report->wait_seconds / report->seconds : 0);
     }
     lab_table_add(table, COLUMNS, (const char *[]){name, layout, multiply_of(contender), median, spread, gflops, over,
                                                    received, bound, moved, wait});
@@ -72,7 +72,7 @@ void cluster_contest_print(const cluster_contest *contest, FILE *out)
     for (int i = 0; i < contest->count; i++)
         add_row(&table, contest, &contest->contenders[i]);
     fprintf(out, "\n%s %lld x %lld x %lld on %lld ranks: a grid of %lld x %lld x %lld; blocks of %lld on %lld x %lld processes\n",
-            rung_product_name(cluster->product), (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
+            rung_product_name(contest->problem.product), (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
             (long long)cluster->ranks, (long long)grid->pm, (long long)grid->pn, (long long)grid->pk,
             (long long)contest->problem.block, (long long)contest->problem.process_rows,
             (long long)contest->problem.process_cols);
@@ -89,10 +89,10 @@ static void write_row(const cluster_contest *contest, const cluster_contender *c
     bool is_ours = contender->multiply != CLUSTER_PDGEMM;
     char shape[96];
     lab_json_begin(json, NULL, '{');
-    lab_json_string(json, "call", name_of(contender, cluster->product));
+    lab_json_string(json, "call", name_of(contender, contest->problem.product));
     lab_json_string(json, "layout", contender->is_cyclic ? "cyclic" : "grid");
     lab_json_string(json, "multiply", multiply_of(contender));
-    lab_json_string(json, "dtype", rung_product_name(cluster->product));
+    lab_json_string(json, "dtype", rung_product_name(contest->problem.product));
     lab_json_integer(json, "m", cluster->m);
     lab_json_integer(json, "n", cluster->n);
     lab_json_integer(json, "k", cluster->k);
@@ -117,13 +117,13 @@ static void write_row(const cluster_contest *contest, const cluster_contender *c
             lab_json_number(json, "over_pdgemm", (double)ratios.median_ns * 1e-6);
             lab_json_number(json, "over_pdgemm_ci95", (double)ratios.ci95_ns * 1e-6);
         }
-        lab_json_integer(json, "received_bytes", report->received);
-        lab_json_number(json, "bound_bytes", contest->cost.bound);
+        lab_json_integer(json, "received_bytes", report->received_bytes);
+        lab_json_number(json, "bound_bytes", contest->cost.bound_bytes);
         lab_json_number(json, "over_bound", of_bound(contest, contender));
-        lab_json_integer(json, "redistributed_bytes", report->redistributed);
-        lab_json_number(json, "redistributing_s", report->redistributing);
-        lab_json_number(json, "multiplying_s", report->multiplying);
-        lab_json_number(json, "waiting_s", report->waiting);
+        lab_json_integer(json, "redistributed_bytes", report->redistributed_bytes);
+        lab_json_number(json, "redistributing_s", report->redistribute_seconds);
+        lab_json_number(json, "multiplying_s", report->multiply_seconds);
+        lab_json_number(json, "waiting_s", report->wait_seconds);
     }
     lab_json_end(json, '}');
 }

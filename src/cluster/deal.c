@@ -13,9 +13,9 @@ rungi_deal rungi_deal_of(const rung_cluster_problem *cluster, const rung_cluster
     deal.col_parts = operand == RUNG_CLUSTER_OPERAND_A ? grid->pk : grid->pn;
     deal.hands = operand == RUNG_CLUSTER_OPERAND_A ? grid->pn : operand == RUNG_CLUSTER_OPERAND_B ? grid->pm : grid->pk;
     if (operand != RUNG_CLUSTER_OPERAND_B)
-        deal.row_chunks = grid->sm;
+        deal.row_chunks = grid->a_chunks;
     if (operand != RUNG_CLUSTER_OPERAND_A)
-        deal.col_chunks = grid->sn;
+        deal.col_chunks = grid->b_chunks;
     return deal;
 }
 

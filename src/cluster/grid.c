@@ -7,8 +7,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "core/checked.h"
 #include "cluster/shares.h"
+#include "core/by_size.h"
+#include "core/checked.h"
 
 enum {
     STEPS = 8,        /* pieces in which an operand comes in: more hide more, and cost messages */
@@ -76,12 +77,12 @@ static counts count_rank(const rung_cluster_problem *cluster, const rung_cluster
 {
     int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster);
     counts counts = {0};
-    for (int64_t s = 0; s < grid->sm; s++)
+    for (int64_t s = 0; s < grid->a_chunks; s++)
         count_gather(rungi_elements(rungi_chunk_a(cluster, grid, at, s)), grid->pn, at.j, in, &counts);
-    for (int64_t t = 0; t < grid->sn; t++)
+    for (int64_t t = 0; t < grid->b_chunks; t++)
         count_gather(rungi_elements(rungi_chunk_b(cluster, grid, at, t)), grid->pm, at.i, in, &counts);
-    for (int64_t s = 0; s < grid->sm; s++)
-        for (int64_t t = 0; t < grid->sn; t++)
+    for (int64_t s = 0; s < grid->a_chunks; s++)
+        for (int64_t t = 0; t < grid->b_chunks; t++)
             count_sums(rungi_elements(rungi_chunk_c(cluster, grid, at, s, t)), grid->pk, at.l, sum, &counts);
     counts.flops = 2.0 * (double)rungi_part_size(cluster->m, grid->pm, at.i) *
                    (double)rungi_part_size(cluster->n, grid->pn, at.j) *
@@ -89,28 +90,41 @@ static counts count_rank(const rung_cluster_problem *cluster, const rung_cluster
     return counts;
 }
 
-rung_status rung_cluster_grid_cost(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rung_cluster_cost *cost)
+static rung_cluster_cost count_all(const rung_cluster_problem *cluster, const rung_cluster_grid *grid)
 {
-    rung_status status = rungi_grid_check(cluster, grid);
-    *cost = (rung_cluster_cost){0};
-    if (status != RUNG_OK)
-        return status;
+    rung_cluster_cost cost = rung_cluster_cost_default();
     for (int64_t rank = 0; rank < rungi_grid_ranks(grid); rank++) {
         counts counts = count_rank(cluster, grid, rungi_place_of(grid, rank));
-        cost->received = rungi_larger(counts.received, cost->received);
-        cost->messages = rungi_larger(counts.messages, cost->messages);
-        cost->flops = fmax(counts.flops, cost->flops);
+        cost.received_bytes = rungi_larger(counts.received, cost.received_bytes);
+        cost.messages = rungi_larger(counts.messages, cost.messages);
+        cost.flops = fmax(counts.flops, cost.flops);
     }
-    cost->memory = rungi_grid_memory(cluster, grid);
-    cost->bound = bound_of(cluster);
-    return RUNG_OK;
+    cost.memory_bytes = rungi_grid_memory(cluster, grid);
+    cost.bound_bytes = bound_of(cluster);
+    return cost;
+}
+
+rung_status rung_cluster_grid_cost(const rung_cluster_problem *problem, const rung_cluster_grid *grid,
+                                   rung_cluster_cost *cost)
+{
+    rung_cluster_problem cluster;
+    rung_cluster_grid used;
+    rung_cluster_cost counted = rung_cluster_cost_default();
+    rung_status status = rungi_struct_check(cost, "cost", "rung_cluster_cost_default");
+    if (status != RUNG_OK)
+        return status;
+    status = rungi_plan_read(problem, grid, &cluster, &used);
+    if (status == RUNG_OK)
+        counted = count_all(&cluster, &used);
+    rungi_struct_write(&counted, sizeof counted, cost);
+    return status;
 }
 
 /* ---- Choosing --------------------------------------------------------------------------------- */
 
 static bool is_known(const rung_cluster_problem *cluster)
 {
-    return cluster->flops > 0.0 && cluster->bandwidth > 0.0;
+    return cluster->flops_per_second > 0.0 && cluster->bandwidth > 0.0;
 }
 
 /* How many pieces, where it comes from others at all. */
@@ -124,10 +138,10 @@ static int64_t steps_of(int64_t lines, int64_t ranks)
 /* A rank's columns are also what its sums are cut by, if nothing else cuts them. */
 static void choose_steps(const rung_cluster_problem *cluster, rung_cluster_grid *grid)
 {
-    grid->sm = steps_of(cluster->m / grid->pm, grid->pn);
-    grid->sn = steps_of(cluster->n / grid->pn, grid->pm);
-    if (grid->pk > 1 && grid->sm * grid->sn == 1)
-        grid->sn = steps_of(cluster->n / grid->pn, grid->pk);
+    grid->a_chunks = steps_of(cluster->m / grid->pm, grid->pn);
+    grid->b_chunks = steps_of(cluster->n / grid->pn, grid->pm);
+    if (grid->pk > 1 && grid->a_chunks * grid->b_chunks == 1)
+        grid->b_chunks = steps_of(cluster->n / grid->pn, grid->pk);
 }
 
 /* Of the rank in the corner where parts are largest, without their pieces: search looks at thousands of grids. */
@@ -149,7 +163,7 @@ static double score_of(const rung_cluster_problem *cluster, const rung_cluster_g
     double handicap = rungi_grid_ranks(grid) < cluster->ranks ? as_good : 1.0;
     if (!is_known(cluster))
         return (double)counts->received * handicap;
-    double multiplying = counts->flops / cluster->flops, receiving = (double)counts->received / cluster->bandwidth;
+    double multiplying = counts->flops / cluster->flops_per_second, receiving = (double)counts->received / cluster->bandwidth;
     return (fmax(multiplying, receiving) + fmin(multiplying, receiving) / STEPS) * handicap;
 }
 
@@ -184,12 +198,12 @@ static void keep(search *search, candidate found)
 static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
 {
     const rung_cluster_problem *cluster = search->cluster;
-    rung_cluster_grid grid = {.pm = pm, .pn = pn, .pk = pk};
+    rung_cluster_grid grid = rung_cluster_grid_of(pm, pn, pk);
     if ((pm > 1 && pm > cluster->m) || (pn > 1 && pn > cluster->n) || (pk > 1 && pk > cluster->k))
         return;
     choose_steps(cluster, &grid);
     int64_t memory = rungi_grid_memory(cluster, &grid);
-    if (cluster->memory > 0 && memory > cluster->memory) {
+    if (cluster->memory_bytes > 0 && memory > cluster->memory_bytes) {
         if (search->least_memory == 0 || memory < search->least_memory)
             search->least_memory = memory;
         return;
@@ -201,7 +215,9 @@ static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
 /* Grids that send as much differ in when: of the best few, the one whose schedule is done first. */
 static rung_cluster_grid first_done(const search *search)
 {
-    rung_cluster_speed speed = {.flops = search->cluster->flops, .bandwidth = search->cluster->bandwidth};
+    rung_cluster_speed speed = rung_cluster_speed_default();
+    speed.flops_per_second = search->cluster->flops_per_second;
+    speed.bandwidth = search->cluster->bandwidth;
     rung_cluster_grid best = search->best[0].grid;
     double least = rungi_predict(search->cluster, &best, &speed).seconds;
     for (int i = 1; i < search->count; i++) {
@@ -238,14 +254,10 @@ static void try_ranks(search *search, int64_t ranks)
     }
 }
 
-rung_status rung_cluster_grid_choose(const rung_cluster_problem *cluster, rung_cluster_grid *grid)
+static rung_status choose(const rung_cluster_problem *cluster, rung_cluster_grid *grid)
 {
-    rung_status status = rungi_cluster_check(cluster);
-    *grid = (rung_cluster_grid){0};
-    if (status != RUNG_OK)
-        return status;
     search search = {.cluster = cluster};
-    int64_t least = cluster->ranks - (int64_t)(cluster->idle * (double)cluster->ranks);
+    int64_t least = cluster->ranks - (int64_t)(cluster->max_idle * (double)cluster->ranks);
     for (int64_t ranks = cluster->ranks; ranks >= least; ranks--)
         try_ranks(&search, ranks);
     /* A problem with fewer elements than ranks: as many as there is work for. Where memory is short, some fewer, since 12 that make
@@ -254,9 +266,23 @@ rung_status rung_cluster_grid_choose(const rung_cluster_problem *cluster, rung_c
     for (int64_t ranks = least - 1; ranks >= rungi_larger(fewest, 1) && search.count == 0; ranks--)
         try_ranks(&search, ranks);
     if (search.count == 0)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes a rank, and there are %lld; take "
-                         "more ranks", (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
-                         (long long)cluster->ranks, (long long)search.least_memory, (long long)cluster->memory);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes per rank, and a rank has "
+                         "%lld; use more ranks", (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
+                         (long long)cluster->ranks, (long long)search.least_memory, (long long)cluster->memory_bytes);
     *grid = is_known(cluster) ? first_done(&search) : search.best[0].grid;
     return RUNG_OK;
+}
+
+rung_status rung_cluster_grid_choose(const rung_cluster_problem *problem, rung_cluster_grid *grid)
+{
+    rung_cluster_problem cluster;
+    rung_cluster_grid chosen = rung_cluster_grid_of(0, 0, 0);
+    rung_status status = rungi_struct_check(grid, "grid", "rung_cluster_grid_of");
+    if (status != RUNG_OK)
+        return status;
+    status = rungi_cluster_read(problem, &cluster);
+    if (status == RUNG_OK)
+        status = choose(&cluster, &chosen);
+    rungi_struct_write(&chosen, sizeof chosen, grid);
+    return status;
 }

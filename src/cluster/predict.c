@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "cluster/shares.h"
+#include "core/by_size.h"
 
 /* A gather or a block's sums on their way. */
 typedef struct stream {
@@ -72,7 +73,7 @@ static void tick(clockwork *clock, double until)
     clock->network = next;
 }
 
-/* Lets come what comes by then. */
+/* Advances the simulated network to `until`. */
 static void advance(clockwork *clock, double until)
 {
     while (clock->network < until)
@@ -87,7 +88,7 @@ static void wait_for(clockwork *clock, const stream *stream)
     while (stream->left > 0.0)
         tick(clock, never);
     if (clock->network > clock->now) {
-        clock->told.waiting += clock->network - clock->now;
+        clock->told.wait_seconds += clock->network - clock->now;
         clock->now = clock->network;
     }
 }
@@ -104,14 +105,14 @@ static void send(clockwork *clock, stream *stream, double bytes, int64_t message
 
 static void multiply(clockwork *clock, double flops)
 {
-    clock->told.multiplying += flops / clock->speed->flops;
-    clock->now += flops / clock->speed->flops;
+    clock->told.multiply_seconds += flops / clock->speed->flops_per_second;
+    clock->now += flops / clock->speed->flops_per_second;
 }
 
 static void move(clockwork *clock, double bytes)
 {
-    double seconds = clock->speed->memory > 0.0 ? bytes / clock->speed->memory : 0.0;
-    clock->told.moving += seconds;
+    double seconds = clock->speed->memory_bandwidth > 0.0 ? bytes / clock->speed->memory_bandwidth : 0.0;
+    clock->told.copy_seconds += seconds;
     clock->now += seconds;
 }
 
@@ -132,7 +133,7 @@ static void gather(clockwork *clock, int64_t number)
 
 static void post_gathers(clockwork *clock, int64_t number)
 {
-    int64_t end = number + RUNGI_GATHERS_UNDER_WAY, all = clock->grid->sm + clock->grid->sn;
+    int64_t end = number + RUNGI_GATHERS_UNDER_WAY, all = clock->grid->a_chunks + clock->grid->b_chunks;
     for (; clock->posted < end && clock->posted < all; clock->posted++)
         gather(clock, clock->posted);
 }
@@ -165,7 +166,7 @@ static void multiply_block(clockwork *clock, int64_t s, int64_t t)
 
 static void run(clockwork *clock)
 {
-    for (int64_t i = 0; i < clock->grid->sm + clock->grid->sn; i++) {
+    for (int64_t i = 0; i < clock->grid->a_chunks + clock->grid->b_chunks; i++) {
         rungi_arrival arrival = rungi_arrival_at(clock->grid, i);
         post_gathers(clock, i);
         wait_for(clock, &clock->streams[i % RUNGI_GATHERS_UNDER_WAY]);
@@ -181,22 +182,39 @@ static void run(clockwork *clock)
 rung_cluster_prediction rungi_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_speed *speed)
 {
     /* The last part of each extent is one of the largest. */
-    clockwork clock = {.cluster = cluster, .grid = grid, .speed = speed, .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1}};
+    clockwork clock = {.cluster = cluster, .grid = grid, .speed = speed, .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1},
+                       .told = rung_cluster_prediction_default()};
     run(&clock);
     return clock.told;
 }
 
-rung_status rung_cluster_grid_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_speed *speed,
-                              rung_cluster_prediction *prediction)
+static rung_status check_speed(const rung_cluster_speed *speed)
 {
-    *prediction = (rung_cluster_prediction){0};
-    if (!(speed->flops >= 1.0 && speed->bandwidth >= 1.0 && speed->latency >= 0.0 && speed->latency < 1e9 &&
-          (speed->memory == 0.0 || speed->memory >= 1.0)))
-        return rung_error_set(RUNG_STATUS_INVALID, "a rank's %g FLOP/s and %g bytes a second, of its network, and %g, of its memory, must "
-                         "be 1 at least, and its latency of %g s none or less than 1e9; 0 stands for memory that costs "
-                         "nothing", speed->flops, speed->bandwidth, speed->memory, speed->latency);
-    rung_status status = rungi_grid_check(cluster, grid);
+    if (speed->flops_per_second >= 1.0 && speed->bandwidth >= 1.0 && speed->latency >= 0.0 && speed->latency < 1e9 &&
+        (speed->memory_bandwidth == 0.0 || speed->memory_bandwidth >= 1.0))
+        return RUNG_OK;
+    return rung_error_set(RUNG_STATUS_INVALID, "a rank has %g FLOP/s, a bandwidth of %g bytes/s, a memory bandwidth of %g bytes/s and a "
+                     "latency of %g s; the first two must be at least 1, the third at least 1 or 0 (unlimited), the latency "
+                     "0 to 1e9", speed->flops_per_second, speed->bandwidth, speed->memory_bandwidth, speed->latency);
+}
+
+rung_status rung_cluster_grid_predict(const rung_cluster_problem *problem, const rung_cluster_grid *grid,
+                                      const rung_cluster_speed *speed, rung_cluster_prediction *prediction)
+{
+    rung_cluster_problem cluster;
+    rung_cluster_grid used;
+    rung_cluster_speed rank;
+    rung_cluster_prediction predicted = rung_cluster_prediction_default();
+    rung_status status = rungi_struct_check(prediction, "prediction", "rung_cluster_prediction_default");
+    if (status != RUNG_OK)
+        return status;
+    status = rungi_struct_read(speed, &rank, sizeof rank, "speed", "rung_cluster_speed_default");
     if (status == RUNG_OK)
-        *prediction = rungi_predict(cluster, grid, speed);
+        status = check_speed(&rank);
+    if (status == RUNG_OK)
+        status = rungi_plan_read(problem, grid, &cluster, &used);
+    if (status == RUNG_OK)
+        predicted = rungi_predict(&cluster, &used, &rank);
+    rungi_struct_write(&predicted, sizeof predicted, prediction);
     return status;
 }

@@ -15,23 +15,24 @@
 #define RUNGI_SHARES_H
 
 #include "core/checked.h"
+#include "core/sum_type.h"
 #include "rung/cluster.h"
 
-/* Bytes of an element of A and B, and of a sum; of a product that is one. */
+/* Returns the type of the sums of C, in which partial results are sent. */
+static inline rung_type rungi_sum_type_of(const rung_cluster_problem *cluster)
+{
+    return rungi_sum_type(cluster->a_type, cluster->b_type, cluster->c_type);
+}
+
+/* Return the bytes of an element of A and B, whose types are equal in this version, and of a sum. */
 static inline int64_t rungi_in_bytes(const rung_cluster_problem *cluster)
 {
-    switch (cluster->product) {
-#define X(in, out, sum, word) case RUNG_##in##_TO_##out: return rung_type_size(RUNG_##in);
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    default:
-        return 0;
-    }
+    return rung_type_size(cluster->a_type);
 }
 
 static inline int64_t rungi_sum_bytes(const rung_cluster_problem *cluster)
 {
-    return rung_type_size(rung_product_sum(cluster->product));
+    return rung_type_size(rungi_sum_type_of(cluster));
 }
 
 /* A rank's place; one that has nothing to do has none. */
@@ -64,15 +65,15 @@ typedef struct rungi_rectangle {
 static inline rungi_rectangle rungi_chunk_a(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, int64_t s)
 {
     int64_t first = rungi_part_start(cluster->m, grid->pm, at.i), rows = rungi_part_size(cluster->m, grid->pm, at.i);
-    return (rungi_rectangle){first + rungi_part_start(rows, grid->sm, s), rungi_part_start(cluster->k, grid->pk, at.l),
-                             rungi_part_size(rows, grid->sm, s), rungi_part_size(cluster->k, grid->pk, at.l)};
+    return (rungi_rectangle){first + rungi_part_start(rows, grid->a_chunks, s), rungi_part_start(cluster->k, grid->pk, at.l),
+                             rungi_part_size(rows, grid->a_chunks, s), rungi_part_size(cluster->k, grid->pk, at.l)};
 }
 
 static inline rungi_rectangle rungi_chunk_b(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, int64_t t)
 {
     int64_t first = rungi_part_start(cluster->n, grid->pn, at.j), cols = rungi_part_size(cluster->n, grid->pn, at.j);
-    return (rungi_rectangle){rungi_part_start(cluster->k, grid->pk, at.l), first + rungi_part_start(cols, grid->sn, t),
-                             rungi_part_size(cluster->k, grid->pk, at.l), rungi_part_size(cols, grid->sn, t)};
+    return (rungi_rectangle){rungi_part_start(cluster->k, grid->pk, at.l), first + rungi_part_start(cols, grid->b_chunks, t),
+                             rungi_part_size(cluster->k, grid->pk, at.l), rungi_part_size(cols, grid->b_chunks, t)};
 }
 
 static inline rungi_rectangle rungi_chunk_c(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, int64_t s,
@@ -111,7 +112,7 @@ static inline rungi_arrival rungi_arrival_at(const rung_cluster_grid *grid, int6
 {
     int64_t a = 0, b = 0;
     for (int64_t i = 0; ; i++) {
-        int is_b = a > 0 && (a == grid->sm || (b < grid->sn && b * grid->sm < a * grid->sn));
+        int is_b = a > 0 && (a == grid->a_chunks || (b < grid->b_chunks && b * grid->a_chunks < a * grid->b_chunks));
         rungi_arrival next = {.is_b = is_b, .index = is_b ? b : a, .before = is_b ? a : b};
         if (i == number)
             return next;
@@ -119,7 +120,15 @@ static inline rungi_arrival rungi_arrival_at(const rung_cluster_grid *grid, int6
     }
 }
 
-/* Whether it is a cluster, and a grid for it. (grid_check.c) */
+/* Read a caller's problem or grid and check it. (grid_check.c) */
+rung_status rungi_cluster_read(const rung_cluster_problem *given, rung_cluster_problem *cluster);
+rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_cluster_grid *given, rung_cluster_grid *grid);
+
+/* Both, for the functions that take both. */
+rung_status rungi_plan_read(const rung_cluster_problem *given, const rung_cluster_grid *given_grid,
+                            rung_cluster_problem *cluster, rung_cluster_grid *grid);
+
+/* Check what was read. */
 rung_status rungi_cluster_check(const rung_cluster_problem *cluster);
 rung_status rungi_grid_check(const rung_cluster_problem *cluster, const rung_cluster_grid *grid);
 

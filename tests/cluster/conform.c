@@ -42,7 +42,6 @@ typedef struct operand {
 
 typedef struct problem {
     int64_t      m, n, k;
-    rung_product product;
     rung_type    types[3];
     double       alpha, beta;
     rung_cluster_grid    grid;
@@ -61,13 +60,14 @@ static int64_t draw_extent(void)
 static void draw_grid(problem *problem)
 {
     int64_t left = ranks;
+    problem->grid = rung_cluster_grid_of(1, 1, 1);
     problem->grid.pm = 1 + draw(left);
     left /= problem->grid.pm;
     problem->grid.pn = 1 + draw(left);
     left /= problem->grid.pn;
     problem->grid.pk = 1 + draw(left);
-    problem->grid.sm = 1 + draw(4);
-    problem->grid.sn = 1 + draw(4);
+    problem->grid.a_chunks = 1 + draw(4);
+    problem->grid.b_chunks = 1 + draw(4);
     problem->is_forced = draw(3) > 0;
 }
 
@@ -82,8 +82,9 @@ static void draw_splits(int64_t extent, int64_t parts, int64_t *splits)
 static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand *operand)
 {
     rung_cluster_matrix *matrix = &operand->matrix;
-    *matrix = (rung_cluster_matrix){.type = type, .rows = rows, .cols = cols, .kind = (rung_cluster_layout)draw(3)};
-    matrix->transposed = matrix->kind != RUNG_CLUSTER_LAYOUT_SHARES && draw(2);
+    *matrix = rung_cluster_matrix_of_shares(type, rows, cols, NULL);
+    matrix->layout = (rung_cluster_layout)draw(3);
+    matrix->transposed = matrix->layout != RUNG_CLUSTER_LAYOUT_SHARES && draw(2);
     if (matrix->transposed) {
         matrix->rows = cols;
         matrix->cols = rows;
@@ -95,9 +96,9 @@ static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand *ope
     cyclic->col_block = 1 + draw(9);
     cyclic->row_source = draw(cyclic->process_rows);
     cyclic->col_source = draw(cyclic->process_cols);
-    cyclic->by_columns = (int)draw(2);
-    cyclic->row = draw(2) * draw(20);
-    cyclic->col = draw(2) * draw(20);
+    cyclic->col_major_ranks = (int)draw(2);
+    cyclic->row_offset = draw(2) * draw(20);
+    cyclic->col_offset = draw(2) * draw(20);
     rung_cluster_blocks *blocks = &matrix->blocks;
     blocks->row_parts = 1 + draw(PARTS_MAX);
     blocks->col_parts = 1 + draw(PARTS_MAX);
@@ -112,26 +113,25 @@ static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand *ope
 
 static void draw_problem(problem *problem)
 {
-    static const rung_type types[RUNG_PRODUCT_COUNT][2] = {
-#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    };
+    static const rung_type types[][2] = { /* the table of types in rung.h */
+        {RUNG_F32, RUNG_F32}, {RUNG_F32, RUNG_F16}, {RUNG_F32, RUNG_BF16}, {RUNG_F64, RUNG_F64}, {RUNG_F64, RUNG_F32},
+        {RUNG_F16, RUNG_F16}, {RUNG_F16, RUNG_F32}, {RUNG_BF16, RUNG_BF16}, {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32},
+        {RUNG_I32, RUNG_I32}};
     static const double alphas[] = {1, 1, 1, -2, 0, 3}, betas[] = {0, 0, 1, -1, 2};
     static const int64_t lengths[] = {0, 0, 7, 64, 1000};
     memset(problem, 0, sizeof *problem);
     problem->m = draw_extent();
     problem->n = draw_extent();
     problem->k = draw_extent();
-    problem->product = (rung_product)draw(RUNG_PRODUCT_COUNT);
-    problem->types[0] = problem->types[1] = types[problem->product][0];
-    problem->types[2] = types[problem->product][1];
+    const rung_type *drawn_types = types[draw((int64_t)(sizeof types / sizeof *types))];
+    problem->types[0] = problem->types[1] = drawn_types[0];
+    problem->types[2] = drawn_types[1];
     problem->alpha = alphas[draw(6)];
     problem->beta = betas[draw(5)];
     problem->message_bytes = lengths[draw(5)];
     draw_grid(problem);
-    problem->cluster = (rung_cluster_problem){.ranks = ranks, .m = problem->m, .n = problem->n, .k = problem->k,
-                                      .product = problem->product, .idle = 0.06};
+    problem->cluster = rung_cluster_problem_of(ranks, problem->m, problem->n, problem->k, problem->types[0],
+                                               problem->types[1], problem->types[2]);
     draw_layout(problem->m, problem->k, problem->types[0], &problem->operands[0]);
     draw_layout(problem->k, problem->n, problem->types[1], &problem->operands[1]);
     draw_layout(problem->m, problem->n, problem->types[2], &problem->operands[2]);
@@ -201,12 +201,12 @@ static int owner_of(const operand *operand, int64_t row, int64_t col)
 {
     const rung_cluster_matrix *matrix = &operand->matrix;
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
-    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS)
+    if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS)
         return operand->owners[part_of(operand->splits[0], row) * matrix->blocks.col_parts +
                                part_of(operand->splits[1], col)];
-    int64_t i = process_of(cyclic->row + row, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
-    int64_t j = process_of(cyclic->col + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
-    return (int)(cyclic->by_columns ? i + j * cyclic->process_rows : i * cyclic->process_cols + j);
+    int64_t i = process_of(cyclic->row_offset + row, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
+    int64_t j = process_of(cyclic->col_offset + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
+    return (int)(cyclic->col_major_ranks ? i + j * cyclic->process_rows : i * cyclic->process_cols + j);
 }
 
 /* Where in this rank's memory its own element is. */
@@ -214,7 +214,7 @@ static int64_t place_of(const operand *operand, int64_t row, int64_t col)
 {
     const rung_cluster_matrix *matrix = &operand->matrix;
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
-    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS) {
+    if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS) {
         int64_t i = part_of(operand->splits[0], row), j = part_of(operand->splits[1], col), before = 0;
         for (int64_t b = 0; b < i * matrix->blocks.col_parts + j; b++)
             before += operand->owners[b] == rank;
@@ -222,8 +222,8 @@ static int64_t place_of(const operand *operand, int64_t row, int64_t col)
         return view->offset + (row - operand->splits[0][i]) * view->row_stride +
                (col - operand->splits[1][j]) * view->col_stride;
     }
-    return lines_before(cyclic->row + row, cyclic->row_block, cyclic->row_source, cyclic->process_rows) +
-           lines_before(cyclic->col + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols) * cyclic->leading;
+    return lines_before(cyclic->row_offset + row, cyclic->row_block, cyclic->row_source, cyclic->process_rows) +
+           lines_before(cyclic->col_offset + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols) * cyclic->ld;
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------- */
@@ -255,10 +255,10 @@ static void make_memory(const problem *problem, int which, operand *operand)
     rung_cluster_matrix *matrix = &operand->matrix;
     rung_cluster_cyclic *cyclic = &matrix->cyclic;
     int64_t elements = rung_cluster_share_elements(&problem->cluster, &problem->grid, rank, (rung_cluster_operand)which);
-    if (matrix->kind == RUNG_CLUSTER_LAYOUT_CYCLIC) {
-        cyclic->leading = cyclic->row + matrix->rows + 3; /* more than it has */
-        elements = cyclic->leading * (cyclic->col + matrix->cols + 1);
-    } else if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS) {
+    if (matrix->layout == RUNG_CLUSTER_LAYOUT_CYCLIC) {
+        cyclic->ld = cyclic->row_offset + matrix->rows + 3; /* more than it has */
+        elements = cyclic->ld * (cyclic->col_offset + matrix->cols + 1);
+    } else if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS) {
         elements = make_views(operand);
     }
     operand->bytes = (elements + 8) * rung_type_size(matrix->type);
@@ -290,7 +290,7 @@ static void for_own(problem *problem, int which, element_function act)
 {
     const operand *operand = &problem->operands[which];
     const rung_cluster_matrix *matrix = &operand->matrix;
-    if (matrix->kind == RUNG_CLUSTER_LAYOUT_SHARES) {
+    if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES) {
         for_share(problem, which, act);
         return;
     }
@@ -319,14 +319,14 @@ static int64_t number; /* of the case */
 static void fail(const problem *problem, const char *what)
 {
     const operand *o = problem->operands;
-    printf("case %lld, rank %d of %d: %s\n  %s %lld x %lld x %lld, alpha %g, beta %g, grid %lld x %lld x %lld in %lld, %lld%s, "
+    printf("case %lld, rank %d of %d: %s\n  %s to %s %lld x %lld x %lld, alpha %g, beta %g, grid %lld x %lld x %lld in %lld, %lld%s, "
            "messages of %lld; A %s%s, B %s%s, C %s%s\n",
-           (long long)number, rank, ranks, what, rung_product_name(problem->product), (long long)problem->m,
+           (long long)number, rank, ranks, what, rung_type_name(problem->types[0]), rung_type_name(problem->types[2]), (long long)problem->m,
            (long long)problem->n, (long long)problem->k, problem->alpha, problem->beta, (long long)problem->grid.pm,
-           (long long)problem->grid.pn, (long long)problem->grid.pk, (long long)problem->grid.sm,
-           (long long)problem->grid.sn, problem->is_forced ? ", forced" : "", (long long)problem->message_bytes,
-           kinds[o[0].matrix.kind], o[0].matrix.transposed ? "^T" : "", kinds[o[1].matrix.kind],
-           o[1].matrix.transposed ? "^T" : "", kinds[o[2].matrix.kind], o[2].matrix.transposed ? "^T" : "");
+           (long long)problem->grid.pn, (long long)problem->grid.pk, (long long)problem->grid.a_chunks,
+           (long long)problem->grid.b_chunks, problem->is_forced ? ", forced" : "", (long long)problem->message_bytes,
+           kinds[o[0].matrix.layout], o[0].matrix.transposed ? "^T" : "", kinds[o[1].matrix.layout],
+           o[1].matrix.transposed ? "^T" : "", kinds[o[2].matrix.layout], o[2].matrix.transposed ? "^T" : "");
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
@@ -381,46 +381,52 @@ static void count_own(problem *problem, int which, int64_t row, int64_t col, int
     own_of_c++;
 }
 
+/* Bytes of an element of the sums: those of C's accumulator. */
+static int64_t sum_bytes(const problem *problem)
+{
+    return problem->types[0] == RUNG_F64 ? 8 : 4;
+}
+
 /* Of C: all that it has, less what it has in its share too. */
 static int64_t expected_redistribution(problem *problem)
 {
     int64_t bytes = 0;
     for (int which = 0; which < 2; which++)
-        if (problem->operands[which].matrix.kind != RUNG_CLUSTER_LAYOUT_SHARES) {
+        if (problem->operands[which].matrix.layout != RUNG_CLUSTER_LAYOUT_SHARES) {
             counted = 0;
             for_share(problem, which, count_foreign);
             bytes += counted * rung_type_size(problem->types[which]);
         }
-    if (problem->operands[2].matrix.kind != RUNG_CLUSTER_LAYOUT_SHARES) {
+    if (problem->operands[2].matrix.layout != RUNG_CLUSTER_LAYOUT_SHARES) {
         counted = own_of_c = 0;
         for_share(problem, 2, count_foreign);
         int64_t share = rung_cluster_share_elements(&problem->cluster, &problem->grid, rank, RUNG_CLUSTER_OPERAND_C);
         for_own(problem, 2, count_own);
-        bytes += (own_of_c - (share - counted)) * rung_type_size(rung_product_sum(problem->product));
+        bytes += (own_of_c - (share - counted)) * sum_bytes(problem);
     }
     return bytes;
 }
 
 static void judge_bytes(problem *problem, const rung_cluster_report *report)
 {
-    rung_cluster_cost cost;
-    long long most = 0, own = (long long)report->received;
+    rung_cluster_cost cost = rung_cluster_cost_default();
+    long long most = 0, own = (long long)report->received_bytes;
     int is_empty = problem->alpha == 0.0 || problem->m == 0 || problem->n == 0 || problem->k == 0;
     MPI_Allreduce(&own, &most, 1, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
-    if (memcmp(&report->grid, &problem->grid, sizeof report->grid) != 0)
+    if (memcmp(report->grid, &problem->grid, sizeof problem->grid) != 0)
         fail(problem, "it took another grid");
     if (rung_cluster_grid_cost(&problem->cluster, &problem->grid, &cost) != RUNG_OK)
         fail(problem, rung_error_text());
-    if (most != (is_empty ? 0 : cost.received))
+    if (most != (is_empty ? 0 : cost.received_bytes))
         fail(problem, "the busiest rank did not receive what was predicted");
-    if (report->redistributed != (is_empty ? 0 : expected_redistribution(problem)))
+    if (report->redistributed_bytes != (is_empty ? 0 : expected_redistribution(problem)))
         fail(problem, "more or less was redistributed than lay on the wrong ranks");
 }
 
 static void run_case(void)
 {
     static problem problem;
-    rung_cluster_report report;
+    rung_cluster_report *report;
     draw_problem(&problem);
     if (!problem.is_forced && rung_cluster_grid_choose(&problem.cluster, &problem.grid) != RUNG_OK)
         fail(&problem, rung_error_text());
@@ -428,14 +434,18 @@ static void run_case(void)
         make_memory(&problem, which, &problem.operands[which]);
         for_own(&problem, which, fill);
     }
-    rung_cluster_options options = {.grid = problem.is_forced ? &problem.grid : NULL, .message_bytes = problem.message_bytes,
-                                .silence = 60, .report = &report};
+    rung_cluster_options options = rung_cluster_options_default();
+    options.grid = problem.is_forced ? &problem.grid : NULL;
+    options.timeout_seconds = 60;
+    if (problem.message_bytes > 0)
+        options.max_message_bytes = problem.message_bytes;
     if (rung_cluster_gemm(MPI_COMM_WORLD, problem.alpha, &problem.operands[0].matrix, &problem.operands[1].matrix,
-                      problem.beta, &problem.operands[2].matrix, &options) != RUNG_OK)
+                          problem.beta, &problem.operands[2].matrix, &options, &report) != RUNG_OK)
         fail(&problem, rung_error_text());
     for_own(&problem, 2, judge);
     judge_margins(&problem);
-    judge_bytes(&problem, &report);
+    judge_bytes(&problem, report);
+    rung_cluster_report_destroy(report);
     for (int which = 0; which < 3; which++) {
         free(problem.operands[which].memory);
         free(problem.operands[which].touched);

@@ -51,19 +51,24 @@ static call right_call(void)
     call call = {.a = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, 1, ranks, 0, a_memory),
                  .b = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 0, b_memory),
                  .c = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 1, c_memory), .alpha = 1.0,
-                 .grid = {1, ranks, 1, 2, 1}};
+                 .grid = rung_cluster_grid_of(1, ranks, 1), .options = rung_cluster_options_default()};
+    call.grid.a_chunks = 2;
     for (int i = 0; i < SIZE * SIZE; i++) {
         a_memory[i] = b_memory[i] = 1.0;
         c_memory[i] = NAN;
     }
-    call.options.silence = 20;
+    call.options.timeout_seconds = 20;
     return call;
 }
 
 static rung_status make_on(MPI_Comm comm, call *call)
 {
     call->options.grid = &call->grid;
-    return rung_cluster_gemm(comm, call->alpha, &call->a, &call->b, 0.0, &call->c, &call->options);
+    rung_cluster_report *report = NULL;
+    rung_status status = rung_cluster_gemm(comm, call->alpha, &call->a, &call->b, 0.0, &call->c, &call->options, &report);
+    check(report != NULL && report->grid != NULL, "there is no report");
+    rung_cluster_report_destroy(report);
+    return status;
 }
 
 static rung_status make(call *call)
@@ -83,16 +88,20 @@ static void make_right(const char *behind)
 static void spoil_memory(call *call)   { call->a.data = NULL; }
 static void spoil_rows(call *call)     { call->a.rows++; }
 static void spoil_type(call *call)     { call->b.type = RUNG_F32; }
-static void spoil_lines(call *call)    { call->c.cyclic.leading = 1; }
+static void spoil_lines(call *call)    { call->c.cyclic.ld = 1; }
 static void spoil_source(call *call)   { call->b.cyclic.row_source = ranks; }
-static void spoil_kind(call *call)     { call->c.kind = (rung_cluster_layout)7; }
-static void spoil_message(call *call)  { call->options.message_bytes = -1; }
+static void spoil_kind(call *call)     { call->c.layout = (rung_cluster_layout)7; }
+static void spoil_message(call *call)  { call->options.max_message_bytes = -1; }
 static void spoil_grid(call *call)     { call->grid.pk = 100; }
-/* clang-format on */
-static void spoil_limit(call *call)    { call->options.memory = 1000; } /* of which the grid needs more */
+static void spoil_limit(call *call)    { call->options.memory_bytes = 1000; } /* of which the grid needs more */
 static void spoil_same(call *call)     { call->alpha = 2.0; } /* right by itself, and not what the others say */
 static void spoil_block(call *call)    { call->a.cyclic.col_block = 4; }
-static void spoil_steps(call *call)    { call->grid.sm = 3; }
+static void spoil_size(call *call)     { call->b.size = 0; } /* as if it were initialised by {0} */
+static void spoil_options(call *call)  { call->options.size = 0; }
+static void spoil_shape(call *call)    { call->grid.size = 0; }
+static void spoil_timeout(call *call)  { call->options.timeout_seconds = 0; }
+static void spoil_steps(call *call)    { call->grid.a_chunks = 3; }
+/* clang-format on */
 
 static const struct {
     const char *what;
@@ -100,11 +109,13 @@ static const struct {
     rung_status status;
 } ways[] = {
     {"no memory", spoil_memory, RUNG_STATUS_INVALID},          {"other sizes", spoil_rows, RUNG_STATUS_INVALID},
-    {"other types", spoil_type, RUNG_STATUS_INVALID},          {"a leading dimension", spoil_lines, RUNG_STATUS_INVALID},
+    {"other types", spoil_type, RUNG_STATUS_UNSUPPORTED},          {"a leading dimension", spoil_lines, RUNG_STATUS_INVALID},
     {"a source", spoil_source, RUNG_STATUS_INVALID},           {"a kind", spoil_kind, RUNG_STATUS_INVALID},
     {"a message's length", spoil_message, RUNG_STATUS_INVALID}, {"a grid", spoil_grid, RUNG_STATUS_INVALID},
     {"another alpha", spoil_same, RUNG_STATUS_INVALID},        {"other blocks", spoil_block, RUNG_STATUS_INVALID},
     {"other steps", spoil_steps, RUNG_STATUS_INVALID},         {"a grid's memory", spoil_limit, RUNG_STATUS_NO_MEMORY},
+    {"the size of B", spoil_size, RUNG_STATUS_INVALID},      {"the size of options", spoil_options, RUNG_STATUS_INVALID},
+    {"the size of a grid", spoil_shape, RUNG_STATUS_INVALID},  {"no timeout", spoil_timeout, RUNG_STATUS_INVALID},
 };
 
 /* Where a difference to rank 0 is all that is wrong, rank 0's own is found on the first of the others. */
@@ -125,6 +136,7 @@ static void refuse(void)
                 ways[way].spoil(&call);
             check(make(&call) == ways[way].status, ways[way].what);
             check(names(culprit) || (culprit == 0 && names(1)), "the sentence names another rank");
+            check(!strstr(ways[way].what, "size of") || strstr(rung_error_text(), ".size is"), "the sentence names no size");
             make_right("a right call behind a refused one fails");
         }
 }
@@ -213,12 +225,13 @@ static void be_slow(void)
     MPI_Comm comm;
     call call = right_call();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    call.grid = (rung_cluster_grid){1, 1, 1, 4, 1};
+    call.grid = rung_cluster_grid_of(1, 1, 1);
+    call.grid.a_chunks = 4;
     call.options.multiply = sleep_first;
-    call.options.silence = 1.5;
+    call.options.timeout_seconds = 1.5;
     check(make_on(comm, &call) == RUNG_OK, "a rank that was slow counts as lost");
     call.options.multiply = NULL;
-    call.options.silence = 60;
+    call.options.timeout_seconds = 60;
     check(make_on(comm, &call) == RUNG_OK, "a call behind a slow one fails");
     time_t start = time(NULL);
     MPI_Comm_free(&comm);
@@ -236,7 +249,7 @@ static void end_without(call *call)
     clock_gettime(CLOCK_MONOTONIC, &end);
     snprintf(expected, sizeof expected, "rank %d ", culprit);
     check(strstr(rung_error_text(), expected) != NULL, "the sentence does not name the rank that is gone");
-    check((double)(end.tv_sec - start.tv_sec) < 5 * call->options.silence, "it took too long");
+    check((double)(end.tv_sec - start.tv_sec) < 5 * call->options.timeout_seconds, "it took too long");
     printf("rank %d: %s\n", rank, rung_error_text());
     fflush(stdout);
     check(make(call) == RUNG_STATUS_DEVICE_LOST, "the communicator is broken, and a call goes through");
@@ -248,11 +261,11 @@ static void end_without(call *call)
 static void come_first(void)
 {
     call call = right_call();
-    call.options.silence = 2;
+    call.options.timeout_seconds = 2;
     if (rank == culprit)
         sleep(60);
     check(make(&call) == RUNG_STATUS_DEVICE_LOST, "a rank never called, and the call did not fail");
-    call.options.silence = 60;
+    call.options.timeout_seconds = 60;
     time_t start = time(NULL);
     check(make(&call) == RUNG_STATUS_DEVICE_LOST, "the communicator is broken, and a call goes through");
     check(time(NULL) - start < 2, "a second call on a broken communicator waited again");
@@ -266,7 +279,7 @@ static void do_without(int stops)
 {
     make_right("the first call fails");
     call call = right_call();
-    call.options.silence = 2;
+    call.options.timeout_seconds = 2;
     if (stops)
         call.options.multiply = stop_second;
     else if (rank == culprit)

@@ -12,12 +12,30 @@
 
 static rung_cluster_problem cluster_of(int64_t ranks, int64_t m, int64_t n, int64_t k)
 {
-    return (rung_cluster_problem){.ranks = ranks, .m = m, .n = n, .k = k, .product = RUNG_F64_TO_F64, .idle = 0.06};
+    return rung_cluster_problem_of(ranks, m, n, k, RUNG_F64, RUNG_F64, RUNG_F64);
+}
+
+static rung_cluster_grid grid_of(int64_t pm, int64_t pn, int64_t pk, int64_t a_chunks, int64_t b_chunks)
+{
+    rung_cluster_grid grid = rung_cluster_grid_of(pm, pn, pk);
+    grid.a_chunks = a_chunks;
+    grid.b_chunks = b_chunks;
+    return grid;
+}
+
+static rung_cluster_speed speed_of(double flops_per_second, double bandwidth, double latency, double memory_bandwidth)
+{
+    rung_cluster_speed speed = rung_cluster_speed_default();
+    speed.flops_per_second = flops_per_second;
+    speed.bandwidth = bandwidth;
+    speed.latency = latency;
+    speed.memory_bandwidth = memory_bandwidth;
+    return speed;
 }
 
 static rung_cluster_cost cost_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid)
 {
-    rung_cluster_cost cost;
+    rung_cluster_cost cost = rung_cluster_cost_default();
     if (rung_cluster_grid_cost(cluster, grid, &cost) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return cost;
@@ -25,7 +43,7 @@ static rung_cluster_cost cost_of(const rung_cluster_problem *cluster, const rung
 
 static rung_cluster_grid chosen(const rung_cluster_problem *cluster)
 {
-    rung_cluster_grid grid;
+    rung_cluster_grid grid = grid_of(1, 1, 1, 1, 1);
     if (rung_cluster_grid_choose(cluster, &grid) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return grid;
@@ -54,8 +72,8 @@ static void the_bound_is_the_papers(void **state)
             const rung_cluster_problem orders[] = {cluster_of(ranks, d[0], d[1], d[2]), cluster_of(ranks, d[1], d[2], d[0]),
                                            cluster_of(ranks, d[2], d[0], d[1]), cluster_of(ranks, d[2], d[1], d[0])};
             for (int order = 0; order < 4; order++) {
-                rung_cluster_grid one = {1, 1, 1, 1, 1};
-                double bound = cost_of(&orders[order], &one).bound;
+                rung_cluster_grid one = grid_of(1, 1, 1, 1, 1);
+                double bound = cost_of(&orders[order], &one).bound_bytes;
                 if (fabs(bound - 8.0 * words) > 1e-9 * 8.0 * words + 1e-3)
                     fail_msg("%lld ranks: %.1f, not %.1f", (long long)ranks, bound, 8.0 * words);
             }
@@ -70,7 +88,7 @@ static void cubes_meet_the_bound(void **state)
         rung_cluster_grid grid = chosen(&cluster);
         rung_cluster_cost cost = cost_of(&cluster, &grid);
         assert_true(grid.pm == side && grid.pn == side && grid.pk == side);
-        assert_true(fabs((double)cost.received - cost.bound) <= 1e-6 * cost.bound);
+        assert_true(fabs((double)cost.received_bytes - cost.bound_bytes) <= 1e-6 * cost.bound_bytes);
     }
 }
 
@@ -79,12 +97,12 @@ static void cubes_meet_the_bound(void **state)
 /* The fewest bytes of any grid, by trying all. */
 static int64_t fewest(const rung_cluster_problem *cluster)
 {
-    int64_t best = INT64_MAX, least = cluster->ranks - (int64_t)(cluster->idle * (double)cluster->ranks);
+    int64_t best = INT64_MAX, least = cluster->ranks - (int64_t)(cluster->max_idle * (double)cluster->ranks);
     for (int64_t pm = 1; pm <= cluster->ranks; pm++)
         for (int64_t pn = 1; pm * pn <= cluster->ranks; pn++)
             for (int64_t pk = (least + pm * pn - 1) / (pm * pn); pm * pn * pk <= cluster->ranks; pk++) {
-                rung_cluster_grid grid = {pm, pn, pk > 0 ? pk : 1, 1, 1};
-                int64_t received = cost_of(cluster, &grid).received;
+                rung_cluster_grid grid = grid_of(pm, pn, pk > 0 ? pk : 1, 1, 1);
+                int64_t received = cost_of(cluster, &grid).received_bytes;
                 best = received < best ? received : best;
             }
     return best;
@@ -97,7 +115,7 @@ static void the_best_grid_is_found(void **state)
         rung_cluster_problem cluster = shape_at(100, i);
         cluster.ranks = 2 + cluster.ranks % 40;
         rung_cluster_grid grid = chosen(&cluster);
-        int64_t received = cost_of(&cluster, &grid).received, best = fewest(&cluster);
+        int64_t received = cost_of(&cluster, &grid).received_bytes, best = fewest(&cluster);
         /* Fewer ranks must save more than a few thousandths; pieces round by an element each. */
         if ((double)received > 1.003 * (double)best + 1e4)
             fail_msg("%lld ranks, %lld x %lld x %lld: %lld bytes, and %lld would do", (long long)cluster.ranks,
@@ -119,8 +137,8 @@ static double ratio_of(const rung_cluster_problem *cluster)
     /* Or the bound is none: that of the ranks that work, since those hold all there is. */
     rung_cluster_problem working = *cluster;
     working.ranks = rungi_grid_ranks(&grid);
-    assert_true((double)cost.received >= 0.99999 * cost_of(&working, &grid).bound);
-    return (double)cost.received / cost.bound;
+    assert_true((double)cost.received_bytes >= 0.99999 * cost_of(&working, &grid).bound_bytes);
+    return (double)cost.received_bytes / cost.bound_bytes;
 }
 
 /* The 99th percentile of one set, and of ten. */
@@ -144,10 +162,10 @@ static void shapes_come_close_to_the_bound(void **state)
 static void what_cannot_be_is_refused(void **state)
 {
     rung_cluster_problem cluster = cluster_of(0, 10, 10, 10);
-    rung_cluster_grid grid, wrong = {2, 2, 2, 1, 1};
-    rung_cluster_cost cost;
-    rung_cluster_prediction predicted;
-    rung_cluster_speed speed = {.flops = 0};
+    rung_cluster_grid grid = grid_of(1, 1, 1, 1, 1), wrong = grid_of(2, 2, 2, 1, 1);
+    rung_cluster_cost cost = rung_cluster_cost_default();
+    rung_cluster_prediction predicted = rung_cluster_prediction_default();
+    rung_cluster_speed speed = rung_cluster_speed_default();
     (void)state;
     assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_STATUS_INVALID);
     cluster = cluster_of(4, -1, 10, 10);
@@ -157,13 +175,76 @@ static void what_cannot_be_is_refused(void **state)
     cluster = cluster_of(4, 1000, 1000, 1000);
     assert_int_equal(rung_cluster_grid_cost(&cluster, &wrong, &cost), RUNG_STATUS_INVALID); /* 8 of 4 */
     assert_int_equal(rung_cluster_grid_predict(&cluster, &wrong, &speed, &predicted), RUNG_STATUS_INVALID);
-    cluster.memory = 1000;
+    cluster.memory_bytes = 1000;
     assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_STATUS_NO_MEMORY);
     cluster = cluster_of(1000, 3, 2, 1); /* more ranks than work */
     assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_OK);
     assert_true(rungi_grid_ranks(&grid) <= 6);
     cluster = cluster_of(8, 0, 5, 5);
     assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_OK);
+    cluster.b_type = RUNG_F32;
+    assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "f64 by f32 into f64"));
+    assert_int_equal(rung_cluster_grid_choose(NULL, &grid), RUNG_STATUS_INVALID);
+}
+
+/* A program may have been compiled for a header with fewer fields, or with more. */
+static void structs_are_read_by_their_size(void **state)
+{
+    struct { rung_cluster_problem problem; double later; } newer;
+    struct { rung_cluster_grid grid; int64_t later; } newer_grid;
+    struct { rung_cluster_cost cost; double later; } newer_cost;
+    rung_cluster_speed speed = speed_of(1e12, 1e9, 0, 0);
+    rung_cluster_prediction predicted = rung_cluster_prediction_default();
+    rung_cluster_piece piece;
+    (void)state;
+    memset(&newer, 0, sizeof newer);
+    memset(&newer_grid, 0, sizeof newer_grid);
+    newer.problem = cluster_of(8, 1000, 1000, 1000);
+    newer.problem.size = sizeof newer;
+    newer_grid.grid = grid_of(1, 1, 1, 1, 1);
+    newer_grid.grid.size = sizeof newer_grid;
+    newer_grid.later = 9;
+    newer_cost.cost = rung_cluster_cost_default();
+    newer_cost.cost.size = sizeof newer_cost;
+    newer_cost.later = 9;
+    assert_int_equal(rung_cluster_grid_choose(&newer.problem, &newer_grid.grid), RUNG_OK);
+    assert_true(newer_grid.grid.pm == 2 && newer_grid.later == 0 && newer_grid.grid.size == sizeof newer_grid);
+    assert_int_equal(rung_cluster_grid_cost(&newer.problem, &newer_grid.grid, &newer_cost.cost), RUNG_OK);
+    assert_true(newer_cost.cost.received_bytes > 0 && newer_cost.later == 0);
+    newer_grid.later = 1; /* a field that this version does not know */
+    assert_int_equal(rung_cluster_grid_cost(&newer.problem, &newer_grid.grid, &newer_cost.cost), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_cluster_share_piece(&newer.problem, &newer_grid.grid, 0, RUNG_CLUSTER_OPERAND_A, 0, &piece),
+                     RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_cluster_share_elements(&newer.problem, &newer_grid.grid, 0, RUNG_CLUSTER_OPERAND_A), 0);
+    newer_grid.later = 0;
+    newer.later = 1;
+    assert_int_equal(rung_cluster_grid_choose(&newer.problem, &newer_grid.grid), RUNG_STATUS_UNSUPPORTED);
+
+    rung_cluster_problem problem = cluster_of(8, 1000, 1000, 1000);
+    problem.memory_bytes = -1; /* an older program has no such field */
+    problem.size = offsetof(rung_cluster_problem, memory_bytes);
+    assert_int_equal(rung_cluster_grid_choose(&problem, &newer_grid.grid), RUNG_OK);
+    rung_cluster_cost older = rung_cluster_cost_default();
+    older.size = offsetof(rung_cluster_cost, messages);
+    older.messages = -7;
+    assert_int_equal(rung_cluster_grid_cost(&problem, &newer_grid.grid, &older), RUNG_OK);
+    assert_true(older.received_bytes > 0 && older.messages == -7);
+
+    problem.size = 0; /* ... = {0} */
+    assert_int_equal(rung_cluster_grid_choose(&problem, &newer_grid.grid), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_cluster_problem_of"));
+    problem = cluster_of(8, 1000, 1000, 1000);
+    speed.size = 0;
+    assert_int_equal(rung_cluster_grid_predict(&problem, &newer_grid.grid, &speed, &predicted), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_cluster_speed_default"));
+    predicted.size = 0;
+    speed.size = sizeof speed;
+    assert_int_equal(rung_cluster_grid_predict(&problem, &newer_grid.grid, &speed, &predicted), RUNG_STATUS_INVALID);
+    older.size = (size_t)1 << 40;
+    assert_int_equal(rung_cluster_grid_cost(&problem, &newer_grid.grid, &older), RUNG_STATUS_INVALID);
+    newer_grid.grid.size = 0;
+    assert_int_equal(rung_cluster_grid_choose(&problem, &newer_grid.grid), RUNG_STATUS_INVALID);
 }
 
 static void memory_that_is_given_is_kept_to(void **state)
@@ -172,19 +253,19 @@ static void memory_that_is_given_is_kept_to(void **state)
     rung_cluster_grid grid = chosen(&cluster);
     rung_cluster_cost cost = cost_of(&cluster, &grid);
     (void)state;
-    for (; cluster.memory == 0 || cluster.memory > 40000000; cluster.memory = cluster.memory / 10 * 9) {
-        if (cluster.memory == 0)
-            cluster.memory = cost.memory;
+    for (; cluster.memory_bytes == 0 || cluster.memory_bytes > 40000000; cluster.memory_bytes = cluster.memory_bytes / 10 * 9) {
+        if (cluster.memory_bytes == 0)
+            cluster.memory_bytes = cost.memory_bytes;
         if (rung_cluster_grid_choose(&cluster, &grid) != RUNG_OK)
             break;
         rung_cluster_cost less = cost_of(&cluster, &grid);
-        assert_true(less.memory <= cluster.memory);
-        assert_true(less.received >= cost.received);
+        assert_true(less.memory_bytes <= cluster.memory_bytes);
+        assert_true(less.received_bytes >= cost.received_bytes);
     }
-    assert_true(cluster.memory < cost.memory); /* some grid with less was found */
+    assert_true(cluster.memory_bytes < cost.memory_bytes); /* some grid with less was found */
 
     cluster = cluster_of(13, 1024, 1024, 1024); /* in a row they need more than twelve in a box */
-    cluster.memory = 8000000;
+    cluster.memory_bytes = 8000000;
     grid = chosen(&cluster);
     assert_int_equal(grid.pm * grid.pn * grid.pk, 12);
 }
@@ -193,16 +274,16 @@ static void memory_that_is_given_is_kept_to(void **state)
 static int64_t memory_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at)
 {
     int64_t in = 0, sums = 0, most = 0;
-    for (int64_t s = 0; s < grid->sm; s++) {
+    for (int64_t s = 0; s < grid->a_chunks; s++) {
         int64_t chunk = rungi_elements(rungi_chunk_a(cluster, grid, at, s));
         in += rungi_part_size(chunk, grid->pn, at.j) + (grid->pn > 1 ? chunk : 0);
     }
-    for (int64_t t = 0; t < grid->sn; t++) {
+    for (int64_t t = 0; t < grid->b_chunks; t++) {
         int64_t chunk = rungi_elements(rungi_chunk_b(cluster, grid, at, t));
         in += rungi_part_size(chunk, grid->pm, at.i) + (grid->pm > 1 ? chunk : 0);
     }
-    for (int64_t i = 0; i < grid->sm * grid->sn; i++) {
-        int64_t block = rungi_elements(rungi_chunk_c(cluster, grid, at, i / grid->sn, i % grid->sn));
+    for (int64_t i = 0; i < grid->a_chunks * grid->b_chunks; i++) {
+        int64_t block = rungi_elements(rungi_chunk_c(cluster, grid, at, i / grid->b_chunks, i % grid->b_chunks));
         sums += rungi_part_size(block, grid->pk, at.l);
         most = block > most ? block : most;
     }
@@ -218,17 +299,17 @@ static void memory_that_is_told_is_enough(void **state)
     (void)state;
     for (int i = 0; i < 3000; i++) {
         rung_cluster_problem cluster = cluster_of(64, unit_random(&seed, 90), unit_random(&seed, 90), unit_random(&seed, 90));
-        rung_cluster_grid grid = {1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4),
-                          1 + unit_random(&seed, 5), 1 + unit_random(&seed, 5)};
-        int64_t told = cost_of(&cluster, &grid).memory, most = 0;
+        rung_cluster_grid grid = grid_of(1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4),
+                          1 + unit_random(&seed, 5), 1 + unit_random(&seed, 5));
+        int64_t told = cost_of(&cluster, &grid).memory_bytes, most = 0;
         for (int64_t rank = 0; rank < rungi_grid_ranks(&grid); rank++) {
             int64_t memory = memory_of(&cluster, &grid, rungi_place_of(&grid, rank));
             most = memory > most ? memory : most;
         }
-        if (most > told || told > most + 8 * (grid.sm + grid.sn + grid.sm * grid.sn))
+        if (most > told || told > most + 8 * (grid.a_chunks + grid.b_chunks + grid.a_chunks * grid.b_chunks))
             fail_msg("%lld x %lld x %lld on %lld x %lld x %lld in %lld, %lld: %lld bytes, and %lld are told",
                      (long long)cluster.m, (long long)cluster.n, (long long)cluster.k, (long long)grid.pm,
-                     (long long)grid.pn, (long long)grid.pk, (long long)grid.sm, (long long)grid.sn, (long long)most,
+                     (long long)grid.pn, (long long)grid.pk, (long long)grid.a_chunks, (long long)grid.b_chunks, (long long)most,
                      (long long)told);
     }
 }
@@ -242,13 +323,13 @@ static void no_limit_is_passed(void **state)
         rung_cluster_problem cluster = cluster_of(1 + unit_random(&seed, 60), 1 + unit_random(&seed, 3000),
                                           1 + unit_random(&seed, 3000), 1 + unit_random(&seed, 3000));
         rung_cluster_grid grid = chosen(&cluster);
-        for (cluster.memory = cost_of(&cluster, &grid).memory; rung_cluster_grid_choose(&cluster, &grid) == RUNG_OK;) {
-            int64_t memory = cost_of(&cluster, &grid).memory;
-            if (memory > cluster.memory)
-                fail_msg("%lld bytes are there, and the grid needs %lld", (long long)cluster.memory, (long long)memory);
-            cluster.memory = memory - 1; /* the next that needs less, or none */
+        for (cluster.memory_bytes = cost_of(&cluster, &grid).memory_bytes; rung_cluster_grid_choose(&cluster, &grid) == RUNG_OK;) {
+            int64_t memory = cost_of(&cluster, &grid).memory_bytes;
+            if (memory > cluster.memory_bytes)
+                fail_msg("%lld bytes are there, and the grid needs %lld", (long long)cluster.memory_bytes, (long long)memory);
+            cluster.memory_bytes = memory - 1; /* the next that needs less, or none */
         }
-        cluster.memory++;
+        cluster.memory_bytes++;
         assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_OK); /* of a byte more there was one */
     }
 }
@@ -277,7 +358,7 @@ static void all_blocks_are_multiplied(void **state)
     (void)state;
     for (int64_t sm = 1; sm <= 9; sm++)
         for (int64_t sn = 1; sn <= 9; sn++) {
-            rung_cluster_grid grid = {1, 1, 1, sm, sn};
+            rung_cluster_grid grid = grid_of(1, 1, 1, sm, sn);
             int64_t a = 0, b = 0, blocks = 0;
             for (int64_t i = 0; i < sm + sn; i++) {
                 rungi_arrival arrival = rungi_arrival_at(&grid, i);
@@ -297,54 +378,58 @@ static void time_adds_up(void **state)
     rung_cluster_problem cluster = cluster_of(64, 8192, 8192, 8192);
     rung_cluster_grid grid = chosen(&cluster);
     rung_cluster_cost cost = cost_of(&cluster, &grid);
-    rung_cluster_speed speed = {.flops = 1e12, .bandwidth = 1e9, .latency = 1e-6, .memory = 1e11};
-    rung_cluster_prediction slow, fast, alone;
+    rung_cluster_speed speed = speed_of(1e12, 1e9, 1e-6, 1e11);
+    rung_cluster_prediction slow = rung_cluster_prediction_default(), fast = slow, alone = slow;
     (void)state;
     assert_int_equal(rung_cluster_grid_predict(&cluster, &grid, &speed, &slow), RUNG_OK);
-    assert_true(fabs(slow.seconds - slow.multiplying - slow.moving - slow.waiting) < 1e-9 * slow.seconds);
-    assert_true(fabs(slow.multiplying - cost.flops / 1e12) < 1e-9 * slow.multiplying);
-    assert_true(slow.seconds >= (double)cost.received / 1e9); /* no link is faster than it is */
+    assert_true(fabs(slow.seconds - slow.multiply_seconds - slow.copy_seconds - slow.wait_seconds) < 1e-9 * slow.seconds);
+    assert_true(fabs(slow.multiply_seconds - cost.flops / 1e12) < 1e-9 * slow.multiply_seconds);
+    assert_true(slow.seconds >= (double)cost.received_bytes / 1e9); /* no link is faster than it is */
     speed.bandwidth = 1e15;
     assert_int_equal(rung_cluster_grid_predict(&cluster, &grid, &speed, &fast), RUNG_OK);
-    assert_true(fast.waiting < 1e-3 && fast.seconds < slow.seconds);
+    assert_true(fast.wait_seconds < 1e-3 && fast.seconds < slow.seconds);
     cluster.ranks = 1;
     grid = chosen(&cluster);
     assert_int_equal(rung_cluster_grid_predict(&cluster, &grid, &speed, &alone), RUNG_OK);
-    assert_true(alone.waiting == 0.0 && alone.moving == 0.0);
+    assert_true(alone.wait_seconds == 0.0 && alone.copy_seconds == 0.0);
 }
 
 /* Speeds that are none are refused, and with any others there is an end. */
 static void any_speeds_come_to_an_end(void **state)
 {
-    static const rung_cluster_speed wrong[] = {{1e12, 0, 0, 0}, {1e12, NAN, 0, 0}, {1e12, 1e-300, 0, 0}, {1e12, -1, 0, 0},
+    static const double wrong[][4] = {{1e12, 0, 0, 0}, {1e12, NAN, 0, 0}, {1e12, 1e-300, 0, 0}, {1e12, -1, 0, 0},
                                             {1e12, 1e9, INFINITY, 0}, {1e12, 1e9, NAN, 0}, {1e12, 1e9, -1, 0},
                                             {0, 1e9, 0, 0}, {1e-300, 1e9, 0, 0}, {NAN, 1e9, 0, 0}, {1e12, 1e9, 0, 1e-300},
                                             {1e12, 1e9, 0, NAN}};
     static const double ends[] = {1, 1e9, 1e300, INFINITY};
     static const double latencies[] = {0, 1e-300, 1e-6, 9e8};
     rung_cluster_problem cluster = cluster_of(64, 1 << 20, 1 << 20, 1 << 20);
-    rung_cluster_grid grid = chosen(&cluster), many = {4, 4, 4, 100, 100}, too_many = {4, 4, 4, 2000, 1};
-    rung_cluster_prediction predicted;
+    rung_cluster_grid grid = chosen(&cluster), many = grid_of(4, 4, 4, 100, 100), too_many = grid_of(4, 4, 4, 2000, 1);
+    rung_cluster_prediction predicted = rung_cluster_prediction_default();
+    rung_cluster_speed speed;
     (void)state;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(rung_cluster_grid_predict(&cluster, &grid, &wrong[i], &predicted), RUNG_STATUS_INVALID);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        speed = speed_of(wrong[i][0], wrong[i][1], wrong[i][2], wrong[i][3]);
+        assert_int_equal(rung_cluster_grid_predict(&cluster, &grid, &speed, &predicted), RUNG_STATUS_INVALID);
+    }
     for (int i = 0; i < 4 * 4 * 4 * 4; i++) {
-        rung_cluster_speed speed = {ends[i % 4], ends[i / 4 % 4], latencies[i / 16 % 4], ends[i / 64]};
+        speed = speed_of(ends[i % 4], ends[i / 4 % 4], latencies[i / 16 % 4], ends[i / 64]);
         assert_int_equal(rung_cluster_grid_predict(&cluster, &grid, &speed, &predicted), RUNG_OK);
         assert_true(isfinite(predicted.seconds) && predicted.seconds >= 0.0);
         assert_int_equal(rung_cluster_grid_predict(&cluster, &many, &speed, &predicted), RUNG_OK);
         assert_true(isfinite(predicted.seconds));
     }
-    assert_int_equal(rung_cluster_grid_predict(&cluster, &too_many, &(rung_cluster_speed){1, 1, 0, 0}, &predicted), RUNG_STATUS_INVALID);
+    speed = speed_of(1, 1, 0, 0);
+    assert_int_equal(rung_cluster_grid_predict(&cluster, &too_many, &speed, &predicted), RUNG_STATUS_INVALID);
     /* rung_cluster_grid_choose predicts too, of the speeds it is given. */
     for (int i = 0; i < 4 * 4; i++) {
-        cluster.flops = ends[i % 4];
+        cluster.flops_per_second = ends[i % 4];
         cluster.bandwidth = ends[i / 4];
         assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_OK);
     }
-    cluster.flops = 1e-300;
+    cluster.flops_per_second = 1e-300;
     assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_STATUS_INVALID);
-    cluster.flops = NAN;
+    cluster.flops_per_second = NAN;
     assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_STATUS_INVALID);
 }
 
@@ -356,6 +441,7 @@ int main(void)
         cmocka_unit_test(the_best_grid_is_found),
         cmocka_unit_test(shapes_come_close_to_the_bound),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(structs_are_read_by_their_size),
         cmocka_unit_test(memory_that_is_given_is_kept_to),
         cmocka_unit_test(memory_that_is_told_is_enough),
         cmocka_unit_test(no_limit_is_passed),

@@ -54,15 +54,17 @@ int main(int argc, char **argv)
         rung_cluster_matrix_of_blocks(RUNG_I8, size, size, &(rung_cluster_blocks){1, 1, whole, whole, (const int[]){1}, &of_a, rank == 1}),
         rung_cluster_matrix_of_blocks(RUNG_I8, size, 1, &(rung_cluster_blocks){1, 1, whole, one, (const int[]){0}, &of_b, rank == 0}),
         rung_cluster_matrix_of_blocks(RUNG_I32, size, 1, &(rung_cluster_blocks){1, 1, whole, one, (const int[]){1}, &of_c, rank == 1})};
-    rung_cluster_grid grid = {1, 1, 1, 1, 1};
-    rung_cluster_report report;
-    rung_cluster_options options = {.grid = &grid, .report = &report};
-    if (rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &matrices[0], &matrices[1], 0.0, &matrices[2], &options) != RUNG_OK) {
+    rung_cluster_grid grid = rung_cluster_grid_of(1, 1, 1);
+    rung_cluster_report *report;
+    rung_cluster_options options = rung_cluster_options_default();
+    options.grid = &grid;
+    if (rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &matrices[0], &matrices[1], 0.0, &matrices[2], &options, &report) != RUNG_OK) {
         printf("rank %d: %s\n", rank, rung_error_text());
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    if (rank == 0 && report.redistributed != size * size)
-        wrong = printf("%lld bytes came\n", (long long)report.redistributed) > 0;
+    if (rank == 0 && report->redistributed_bytes != size * size)
+        wrong = printf("%lld bytes came\n", (long long)report->redistributed_bytes) > 0;
+    rung_cluster_report_destroy(report);
     if (rank == 1)
         wrong = check(c);
     if (rank == 1 && !wrong)

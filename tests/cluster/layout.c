@@ -41,11 +41,11 @@ typedef struct expected {
 static expected expect(const rung_cluster_matrix *matrix, const dealt *rows, const dealt *cols, int64_t row, int64_t col)
 {
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
-    int64_t i = cyclic->row + (matrix->transposed ? col : row), j = cyclic->col + (matrix->transposed ? row : col);
+    int64_t i = cyclic->row_offset + (matrix->transposed ? col : row), j = cyclic->col_offset + (matrix->transposed ? row : col);
     int64_t process_row = rows->process[i], process_col = cols->process[j];
-    return (expected){.owner = cyclic->by_columns ? process_col * cyclic->process_rows + process_row
+    return (expected){.owner = cyclic->col_major_ranks ? process_col * cyclic->process_rows + process_row
                                                   : process_row * cyclic->process_cols + process_col,
-                      .place = rows->place[i] + cols->place[j] * cyclic->leading};
+                      .place = rows->place[i] + cols->place[j] * cyclic->ld};
 }
 
 /* Every element of one block. */
@@ -96,17 +96,19 @@ static void judge_ranks(const rung_cluster_matrix *matrix)
 {
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
     int64_t ranks = cyclic->process_rows * cyclic->process_cols + OUTSIDE;
-    dealt rows = deal(cyclic->row + matrix->rows, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
-    dealt cols = deal(cyclic->col + matrix->cols, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
+    dealt rows = deal(cyclic->row_offset + matrix->rows, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
+    dealt cols = deal(cyclic->col_offset + matrix->cols, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
     for (int64_t rank = 0; rank < ranks; rank++)
         judge(matrix, rank, ranks, &rows, &cols);
 }
 
 static rung_cluster_matrix cyclic_of(int64_t rows, int64_t cols, rung_cluster_cyclic cyclic)
 {
-    cyclic.leading = EXTENT;
-    return (rung_cluster_matrix){.type = RUNG_F64, .rows = rows, .cols = cols, .kind = RUNG_CLUSTER_LAYOUT_CYCLIC, .data = memory,
-                             .cyclic = cyclic};
+    rung_cluster_matrix matrix = rung_cluster_matrix_of_shares(RUNG_F64, rows, cols, memory);
+    cyclic.ld = EXTENT;
+    matrix.layout = RUNG_CLUSTER_LAYOUT_CYCLIC;
+    matrix.cyclic = cyclic;
+    return matrix;
 }
 
 /* ---- All layouts ---------------------------------------------------------------------------------- */
@@ -123,7 +125,7 @@ static void elements_lie_where_scalapack_has_them(void **state)
                         rung_cluster_matrix matrix = cyclic_of(extent, 1 + extent % 7, (rung_cluster_cyclic){
                             .row_block = block, .col_block = 1 + block % 3, .row_source = source,
                             .col_source = source % (1 + extent % 2), .process_rows = processes,
-                            .process_cols = 1 + extent % 2, .by_columns = (int)(first % 2), .row = first, .col = block % 3});
+                            .process_cols = 1 + extent % 2, .col_major_ranks = (int)(first % 2), .row_offset = first, .col_offset = block % 3});
                         judge_ranks(&matrix);
                         matrix.transposed = 1;
                         judge_ranks(&matrix);
@@ -131,7 +133,7 @@ static void elements_lie_where_scalapack_has_them(void **state)
                         rung_cluster_matrix turned = cyclic_of(matrix.cols, matrix.rows, (rung_cluster_cyclic){
                             .row_block = cyclic->col_block, .col_block = cyclic->row_block, .row_source = cyclic->col_source,
                             .col_source = source, .process_rows = cyclic->process_cols, .process_cols = processes,
-                            .by_columns = cyclic->by_columns, .row = cyclic->col, .col = first});
+                            .col_major_ranks = cyclic->col_major_ranks, .row_offset = cyclic->col_offset, .col_offset = first});
                         judge_ranks(&turned);
                     }
 }
@@ -143,7 +145,7 @@ static void a_rank_walks_its_own_blocks_alone(void **state)
         .row_block = 1, .col_block = 1, .process_rows = 1 << 10, .process_cols = 1 << 10});
     rungi_layout layout;
     (void)state;
-    matrix.cyclic.leading = 1 << 10;
+    matrix.cyclic.ld = 1 << 10;
     assert_int_equal(rungi_layout_open(&matrix, RUNG_CLUSTER_OPERAND_A, 12345, 1 << 20, &layout), RUNG_OK);
     assert_int_equal((layout.rows.blocks - layout.rows.own + layout.rows.step - 1) / layout.rows.step, 1 << 10);
     assert_int_equal((layout.cols.blocks - layout.cols.own + layout.cols.step - 1) / layout.cols.step, 1 << 10);
@@ -202,12 +204,21 @@ static void blocks_without_views_are_refused(void **state)
     assert_int_equal(open_it(&matrix), RUNG_STATUS_INVALID);
 }
 
+static rung_cluster_grid grid_of(int64_t pm, int64_t pn, int64_t pk, int64_t a_chunks, int64_t b_chunks)
+{
+    rung_cluster_grid grid = rung_cluster_grid_of(pm, pn, pk);
+    grid.a_chunks = a_chunks;
+    grid.b_chunks = b_chunks;
+    return grid;
+}
+
 static void shares_of_no_grid_are_empty(void **state)
 {
-    static const rung_cluster_grid wrong[] = {{0}, {0, 1, 1, 1, 1}, {2, 2, 2, 1, 1}, {1, 1, 1, 0, 1}, {1, 1, -1, 1, 1},
-                                      {(int64_t)1 << 40, (int64_t)1 << 40, 1, 1, 1}, {1, 1, 1, (int64_t)1 << 60, 1}};
-    rung_cluster_problem cluster = {.ranks = 4, .m = 100, .n = 100, .k = 100, .product = RUNG_F64_TO_F64};
-    rung_cluster_grid right = {2, 2, 1, 1, 1};
+    const rung_cluster_grid wrong[] = {{0}, grid_of(0, 1, 1, 1, 1), grid_of(2, 2, 2, 1, 1), grid_of(1, 1, 1, 0, 1),
+                                       grid_of(1, 1, -1, 1, 1), grid_of((int64_t)1 << 40, (int64_t)1 << 40, 1, 1, 1),
+                                       grid_of(1, 1, 1, (int64_t)1 << 60, 1)};
+    rung_cluster_problem cluster = rung_cluster_problem_of(4, 100, 100, 100, RUNG_F64, RUNG_F64, RUNG_F64);
+    rung_cluster_grid right = grid_of(2, 2, 1, 1, 1);
     rung_cluster_piece piece;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -220,8 +231,9 @@ static void shares_of_no_grid_are_empty(void **state)
     assert_int_equal(rung_cluster_share_elements(&cluster, &right, 4, RUNG_CLUSTER_OPERAND_C), 0);
     cluster.m = -5;
     assert_int_equal(rung_cluster_share_elements(&cluster, &right, 0, RUNG_CLUSTER_OPERAND_C), 0);
-    cluster = (rung_cluster_problem){.ranks = 1000000, .m = 1000, .n = 1000, .k = 1000, .product = RUNG_F64_TO_F64};
-    right = (rung_cluster_grid){100, 100, 100, 8, 8};
+    assert_int_equal(rung_cluster_share_piece(&cluster, &right, 0, (rung_cluster_operand)3, 0, &piece), RUNG_STATUS_INVALID);
+    cluster = rung_cluster_problem_of(1000000, 1000, 1000, 1000, RUNG_F64, RUNG_F64, RUNG_F64);
+    right = grid_of(100, 100, 100, 8, 8);
     for (int64_t i = 0; i < 64; i++) /* each without looking at all ranks */
         assert_int_equal(rung_cluster_share_piece(&cluster, &right, i, RUNG_CLUSTER_OPERAND_C, i, &piece), RUNG_OK);
 }
@@ -251,8 +263,8 @@ static void a_route_takes_its_memory_beforehand(void **state)
 {
     enum { SIDE = 5 };
     rungi_team team = {.ranks = 1, .silence = 1};
-    rung_cluster_problem cluster = {.ranks = 1, .m = SIDE, .n = SIDE, .k = SIDE, .product = RUNG_F64_TO_F64};
-    rung_cluster_grid grid = {1, 1, 1, 2, 1};
+    rung_cluster_problem cluster = rung_cluster_problem_of(1, SIDE, SIDE, SIDE, RUNG_F64, RUNG_F64, RUNG_F64);
+    rung_cluster_grid grid = grid_of(1, 1, 1, 2, 1);
     rung_cluster_matrix matrix = cyclic_of(SIDE, SIDE, (rung_cluster_cyclic){.row_block = 2, .col_block = 3, .process_rows = 1,
                                                                     .process_cols = 1});
     rungi_layout layout;

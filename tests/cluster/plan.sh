@@ -44,7 +44,7 @@ wrong 'speed = 1\n' ':1: no such field'
 wrong 'network\n' 'field = value'
 wrong "title = $(printf '%64s' '' | tr ' ' x)\nnetwork = 1e9\n" ':1: the title is longer than 63'
 wrong "network = 1$(printf '%130s' '' | tr ' ' 0)\n" ':1: the value is longer than 127'
-wrong 'network = 1e9\nf64 = 1e12\nmemory = 1000\n' 'take more ranks'
+wrong 'network = 1e9\nf64 = 1e12\nmemory = 1000\n' 'use more ranks'
 
 # However large the cluster is said to be, there is an end to it: a row for each power of two that can be asked for.
 printf 'network = 1e9\nf64 = 1e12\nranks = 1e18\n' > "$work/machine.txt"
@@ -54,7 +54,7 @@ jq -e '[.sweep[].ranks] | length == 19 and .[-1] == 131072 and . == (. | sort) a
     { jq -c '[.sweep[].ranks]' "$work/out"; fail "other numbers of ranks are told"; }
 printf 'network = 1e9\nf64 = 1e12\nmemory = 1000\nranks = 1e18\n' > "$work/machine.txt"
 timeout 60 "$RUNG" plan --ranks 131072 --m 30000 --dtype f64 --machine "$work/machine.txt" > "$work/out" 2>&1
-[ $? -eq 2 ] && grep -q 'take more ranks' "$work/out" || fail "memory that is never enough is looked for without an end"
+[ $? -eq 2 ] && grep -q 'use more ranks' "$work/out" || fail "memory that is never enough is looked for without an end"
 
 # Clusters by their names, in upper or lower case, from any folder.
 for name in dgx-a100 DGX-A100 Dgx-H100.txt simulated; do

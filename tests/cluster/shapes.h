@@ -23,10 +23,9 @@ static inline double shape_draw(uint64_t index)
 static inline rung_cluster_problem shape_at(int seed, int index)
 {
     uint64_t draw = ((uint64_t)seed * SHAPES + (uint64_t)index) * 4;
-    return (rung_cluster_problem){.ranks = 4 + (int64_t)(1021.0 * shape_draw(draw)), .product = RUNG_F64_TO_F64, .idle = 0.06,
-                          .m = (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 1)),
-                          .n = (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 2)),
-                          .k = (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 3))};
+    return rung_cluster_problem_of(4 + (int64_t)(1021.0 * shape_draw(draw)), (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 1)),
+                                   (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 2)),
+                                   (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 3)), RUNG_F64, RUNG_F64, RUNG_F64);
 }
 
 #endif /* TEST_SHAPES_H */

@@ -74,25 +74,35 @@ static rung_status wait_all(void *user, int64_t count, MPI_Request *requests, co
     return MPI_Waitall((int)count, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? RUNG_OK : RUNG_STATUS_DEVICE_LOST;
 }
 
-static rung_product product_named(const char *name)
+static rung_type type_named(const char *name)
 {
-    int product = 0;
-    while (product < RUNG_PRODUCT_COUNT && strcmp(rung_product_name(product), name) != 0)
-        product++;
-    return product;
+    int type = RUNG_TYPE_NONE;
+    while (strcmp(rung_type_name((rung_type)type), "?") != 0 && strcmp(rung_type_name((rung_type)type), name) != 0)
+        type++;
+    return (rung_type)type;
 }
 
-static void print(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_cost *cost, const machine *machine,
-                  const int64_t most[2], double seconds)
+/* Reads "f32", or "f16:f32" for F32 from F16; C of I8 is I32. */
+static void read_types(const char *name, rung_type *in, rung_type *out)
+{
+    char first[16];
+    const char *colon = strchr(name, ':');
+    snprintf(first, sizeof first, "%.*s", colon ? (int)(colon - name) : 15, name);
+    *in = type_named(first);
+    *out = colon ? type_named(colon + 1) : *in == RUNG_I8 ? RUNG_I32 : *in;
+}
+
+static void print(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_cost *cost,
+                  const machine *machine, const char *types, const int64_t most[2], double seconds)
 {
     double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
     printf("{\"ranks\": %lld, \"m\": %lld, \"n\": %lld, \"k\": %lld, \"product\": \"%s\", "
            "\"grid\": [%lld, %lld, %lld], \"steps\": [%lld, %lld], ", (long long)cluster->ranks, (long long)cluster->m,
-           (long long)cluster->n, (long long)cluster->k, rung_product_name(cluster->product), (long long)grid->pm,
-           (long long)grid->pn, (long long)grid->pk, (long long)grid->sm, (long long)grid->sn);
+           (long long)cluster->n, (long long)cluster->k, types, (long long)grid->pm,
+           (long long)grid->pn, (long long)grid->pk, (long long)grid->a_chunks, (long long)grid->b_chunks);
     printf("\"received\": %lld, \"predicted\": %lld, \"bound\": %.0f, \"messages\": %lld, \"memory\": %lld, "
-           "\"seconds\": %.6f, \"of_peak\": %.4f}\n", (long long)most[0], (long long)cost->received, cost->bound,
-           (long long)most[1], (long long)cost->memory, seconds,
+           "\"seconds\": %.6f, \"of_peak\": %.4f}\n", (long long)most[0], (long long)cost->received_bytes, cost->bound_bytes,
+           (long long)most[1], (long long)cost->memory_bytes, seconds,
            work / (double)cluster->ranks / machine->flops / seconds);
 }
 
@@ -120,18 +130,22 @@ int main(int argc, char **argv)
     }
     if (!shared)
         shared = SMPI_SHARED_MALLOC((size_t)shared_bytes);
-    rung_cluster_problem cluster = {.ranks = ranks, .m = atoll(argv[1]), .n = atoll(argv[2]), .k = atoll(argv[3]),
-                            .product = product_named(argv[4]), .idle = 0.06};
+    rung_type in, out;
+    read_types(argv[4], &in, &out);
+    rung_cluster_problem cluster = rung_cluster_problem_of(ranks, atoll(argv[1]), atoll(argv[2]), atoll(argv[3]), in, in, out);
     machine machine = {.flops = atof(argv[5]), .network = atof(argv[6]), .memory = atof(argv[7])};
     machine.sum = (double)rungi_sum_bytes(&cluster);
-    cluster.flops = machine.network > 0.0 ? machine.flops : 0.0;
+    cluster.flops_per_second = machine.network > 0.0 ? machine.flops : 0.0;
     cluster.bandwidth = machine.network;
-    rung_cluster_grid grid = {0};
-    rung_cluster_cost cost = {0};
-    if (argc == 13)
-        grid = (rung_cluster_grid){atoll(argv[8]), atoll(argv[9]), atoll(argv[10]), atoll(argv[11]), atoll(argv[12])};
-    else if (rung_cluster_grid_choose(&cluster, &grid) != RUNG_OK)
+    rung_cluster_grid grid = rung_cluster_grid_of(1, 1, 1);
+    rung_cluster_cost cost = rung_cluster_cost_default();
+    if (argc == 13) {
+        grid = rung_cluster_grid_of(atoll(argv[8]), atoll(argv[9]), atoll(argv[10]));
+        grid.a_chunks = atoll(argv[11]);
+        grid.b_chunks = atoll(argv[12]);
+    } else if (rung_cluster_grid_choose(&cluster, &grid) != RUNG_OK) {
         MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     if (rank == 0 && rung_cluster_grid_cost(&cluster, &grid, &cost) != RUNG_OK)
         MPI_Abort(MPI_COMM_WORLD, 2);
     rungi_local local = {.user = &machine, .multiply = multiply, .add = add, .copy = copy, .allocate = allocate,
@@ -142,7 +156,7 @@ int main(int argc, char **argv)
     int64_t mine[2] = {job.traffic.bytes, job.traffic.messages}, most[2];
     MPI_Reduce(mine, most, 2, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        print(&cluster, &grid, &cost, &machine, most, seconds);
+        print(&cluster, &grid, &cost, &machine, argv[4], most, seconds);
     MPI_Finalize();
     return 0;
 }

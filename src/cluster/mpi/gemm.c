@@ -4,22 +4,35 @@
  * Ranks agree three times: that all mean the same call and nothing is wrong with it, that each has its memory, and
  * that each has done its part. Between the last two nobody may leave without telling the others. */
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "core/cancel.h"
-#include "core/checked.h"
 #include "cluster/mpi/exchange.h"
 #include "cluster/mpi/finish.h"
 #include "cluster/mpi/local.h"
+#include "core/by_size.h"
+#include "core/cancel.h"
+#include "core/checked.h"
+#include "core/sum_type.h"
 
 enum { OPERANDS = 3 };
 
 static const int64_t message_max = 1 << 30;
 
+/* What a caller gets. */
+typedef struct rungi_report {
+    rung_cluster_report shown; /* first: the caller's pointer is to it */
+    rung_cluster_grid   grid;
+} rungi_report;
+
 typedef struct call {
-    rungi_team            *team;
-    rung_cluster_options       options; /* with all that was left out */
-    double                 alpha, beta;
-    const rung_cluster_matrix *matrices[OPERANDS];
+    rungi_team                 *team;
+    const rung_cluster_options *given_options;
+    rung_cluster_options        options;      /* as read, or the defaults */
+    rung_status                 read_status;  /* of reading the options: told to the other ranks */
+    double                      alpha, beta;
+    const rung_cluster_matrix  *given[OPERANDS];
+    rung_cluster_matrix         read[OPERANDS];
+    const rung_cluster_matrix  *matrices[OPERANDS]; /* as read */
     rungi_layout           layouts[OPERANDS];
     rung_cluster_problem           cluster;
     rung_cluster_grid              grid;
@@ -30,7 +43,9 @@ typedef struct call {
     rungi_machine          machine;
     rungi_local            local;
     rungi_duty              job;
-    rung_cluster_report        report;
+    rung_cluster_report        report; /* without the grid */
+    rungi_report              *wanted; /* the caller's; NULL: none */
+    bool                       wants_report;
 } call;
 
 /* ---- What can be wrong ------------------------------------------------------------------------ */
@@ -44,14 +59,14 @@ static rung_status check_scalar(const char *name, double value, rung_type sum)
 
 static rung_status check_options(const rung_cluster_options *options)
 {
-    if (!(options->silence > 0.0))
-        return rung_error_set(RUNG_STATUS_INVALID, "a rank would be lost after %g s of silence; give it some, or 0 for 300",
-                         options->silence);
-    if (options->message_bytes < 1 || options->message_bytes > message_max)
-        return rung_error_set(RUNG_STATUS_INVALID, "messages of %lld bytes at most; 1 to 2^30, or 0 for that",
-                         (long long)options->message_bytes);
-    if (options->memory < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "a rank has %lld bytes of memory; 0 stands for enough", (long long)options->memory);
+    if (!(options->timeout_seconds > 0.0))
+        return rung_error_set(RUNG_STATUS_INVALID, "timeout_seconds is %g; it must be positive", options->timeout_seconds);
+    if (options->max_message_bytes < 1 || options->max_message_bytes > message_max)
+        return rung_error_set(RUNG_STATUS_INVALID, "max_message_bytes is %lld; it must be 1 to 2^30",
+                         (long long)options->max_message_bytes);
+    if (options->memory_bytes < 0)
+        return rung_error_set(RUNG_STATUS_INVALID, "memory_bytes is %lld; it must not be negative (0: unlimited)",
+                         (long long)options->memory_bytes);
     return RUNG_OK;
 }
 
@@ -59,20 +74,20 @@ static rung_status check_options(const rung_cluster_options *options)
 static rung_status check_shapes(call *call)
 {
     const rungi_layout *a = &call->layouts[0], *b = &call->layouts[1], *c = &call->layouts[2];
-    rung_product product = rung_product_of(call->matrices[0]->type, call->matrices[2]->type);
+    rung_type types[] = {call->matrices[0]->type, call->matrices[1]->type, call->matrices[2]->type};
+    rung_type sum = rungi_sum_type(types[0], types[1], types[2]);
     if (a->rows.extent != c->rows.extent || b->cols.extent != c->cols.extent || a->cols.extent != b->rows.extent)
         return rung_error_set(RUNG_STATUS_INVALID, "A is %lld x %lld, B %lld x %lld and C %lld x %lld; A is m x k, B k x n, C m x n",
                          (long long)a->rows.extent, (long long)a->cols.extent, (long long)b->rows.extent,
                          (long long)b->cols.extent, (long long)c->rows.extent, (long long)c->cols.extent);
-    if (call->matrices[0]->type != call->matrices[1]->type || product == RUNG_PRODUCT_COUNT)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s times %s into %s is no product; see RUNG_PRODUCT_LIST",
-                         rung_type_name(call->matrices[0]->type), rung_type_name(call->matrices[1]->type),
-                         rung_type_name(call->matrices[2]->type));
-    call->cluster = (rung_cluster_problem){.ranks = call->team->ranks, .m = c->rows.extent, .n = c->cols.extent,
-                                   .k = a->cols.extent, .product = product, .idle = call->options.idle,
-                                   .memory = call->options.memory};
-    rung_status status = check_scalar("alpha", call->alpha, rung_product_sum(product));
-    return status == RUNG_OK ? check_scalar("beta", call->beta, rung_product_sum(product)) : status;
+    if (sum == RUNG_TYPE_NONE)
+        return rungi_refuse_types(types[0], types[1], types[2]);
+    call->cluster = rung_cluster_problem_of(call->team->ranks, c->rows.extent, c->cols.extent, a->cols.extent, types[0],
+                                            types[1], types[2]);
+    call->cluster.max_idle = call->options.max_idle;
+    call->cluster.memory_bytes = call->options.memory_bytes;
+    rung_status status = check_scalar("alpha", call->alpha, sum);
+    return status == RUNG_OK ? check_scalar("beta", call->beta, sum) : status;
 }
 
 /* Whether there is anything to multiply. Without, C is scaled where it lies. */
@@ -83,17 +98,19 @@ static bool has_product(const call *call)
 
 static rung_status choose_grid(call *call)
 {
+    call->grid = rung_cluster_grid_of(0, 0, 0);
     if (!call->options.grid)
         return rung_cluster_grid_choose(&call->cluster, &call->grid);
-    call->grid = *call->options.grid;
-    rung_status status = rungi_grid_check(&call->cluster, &call->grid);
+    rung_status status = rungi_cluster_check(&call->cluster);
+    if (status == RUNG_OK)
+        status = rungi_grid_read(&call->cluster, call->options.grid, &call->grid);
     if (status != RUNG_OK)
         return status;
     int64_t memory = rungi_grid_memory(&call->cluster, &call->grid);
-    if (call->options.memory > 0 && memory > call->options.memory)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "a grid of %lld x %lld x %lld needs %lld bytes a rank, and there are %lld; take more "
-                         "ranks, or leave the grid to rung_cluster_grid_choose", (long long)call->grid.pm, (long long)call->grid.pn,
-                         (long long)call->grid.pk, (long long)memory, (long long)call->options.memory);
+    if (call->options.memory_bytes > 0 && memory > call->options.memory_bytes)
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "a grid of %lld x %lld x %lld needs %lld bytes per rank, and a rank has %lld; use "
+                         "more ranks, or leave the grid to rung_cluster_grid_choose()", (long long)call->grid.pm, (long long)call->grid.pn,
+                         (long long)call->grid.pk, (long long)memory, (long long)call->options.memory_bytes);
     return RUNG_OK;
 }
 
@@ -103,21 +120,39 @@ static rung_status check_shares(const call *call)
     for (int i = 0; i < OPERANDS; i++) {
         const rung_cluster_matrix *matrix = call->matrices[i];
         int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank, (rung_cluster_operand)i);
-        if (matrix->kind == RUNG_CLUSTER_LAYOUT_SHARES && elements > 0 && !matrix->data)
+        if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES && elements > 0 && !matrix->data)
             return rung_error_set(RUNG_STATUS_INVALID, "%c's share has %lld elements on this rank, and no memory: data is NULL", "ABC"[i],
                              (long long)elements);
     }
     return RUNG_OK;
 }
 
+/* Reads the caller's description of one operand. */
+static rung_status read_matrix(call *call, int operand)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    call->matrices[operand] = &call->read[operand];
+    if (!call->given[operand])
+        return rung_error_set(RUNG_STATUS_INVALID, "%c is NULL; a rank without elements describes the matrix too", "ABC"[operand]);
+    return rungi_struct_read(call->given[operand], &call->read[operand], sizeof call->read[operand], names[operand],
+                             "rung_cluster_matrix_of_...");
+}
+
 static rung_status check(call *call)
 {
-    rung_status status = check_options(&call->options);
+    rung_status status = call->read_status;
+    if (status != RUNG_OK) /* the sentence is another one's by now: rungi_team_of may have set one */
+        status = rungi_struct_read(call->given_options, &call->options, sizeof call->options, "options",
+                                   "rung_cluster_options_default");
+    if (status == RUNG_OK && call->wants_report && !call->wanted)
+        status = rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a report");
+    if (status == RUNG_OK)
+        status = check_options(&call->options);
     for (int i = 0; status == RUNG_OK && i < OPERANDS; i++) {
-        if (!call->matrices[i])
-            return rung_error_set(RUNG_STATUS_INVALID, "%c is NULL; a rank without elements describes it too", "ABC"[i]);
-        status = rungi_layout_open(call->matrices[i], (rung_cluster_operand)i, call->team->rank, call->team->ranks,
-                                   &call->layouts[i]);
+        status = read_matrix(call, i);
+        if (status == RUNG_OK)
+            status = rungi_layout_open(call->matrices[i], (rung_cluster_operand)i, call->team->rank, call->team->ranks,
+                                       &call->layouts[i]);
     }
     if (status == RUNG_OK)
         status = check_shapes(call);
@@ -130,9 +165,9 @@ static rung_status check(call *call)
 static uint64_t sign(const call *call)
 {
     const rung_cluster_options *options = &call->options;
-    int64_t numbers[] = {call->grid.pm, call->grid.pn, call->grid.pk, call->grid.sm, call->grid.sn, options->memory,
-                         options->message_bytes};
-    double reals[] = {call->alpha, call->beta, options->idle};
+    int64_t numbers[] = {call->grid.pm, call->grid.pn, call->grid.pk, call->grid.a_chunks, call->grid.b_chunks, options->memory_bytes,
+                         options->max_message_bytes};
+    double reals[] = {call->alpha, call->beta, options->max_idle};
     uint64_t signature = rungi_signature(0xcbf29ce484222325u, numbers, sizeof numbers);
     signature = rungi_signature(signature, reals, sizeof reals);
     for (int i = 0; i < OPERANDS; i++)
@@ -146,7 +181,7 @@ static uint64_t sign(const call *call)
 static bool sums_in_place(const call *call)
 {
     const rung_cluster_matrix *c = call->matrices[2];
-    return c->kind == RUNG_CLUSTER_LAYOUT_SHARES && c->type == rung_product_sum(call->cluster.product) && call->alpha == 1.0 &&
+    return c->layout == RUNG_CLUSTER_LAYOUT_SHARES && c->type == rungi_sum_type_of(&call->cluster) && call->alpha == 1.0 &&
            call->beta == 0.0;
 }
 
@@ -161,7 +196,7 @@ static rung_status open_share(call *call, int operand)
     int64_t size = element_bytes(call, operand);
     int64_t bytes = size * rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank, (rung_cluster_operand)operand);
     bool is_c = operand == RUNG_CLUSTER_OPERAND_C;
-    if (is_c ? sums_in_place(call) : matrix->kind == RUNG_CLUSTER_LAYOUT_SHARES) {
+    if (is_c ? sums_in_place(call) : matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES) {
         call->shares[operand] = matrix->data;
     } else if (bytes > 0) {
         call->shares[operand] = rungi_team_allocate(call->team, bytes);
@@ -170,10 +205,10 @@ static rung_status open_share(call *call, int operand)
             return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld bytes for a share of %c are not there; take more ranks", (long long)bytes,
                              "ABC"[operand]);
     }
-    if (matrix->kind == RUNG_CLUSTER_LAYOUT_SHARES)
+    if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES)
         return RUNG_OK;
     call->routes[operand] = (rungi_route){.team = call->team, .layout = &call->layouts[operand], .size = size,
-                                          .message_bytes = call->options.message_bytes};
+                                          .message_bytes = call->options.max_message_bytes};
     return rungi_route_open(&call->routes[operand], &call->cluster, &call->grid, (rung_cluster_operand)operand);
 }
 
@@ -206,8 +241,8 @@ static rung_status prepare(call *call)
     if (status != RUNG_OK)
         return status;
     call->machine = (rungi_machine){.team = call->team, .options = &call->options, .in = call->matrices[0]->type,
-                                    .sum = rung_product_sum(call->cluster.product)};
-    call->local = rungi_local_of(&call->machine, call->options.message_bytes);
+                                    .sum = rungi_sum_type_of(&call->cluster)};
+    call->local = rungi_local_of(&call->machine, call->options.max_message_bytes);
     call->job = (rungi_duty){.comm = call->team->comm, .rank = call->team->rank, .cluster = &call->cluster,
                             .grid = &call->grid, .local = &call->local, .a = call->shares[0], .b = call->shares[1],
                             .c = call->shares[2]};
@@ -233,7 +268,7 @@ static void close_call(call *call)
 static void scale_blocks(const call *call)
 {
     const rungi_layout *layout = &call->layouts[2];
-    rung_type sum = rung_product_sum(call->cluster.product);
+    rung_type sum = rungi_sum_type_of(&call->cluster);
     for (int64_t i = layout->rows.own; i < layout->rows.blocks; i += layout->rows.step)
         for (int64_t j = layout->cols.own; j < layout->cols.blocks; j += layout->cols.step)
             if (rungi_layout_owner(layout, i, j) == call->team->rank) {
@@ -248,7 +283,7 @@ static void finish_share(const call *call, const void *sums)
 {
     const rung_cluster_matrix *c = call->matrices[2];
     int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank, RUNG_CLUSTER_OPERAND_C);
-    rungi_finish(rung_product_sum(call->cluster.product), c->type, 1, elements, call->alpha,
+    rungi_finish(rungi_sum_type_of(&call->cluster), c->type, 1, elements, call->alpha,
                  (rungi_strided){(char *)sums, elements, 1}, call->beta, (rungi_strided){c->data, elements, 1});
 }
 
@@ -257,9 +292,9 @@ static rung_status gather(call *call)
     rung_status status = RUNG_OK;
     double start = rungi_seconds();
     for (int i = 0; status == RUNG_OK && i < 2; i++)
-        if (call->matrices[i]->kind != RUNG_CLUSTER_LAYOUT_SHARES)
+        if (call->matrices[i]->layout != RUNG_CLUSTER_LAYOUT_SHARES)
             status = rungi_route_gather(&call->routes[i], call->out, call->in, call->shares[i]);
-    call->report.redistributing += rungi_seconds() - start;
+    call->report.redistribute_seconds += rungi_seconds() - start;
     return status;
 }
 
@@ -267,12 +302,12 @@ static rung_status put_back(call *call)
 {
     rung_status status = RUNG_OK;
     double start = rungi_seconds();
-    if (call->matrices[2]->kind != RUNG_CLUSTER_LAYOUT_SHARES)
+    if (call->matrices[2]->layout != RUNG_CLUSTER_LAYOUT_SHARES)
         status = rungi_route_return(&call->routes[2], call->out, call->in, call->shares[2],
                                     (rungi_scaling){call->machine.sum, call->alpha, call->beta});
     else if (!sums_in_place(call))
         finish_share(call, call->shares[2]);
-    call->report.redistributing += rungi_seconds() - start;
+    call->report.redistribute_seconds += rungi_seconds() - start;
     return status;
 }
 
@@ -288,7 +323,7 @@ static rung_status multiply(call *call)
         rungi_team_break(call->team, multiplied);
     if (call->team->is_broken)
         return multiplied != RUNG_OK ? multiplied : rungi_team_failed(call->team);
-    char text[1024];
+    char text[4096]; /* as long as rung_error_text() can be */
     snprintf(text, sizeof text, "%s", multiplied == RUNG_OK ? "" : rung_error_text());
     status = put_back(call);
     if (status == RUNG_OK && multiplied != RUNG_OK)
@@ -303,7 +338,7 @@ static rung_status run(call *call)
     if (status != RUNG_OK)
         return status;
     if (!has_product(call)) {
-        if (call->matrices[2]->kind == RUNG_CLUSTER_LAYOUT_SHARES)
+        if (call->matrices[2]->layout == RUNG_CLUSTER_LAYOUT_SHARES)
             finish_share(call, NULL);
         else
             scale_blocks(call);
@@ -318,43 +353,61 @@ static rung_status run(call *call)
     return rungi_team_agree(call->team, status, 0);
 }
 
-static rung_cluster_options complete(const rung_cluster_options *given)
+/* ---- The call --------------------------------------------------------------------------------- */
+
+static void read_options(call *call)
 {
-    rung_cluster_options options = given ? *given : (rung_cluster_options){0};
-    if (options.silence == 0.0)
-        options.silence = 300.0;
-    if (options.message_bytes == 0)
-        options.message_bytes = message_max;
-    options.idle = options.idle == 0.0 ? 0.06 : options.idle < 0.0 ? 0.0 : options.idle;
-    return options;
+    call->options = rung_cluster_options_default();
+    if (!call->given_options)
+        return;
+    call->read_status = rungi_struct_read(call->given_options, &call->options, sizeof call->options, "options",
+                                          "rung_cluster_options_default");
+    if (call->read_status != RUNG_OK)
+        call->options = rung_cluster_options_default();
 }
 
 static void write_report(call *call, double seconds)
 {
-    if (!call->options.report)
+    rung_cluster_report *report = &call->report;
+    if (!call->wanted)
         return;
-    call->report.grid = call->grid;
-    call->report.received = call->job.traffic.bytes;
-    call->report.messages = call->job.traffic.messages;
+    report->grid = &call->wanted->grid;
+    report->received_bytes = call->job.traffic.bytes;
+    report->messages = call->job.traffic.messages;
     for (int i = 0; i < OPERANDS; i++)
-        call->report.redistributed += call->routes[i].received;
-    call->report.seconds = seconds;
-    call->report.multiplying = call->machine.multiplied;
-    call->report.waiting = call->team->waited;
-    *call->options.report = call->report;
+        report->redistributed_bytes += call->routes[i].received;
+    report->seconds = seconds;
+    report->multiply_seconds = call->machine.multiplied;
+    call->wanted->shown = *report;
+    call->wanted->grid = call->grid;
+    call->wanted->grid.size = sizeof call->grid;
 }
 
 rung_status rung_cluster_gemm(MPI_Comm comm, double alpha, const rung_cluster_matrix *a, const rung_cluster_matrix *b, double beta,
-                          const rung_cluster_matrix *c, const rung_cluster_options *options)
+                              const rung_cluster_matrix *c, const rung_cluster_options *options, rung_cluster_report **report)
 {
     RUNGI_DISABLE_CANCELLATION;
-    call call = {.options = complete(options), .alpha = alpha, .beta = beta, .matrices = {a, b, c}};
+    call call = {.given_options = options, .alpha = alpha, .beta = beta, .given = {a, b, c}, .wants_report = report != NULL};
     double start = rungi_seconds();
-    rung_status status = rungi_team_of(comm, call.options.silence > 0.0 ? call.options.silence : 300.0, &call.team);
-    if (status != RUNG_OK)
-        return status;
-    status = run(&call);
-    write_report(&call, rungi_seconds() - start);
-    close_call(&call);
+    /* What is wrong here is told to the other ranks before this one returns: they wait for it. */
+    read_options(&call);
+    call.wanted = report ? calloc(1, sizeof *call.wanted) : NULL;
+    double timeout = call.options.timeout_seconds > 0.0 ? call.options.timeout_seconds : 300.0;
+    rung_status status = rungi_team_of(comm, timeout, &call.team);
+    if (status == RUNG_OK) {
+        status = run(&call);
+        call.report.wait_seconds = call.team->waited;
+        write_report(&call, rungi_seconds() - start);
+        close_call(&call);
+    } else {
+        write_report(&call, rungi_seconds() - start);
+    }
+    if (report)
+        *report = call.wanted ? &call.wanted->shown : NULL;
     return status;
+}
+
+void rung_cluster_report_destroy(rung_cluster_report *report)
+{
+    free(report); /* the first member of its rungi_report */
 }

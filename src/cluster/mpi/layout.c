@@ -7,32 +7,6 @@
 
 #include "core/checked.h"
 
-/* ---- What users write ------------------------------------------------------------------------- */
-
-rung_cluster_matrix rung_cluster_matrix_of_scalapack(rung_type type, const int descriptor[9], int64_t process_rows, int64_t process_cols,
-                                   int by_columns, const void *data)
-{
-    static const int none[9]; /* blocks of no elements: the call will refuse it */
-    if (!descriptor)
-        descriptor = none;
-    return (rung_cluster_matrix){
-        .type = type, .rows = descriptor[2], .cols = descriptor[3], .kind = RUNG_CLUSTER_LAYOUT_CYCLIC, .data = (void *)data,
-        .cyclic = {.row_block = descriptor[4], .col_block = descriptor[5], .row_source = descriptor[6],
-                   .col_source = descriptor[7], .process_rows = process_rows, .process_cols = process_cols,
-                   .by_columns = by_columns, .leading = descriptor[8]}};
-}
-
-rung_cluster_matrix rung_cluster_matrix_of_blocks(rung_type type, int64_t rows, int64_t cols, const rung_cluster_blocks *blocks)
-{
-    return (rung_cluster_matrix){.type = type, .rows = rows, .cols = cols, .kind = RUNG_CLUSTER_LAYOUT_BLOCKS,
-                             .blocks = blocks ? *blocks : (rung_cluster_blocks){0}};
-}
-
-rung_cluster_matrix rung_cluster_matrix_of_shares(rung_type type, int64_t rows, int64_t cols, const void *data)
-{
-    return (rung_cluster_matrix){.type = type, .rows = rows, .cols = cols, .kind = RUNG_CLUSTER_LAYOUT_SHARES, .data = (void *)data};
-}
-
 /* ---- One direction ---------------------------------------------------------------------------- */
 
 int64_t rungi_axis_start(const rungi_axis *axis, int64_t block)
@@ -103,7 +77,7 @@ static int64_t stored_index(const rungi_layout *layout, int64_t i, int64_t j)
 int64_t rungi_layout_owner(const rungi_layout *layout, int64_t i, int64_t j)
 {
     const rung_cluster_matrix *matrix = layout->matrix;
-    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS)
+    if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS)
         return matrix->blocks.owners[stored_index(layout, i, j)];
     int64_t row = process_of(&layout->rows, i), col = process_of(&layout->cols, j);
     if (is_swapped(layout)) {
@@ -112,18 +86,18 @@ int64_t rungi_layout_owner(const rungi_layout *layout, int64_t i, int64_t j)
         col = other;
     }
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
-    return cyclic->by_columns ? col * cyclic->process_rows + row : row * cyclic->process_cols + col;
+    return cyclic->col_major_ranks ? col * cyclic->process_rows + row : row * cyclic->process_cols + col;
 }
 
 rung_matrix rungi_layout_view(const rungi_layout *layout, int64_t i, int64_t j)
 {
     const rung_cluster_matrix *matrix = layout->matrix;
-    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS) {
+    if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS) {
         rung_matrix view = matrix->blocks.views[layout->views[stored_index(layout, i, j)]];
         return is_swapped(layout) ? rung_matrix_transpose(view) : view;
     }
     rungi_rectangle block = rungi_layout_block(layout, i, j);
-    int64_t row = place_of(&layout->rows, i), col = place_of(&layout->cols, j), leading = matrix->cyclic.leading;
+    int64_t row = place_of(&layout->rows, i), col = place_of(&layout->cols, j), leading = matrix->cyclic.ld;
     rung_matrix view = {.type = matrix->type, .rows = block.rows, .cols = block.cols, .data = matrix->data};
     view.row_stride = is_swapped(layout) ? leading : 1;
     view.col_stride = is_swapped(layout) ? 1 : leading;
@@ -237,8 +211,8 @@ static void find_own(rungi_axis *axis, int64_t process)
 static rung_status check_memory(const char *name, rungi_layout *layout)
 {
     const rung_cluster_cyclic *cyclic = &layout->matrix->cyclic;
-    int64_t row = cyclic->by_columns ? layout->rank % cyclic->process_rows : layout->rank / cyclic->process_cols;
-    int64_t col = cyclic->by_columns ? layout->rank / cyclic->process_rows : layout->rank % cyclic->process_cols;
+    int64_t row = cyclic->col_major_ranks ? layout->rank % cyclic->process_rows : layout->rank / cyclic->process_cols;
+    int64_t col = cyclic->col_major_ranks ? layout->rank / cyclic->process_rows : layout->rank % cyclic->process_cols;
     int64_t rows, cols, elements, bytes;
     find_own(&layout->rows, row);
     find_own(&layout->cols, col);
@@ -248,13 +222,13 @@ static rung_status check_memory(const char *name, rungi_layout *layout)
     cols = lines_of(&layout->cols, col);
     if (rows == 0 || cols == 0)
         return RUNG_OK;
-    if (cyclic->leading < rows)
+    if (cyclic->ld < rows)
         return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld rows on this rank and the leading dimension %lld; it is at least "
-                         "as large", name, (long long)rows, (long long)cyclic->leading);
-    if (!rungi_multiply(cyclic->leading, cols, &elements) ||
+                         "as large", name, (long long)rows, (long long)cyclic->ld);
+    if (!rungi_multiply(cyclic->ld, cols, &elements) ||
         !rungi_multiply(elements, rung_type_size(layout->matrix->type), &bytes))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s, %lld columns with the leading dimension %lld, does not fit the address "
-                         "space", name, (long long)cols, (long long)cyclic->leading);
+                         "space", name, (long long)cols, (long long)cyclic->ld);
     if (!layout->matrix->data)
         return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld x %lld elements on this rank, and no memory: data is NULL", name,
                          (long long)rows, (long long)cols);
@@ -270,19 +244,19 @@ static rung_status open_cyclic(const char *name, int64_t ranks, rungi_layout *la
         !rungi_multiply(cyclic->process_rows, cyclic->process_cols, &processes) || processes > ranks)
         return rung_error_set(RUNG_STATUS_INVALID, "%s lies on %lld x %lld processes, and there are %lld ranks", name,
                          (long long)cyclic->process_rows, (long long)cyclic->process_cols, (long long)ranks);
-    if (cyclic->row_block < 1 || cyclic->col_block < 1 || cyclic->row < 0 || cyclic->col < 0 ||
-        !rungi_add(cyclic->row, matrix->rows, &end) || !rungi_add(end, cyclic->row_block, &end) ||
-        !rungi_add(cyclic->col, matrix->cols, &end) || !rungi_add(end, cyclic->col_block, &end))
+    if (cyclic->row_block < 1 || cyclic->col_block < 1 || cyclic->row_offset < 0 || cyclic->col_offset < 0 ||
+        !rungi_add(cyclic->row_offset, matrix->rows, &end) || !rungi_add(end, cyclic->row_block, &end) ||
+        !rungi_add(cyclic->col_offset, matrix->cols, &end) || !rungi_add(end, cyclic->col_block, &end))
         return rung_error_set(RUNG_STATUS_INVALID, "%s has blocks of %lld x %lld and begins at (%lld, %lld); blocks have an element at "
                          "least, and it begins at 0 or behind", name, (long long)cyclic->row_block,
-                         (long long)cyclic->col_block, (long long)cyclic->row, (long long)cyclic->col);
+                         (long long)cyclic->col_block, (long long)cyclic->row_offset, (long long)cyclic->col_offset);
     if (cyclic->row_source < 0 || cyclic->row_source >= cyclic->process_rows || cyclic->col_source < 0 ||
         cyclic->col_source >= cyclic->process_cols)
         return rung_error_set(RUNG_STATUS_INVALID, "%s's first block is on process (%lld, %lld) of %lld x %lld", name,
                          (long long)cyclic->row_source, (long long)cyclic->col_source,
                          (long long)cyclic->process_rows, (long long)cyclic->process_cols);
-    layout->rows = cyclic_axis(matrix->rows, cyclic->row_block, cyclic->row, cyclic->process_rows, cyclic->row_source);
-    layout->cols = cyclic_axis(matrix->cols, cyclic->col_block, cyclic->col, cyclic->process_cols, cyclic->col_source);
+    layout->rows = cyclic_axis(matrix->rows, cyclic->row_block, cyclic->row_offset, cyclic->process_rows, cyclic->row_source);
+    layout->cols = cyclic_axis(matrix->cols, cyclic->col_block, cyclic->col_offset, cyclic->process_cols, cyclic->col_source);
     return check_memory(name, layout);
 }
 
@@ -296,7 +270,7 @@ rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_op
     if (matrix->rows < 0 || matrix->cols < 0)
         return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes are not negative", name, (long long)matrix->rows,
                          (long long)matrix->cols);
-    switch (matrix->kind) {
+    switch (matrix->layout) {
     case RUNG_CLUSTER_LAYOUT_SHARES:
         if (matrix->transposed)
             return rung_error_set(RUNG_STATUS_INVALID, "%s is shares, which are of what is multiplied and are not transposed", name);
@@ -310,7 +284,7 @@ rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_op
         status = open_blocks(name, ranks, layout);
         break;
     default:
-        status = rung_error_set(RUNG_STATUS_INVALID, "%s is of kind %d; there are shares, cyclic and blocks", name, (int)matrix->kind);
+        status = rung_error_set(RUNG_STATUS_INVALID, "%s is of kind %d; there are shares, cyclic and blocks", name, (int)matrix->layout);
     }
     if (matrix->transposed) {
         rungi_axis rows = layout->rows;
@@ -349,11 +323,11 @@ static uint64_t sign_axis(const rungi_axis *axis, uint64_t signature)
 uint64_t rungi_layout_signature(const rungi_layout *layout, uint64_t before)
 {
     const rung_cluster_matrix *matrix = layout->matrix;
-    int64_t numbers[] = {matrix->type, matrix->rows, matrix->cols, matrix->transposed != 0, matrix->kind,
-                         matrix->kind == RUNG_CLUSTER_LAYOUT_CYCLIC && matrix->cyclic.by_columns != 0};
+    int64_t numbers[] = {matrix->type, matrix->rows, matrix->cols, matrix->transposed != 0, matrix->layout,
+                         matrix->layout == RUNG_CLUSTER_LAYOUT_CYCLIC && matrix->cyclic.col_major_ranks != 0};
     uint64_t signature = rungi_signature(before, numbers, sizeof numbers);
     signature = sign_axis(&layout->cols, sign_axis(&layout->rows, signature));
-    if (matrix->kind == RUNG_CLUSTER_LAYOUT_BLOCKS && layout->views)
+    if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS && layout->views)
         signature = rungi_signature(signature, matrix->blocks.owners, layout->rows.blocks * layout->cols.blocks *
                                     (int64_t)sizeof *matrix->blocks.owners);
     return signature;

@@ -70,7 +70,7 @@ static int64_t share_of(const rung_cluster_problem *cluster, const rung_cluster_
     int64_t total = 0;
     if (rank >= rungi_grid_ranks(grid))
         return 0;
-    for (int64_t i = 0; i < (is_b ? grid->sn : grid->sm); i++)
+    for (int64_t i = 0; i < (is_b ? grid->b_chunks : grid->a_chunks); i++)
         total += rungi_part_size(rungi_elements(chunk_of(cluster, grid, at, is_b, i)), is_b ? grid->pm : grid->pn,
                                  is_b ? at.i : at.j);
     return total;
@@ -89,7 +89,7 @@ int64_t rungi_share_b(const rung_cluster_problem *cluster, const rung_cluster_gr
 /* Elements of block `number` of C, and of this rank's piece of it. */
 static int64_t block_elements(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, int64_t number)
 {
-    return rungi_elements(rungi_chunk_c(cluster, grid, at, number / grid->sn, number % grid->sn));
+    return rungi_elements(rungi_chunk_c(cluster, grid, at, number / grid->b_chunks, number % grid->b_chunks));
 }
 
 int64_t rungi_share_c(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, int64_t rank)
@@ -98,7 +98,7 @@ int64_t rungi_share_c(const rung_cluster_problem *cluster, const rung_cluster_gr
     int64_t total = 0;
     if (rank >= rungi_grid_ranks(grid))
         return 0;
-    for (int64_t i = 0; i < grid->sm * grid->sn; i++)
+    for (int64_t i = 0; i < grid->a_chunks * grid->b_chunks; i++)
         total += rungi_part_size(block_elements(cluster, grid, at, i), grid->pk, at.l);
     return total;
 }
@@ -189,7 +189,7 @@ static rung_status gather_chunk(rungi_work *work, operand *operand, int64_t chun
 static rung_status post_gathers(rungi_work *work, int64_t number)
 {
     const rung_cluster_grid *grid = work->job->grid;
-    int64_t end = rungi_smaller(number + RUNGI_GATHERS_UNDER_WAY, grid->sm + grid->sn);
+    int64_t end = rungi_smaller(number + RUNGI_GATHERS_UNDER_WAY, grid->a_chunks + grid->b_chunks);
     rung_status status = RUNG_OK;
     for (; status == RUNG_OK && work->posted < end; work->posted++) {
         exchange *exchange = &work->gathers[work->posted % RUNGI_GATHERS_UNDER_WAY];
@@ -277,7 +277,7 @@ static void multiply_into(rungi_work *work, int64_t s, int64_t t, char *c)
 static rung_status multiply_block(rungi_work *work, int64_t s, int64_t t)
 {
     const rungi_duty *job = work->job;
-    int64_t number = s * job->grid->sn + t;
+    int64_t number = s * job->grid->b_chunks + t;
     if (job->grid->pk == 1) {
         multiply_into(work, s, t, at_byte(work, job->c, work->c_starts[number] * work->sum));
         return RUNG_OK;
@@ -315,7 +315,7 @@ rung_status rungi_duty_run(rungi_duty *job)
     rung_status status = RUNG_OK;
     if (!work)
         return RUNG_OK;
-    for (int64_t i = 0; status == RUNG_OK && i < job->grid->sm + job->grid->sn; i++) {
+    for (int64_t i = 0; status == RUNG_OK && i < job->grid->a_chunks + job->grid->b_chunks; i++) {
         status = post_gathers(work, i);
         if (status == RUNG_OK)
             status = wait_for(work, &work->gathers[i % RUNGI_GATHERS_UNDER_WAY].in);
@@ -423,7 +423,7 @@ static bool make_sums(rungi_work *work)
     const rungi_duty *job = work->job;
     const rungi_local *local = job->local;
     int64_t most = 0;
-    for (int64_t i = 0; i < job->grid->sm * job->grid->sn; i++) {
+    for (int64_t i = 0; i < job->grid->a_chunks * job->grid->b_chunks; i++) {
         int64_t elements = block_elements(job->cluster, job->grid, work->at, i);
         most = rungi_larger(elements, most);
     }
@@ -453,10 +453,10 @@ rung_status rungi_duty_prepare(rungi_duty *job)
     work->at = rungi_place_of(grid, job->rank);
     work->in = rungi_in_bytes(job->cluster);
     work->sum = rungi_sum_bytes(job->cluster);
-    work->a = (operand){.tag = TAG_A, .ranks = grid->pn, .index = work->at.j, .chunks = grid->sm, .share = job->a};
-    work->b = (operand){.is_b = true, .tag = TAG_B, .ranks = grid->pm, .index = work->at.i, .chunks = grid->sn,
+    work->a = (operand){.tag = TAG_A, .ranks = grid->pn, .index = work->at.j, .chunks = grid->a_chunks, .share = job->a};
+    work->b = (operand){.is_b = true, .tag = TAG_B, .ranks = grid->pm, .index = work->at.i, .chunks = grid->b_chunks,
                         .share = job->b};
-    work->c_starts = starts_of(grid->sm * grid->sn, piece_size, work, NULL);
+    work->c_starts = starts_of(grid->a_chunks * grid->b_chunks, piece_size, work, NULL);
     if (work->c_starts && make_operand(work, &work->a) && make_operand(work, &work->b) && make_gathers(work) &&
         make_sums(work))
         return RUNG_OK;
