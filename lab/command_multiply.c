@@ -19,7 +19,7 @@ enum { DEVICES_MAX = 16 }; /* of --device */
 typedef struct task {
     const lab_options      *options;
     rung_outofcore_problem  problem;
-    rung_outofcore_matrix  *a, *b, *c0;
+    rung_outofcore_matrix  *a, *b, *c;
     rung_matrix             a_view, b_view;
     rung_product            product;      /* of --dtype, or of the files */
     lab_target              targets[DEVICES_MAX];
@@ -121,10 +121,10 @@ static int open_before(task *task)
     if (problem->beta == 0)
         return LAB_GOOD;
     if (problem->format == RUNG_OUTOFCORE_FORMAT_RAW)
-        status = rung_outofcore_matrix_open_raw(problem->path, problem->type, task->a_view.rows, task->b_view.cols, &task->c0);
+        status = rung_outofcore_matrix_open_raw(problem->path, problem->type, task->a_view.rows, task->b_view.cols, &task->c);
     else
-        status = rung_outofcore_matrix_open_npy(problem->path, problem->type, &task->c0);
-    problem->c0 = task->c0;
+        status = rung_outofcore_matrix_open_npy(problem->path, problem->type, &task->c);
+    problem->c = task->c;
     return status == RUNG_OK ? LAB_GOOD : complain();
 }
 
@@ -206,7 +206,7 @@ static void close_task(task *task)
     rung_outofcore_report_destroy(task->report);
     rung_outofcore_matrix_destroy(task->a);
     rung_outofcore_matrix_destroy(task->b);
-    rung_outofcore_matrix_destroy(task->c0);
+    rung_outofcore_matrix_destroy(task->c);
     for (int i = 0; i < task->device_count; i++)
         lab_target_close(&task->targets[i]);
 }
@@ -227,7 +227,7 @@ static int show_progress(void *user, const rung_outofcore_progress *progress)
     return lab_interrupted();
 }
 
-static rung_status check(void *user, const rung_outofcore_matrix *c, const rung_outofcore_report *report)
+static rung_status check(void *user, const rung_outofcore_matrix *d, const rung_outofcore_report *report)
 {
     task *task = user;
     if (!task->is_checked)
@@ -235,7 +235,7 @@ static rung_status check(void *user, const rung_outofcore_matrix *c, const rung_
     int64_t began = lab_now();
     lab_progress shown = {.what = "checking", .done = 0, .count = 1, .units = "samples"};
     lab_progress_show(&shown);
-    rung_status status = lab_sampled_judge(&task->problem, c, report->blocking, task->rigour, (uint64_t)began,
+    rung_status status = lab_sampled_judge(&task->problem, d, report->blocking, task->rigour, (uint64_t)began,
                                            &task->sample);
     task->check_seconds = (double)(lab_now() - began) * 1e-9;
     return status;

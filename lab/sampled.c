@@ -170,7 +170,7 @@ static rung_status read_row(const drawing *drawing, int64_t row, const int64_t *
     if (status == RUNG_OK)
         status = read_elements(drawing->c, row, cols, count, to_row, &drawing->c_part);
     if (status == RUNG_OK && problem->beta != 0)
-        status = read_elements(problem->c0, row, cols, count, to_row, &drawing->c0_part);
+        status = read_elements(problem->c, row, cols, count, to_row, &drawing->c0_part);
     return status;
 }
 

@@ -48,7 +48,7 @@ RUNG_API rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type 
 /* Creates a matrix from a view of memory. The memory stays the caller's. */
 RUNG_API rung_status rung_outofcore_matrix_of(rung_matrix view, rung_outofcore_matrix **matrix);
 
-/* Creates a matrix from an open file descriptor, for example to write C into a part of a file.
+/* Creates a matrix from an open file descriptor, for example to write D into a part of a file.
  * Element 0 of `view` begins `start` bytes into the file; view.data is NULL. One stride of
  * the view is 1, and the other is at least a whole row or column. The descriptor is
  * duplicated; the caller may close it. */
@@ -81,20 +81,21 @@ typedef enum rung_outofcore_format {
     RUNG_OUTOFCORE_FORMAT_RAW = 1  /* dense rows */
 } rung_outofcore_format;
 
-/* C = alpha * A * B + beta * C0
+/* D = alpha * A * B + beta * C
  *
- * A is m x k, B is k x n, C and C0 are m x n. As in rung_gemm, alpha = 0 reads neither A nor B,
- * and beta = 0 does not read C0. There are no batches and no epilogues.
+ * A is m x k, B is k x n, C and D are m x n. As in rung_problem, alpha = 0 reads neither A nor
+ * B, and beta = 0 does not read C. There are no batches and no epilogues.
  *
- * The result goes to one of two places:
+ * The result goes to one of three places:
  *
- *     path   The library writes a new file. The file is complete or absent: the library writes
- *            PATH.part, syncs it and renames it to PATH. A file that exists at PATH stays
- *            unchanged until then. It may be C0, but neither A nor B.
- *     c      The library writes in place: into memory, or into an open file
- *            (rung_outofcore_matrix_of_file). In memory, C0 may be C itself.
+ *     path   A new file. The file is complete or absent: the library writes PATH.part, syncs it
+ *            and renames it to PATH. A file that exists at PATH stays unchanged until then. It
+ *            may be C, but neither A nor B.
+ *     d      Memory, or an open file (rung_outofcore_matrix_of_file), written in place.
+ *     c      If neither path nor d is set: C, written in place. If beta is not 0, C must be in
+ *            memory.
  *
- * Resuming: PATH.journal lists the blocks of C that are complete. If a call with a path ends
+ * Resuming: PATH.journal lists the blocks of D that are complete. If a call with a path ends
  * early, by an error, a kill or a power failure, the same call resumes after these blocks. The
  * result has the same bits if the rest is computed on the same kind of device. The call fails
  * with RUNG_STATUS_INVALID if the problem changed, if an input file changed (size, mtime, ctime,
@@ -109,15 +110,15 @@ typedef struct rung_outofcore_problem {
     double                       alpha;   /* 1 */
     double                       beta;    /* 0 */
     const rung_outofcore_matrix *a, *b;
-    const rung_outofcore_matrix *c0;      /* NULL: absent; required if beta is not 0 */
-    rung_compute                 compute; /* RUNG_COMPUTE_STRICT */
-    const rung_outofcore_matrix *c;       /* result in place; NULL: see path */
-    const char                  *path;    /* result file; NULL: see c. Set exactly one of the two */
+    const rung_outofcore_matrix *c;       /* read if beta is not 0; may be NULL if it is neither read nor written */
+    const rung_outofcore_matrix *d;       /* result in place; NULL: see path and c */
+    const char                  *path;    /* result file; NULL: see d and c. Not together with d */
     rung_type                    type;    /* type of the result file; RUNG_TYPE_NONE: A's type, or I32 for I8 */
     rung_outofcore_format        format;  /* of the result file; RUNG_OUTOFCORE_FORMAT_NPY */
+    rung_compute                 compute; /* RUNG_COMPUTE_STRICT */
 } rung_outofcore_problem;
 
-/* Returns the problem C = A * B with the defaults that are listed above. Set `path` or `c`. */
+/* Returns the problem D = A * B with the defaults that are listed above. Set `path`, `d` or `c`. */
 static inline rung_outofcore_problem rung_outofcore_problem_of(const rung_outofcore_matrix *a,
                                                                const rung_outofcore_matrix *b)
 {
@@ -132,24 +133,24 @@ static inline rung_outofcore_problem rung_outofcore_problem_of(const rung_outofc
 
 /* ---- Block sizes ------------------------------------------------------------------- */
 
-/* How a problem is split. One block of C stays in the memory of a device. Panels of B,
+/* How a problem is split. One block of D stays in the memory of a device. Panels of B,
  * panel_depth x block_cols, are read through two buffers. Slices of a panel of A, one eighth of
  * block_rows x panel_depth each, are read through two more: while one slice is multiplied, the
- * next one is read, and the previous block of C is written. On the CPU, a panel of B is packed
+ * next one is read, and the previous block of D is written. On the CPU, a panel of B is packed
  * once into its second buffer. Sums stay in the block in the accumulator type and are rounded
  * when the block is written. Blocks and panels at the edges may be smaller. */
 typedef struct rung_outofcore_blocking {
     size_t  size;                          /* set by rung_outofcore_blocking_default() */
-    int64_t block_rows, block_cols;        /* of a block of C */
+    int64_t block_rows, block_cols;        /* of a block of D */
     int64_t panel_depth;                   /* of a panel of A or B: rows of B, columns of A */
-    int64_t row_blocks, col_blocks;        /* number of blocks of C */
+    int64_t row_blocks, col_blocks;        /* number of blocks of D */
     int64_t panels;                        /* number of panels per block */
     int64_t memory_bytes;                  /* limit for which the sizes were chosen */
     int64_t used_bytes;                    /* memory used; at most memory_bytes */
-    int64_t read_bytes, written_bytes;     /* transferred: A, B and C0; C */
+    int64_t read_bytes, written_bytes;     /* transferred: A, B and C; D */
     double  bound_bytes;                   /* to compare with read_bytes + written_bytes:
                                             * (2 m n k / sqrt(S) + m n) elements, where S elements fit in
-                                            * memory_bytes, plus m n if C0 is read */
+                                            * memory_bytes, plus m n if C is read */
 } rung_outofcore_blocking;
 
 static inline rung_outofcore_blocking rung_outofcore_blocking_default(void)
@@ -172,8 +173,8 @@ RUNG_API rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem
 typedef struct rung_outofcore_progress {
     double  done;       /* fraction of the computation that is complete, 0 to 1, with resumed blocks */
     double  resumed;    /* fraction that an earlier call completed */
-    int64_t blocks;     /* blocks of C that are complete */
-    int64_t all_blocks; /* number of blocks of C */
+    int64_t blocks;     /* blocks of D that are complete */
+    int64_t all_blocks; /* number of blocks of D */
 } rung_outofcore_progress;
 
 typedef struct rung_outofcore_report        rung_outofcore_report;
@@ -186,11 +187,11 @@ typedef struct rung_outofcore_device_report rung_outofcore_device_report;
  * slices are reported together. */
 typedef int (*rung_outofcore_progress_function)(void *user, const rung_outofcore_progress *progress);
 
-/* Called before a result file gets its name, for example to verify C. `c` is the file; of the
+/* Called before a result file gets its name, for example to verify it. `d` is the file; of the
  * report, `blocking` is set. If the function does not return RUNG_OK, the call returns that
  * status and the file gets no name. The computed blocks are discarded, unless the status is
  * RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO or RUNG_STATUS_CANCELLED: then the next call resumes. */
-typedef rung_status (*rung_outofcore_accept_function)(void *user, const rung_outofcore_matrix *c,
+typedef rung_status (*rung_outofcore_accept_function)(void *user, const rung_outofcore_matrix *d,
                                                       const rung_outofcore_report *report);
 
 /* Memory: 0 bytes selects half of the free memory for the CPU (of the container, if there is

@@ -53,7 +53,7 @@ struct rungi_output {
 
 typedef enum input { INPUT_A, INPUT_B, INPUT_C0, NO_INPUT } input;
 
-static const char *const input_names[] = {"A", "B", "C0"};
+static const char *const input_names[] = {"A", "B", "C"}; /* as the caller knows them */
 
 /* Returns how many inputs `problem` reads: C0 is not read when beta is 0. */
 static int input_count(const rungi_task *problem)

@@ -21,10 +21,10 @@ static rung_status check_shapes(const rungi_task *task)
         return rung_error_set(RUNG_STATUS_INVALID, "A is %lld x %lld and B is %lld x %lld; A must have as many columns as B has rows",
                          (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
     if (!task->path && (c->rows != a->rows || c->cols != b->cols))
-        return rung_error_set(RUNG_STATUS_INVALID, "C is %lld x %lld and should be %lld x %lld", (long long)c->rows,
-                         (long long)c->cols, (long long)a->rows, (long long)b->cols);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld and should be %lld x %lld", task->result,
+                         (long long)c->rows, (long long)c->cols, (long long)a->rows, (long long)b->cols);
     if (task->beta != 0 && (c0->rows != a->rows || c0->cols != b->cols || c0->type != c->type))
-        return rung_error_set(RUNG_STATUS_INVALID, "C0 is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
+        return rung_error_set(RUNG_STATUS_INVALID, "C is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
                          (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows, (long long)b->cols,
                          rung_type_name(c->type));
     return RUNG_OK;
@@ -40,13 +40,15 @@ static rung_status check_overlap(const rungi_task *task)
 {
     if (task->path)
         return RUNG_OK;
-    rung_status status = rungi_stored_check(&task->c, "C", true);
+    rung_status status = rungi_stored_check(&task->c, task->result, true);
     if (status != RUNG_OK)
         return status;
     if (rungi_stored_meet(&task->c, &task->a) || rungi_stored_meet(&task->c, &task->b))
-        return rung_error_set(RUNG_STATUS_ALIASED, "C overlaps A or B, which are read while C is written");
+        return rung_error_set(RUNG_STATUS_ALIASED, "%s overlaps A or B, which are read while %s is written",
+                         task->result, task->result);
     if (task->beta != 0 && rungi_stored_meet(&task->c, &task->c0) && !is_same(&task->c.view, &task->c0.view))
-        return rung_error_set(RUNG_STATUS_ALIASED, "C0 overlaps C; C0 must be separate from C, or be C itself in memory");
+        return rung_error_set(RUNG_STATUS_ALIASED, "C is read (beta is %g) and overlaps the result; the result may be C itself in "
+                         "memory, else it must be separate: set path or d", task->beta);
     return RUNG_OK;
 }
 
@@ -56,7 +58,7 @@ static rung_status check(const rungi_task *task)
     if (status == RUNG_OK)
         status = rungi_stored_check(&task->b, "B", false);
     if (status == RUNG_OK && task->beta != 0)
-        status = rungi_stored_check(&task->c0, "C0", false);
+        status = rungi_stored_check(&task->c0, "C", false);
     if (status == RUNG_OK)
         status = check_shapes(task);
     return status == RUNG_OK ? check_overlap(task) : status;
@@ -64,16 +66,17 @@ static rung_status check(const rungi_task *task)
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
 
-/* Checks that everything required is there: of the result, exactly one of `c` and `path`. */
+/* Checks that everything required is there, and that the result has one place. */
 static rung_status check_presence(const rung_outofcore_problem *problem)
 {
     if (!problem->a || !problem->b)
         return rung_error_set(RUNG_STATUS_INVALID, "%s is NULL; open or create the matrix first", problem->a ? "B" : "A");
-    if (problem->beta != 0 && !problem->c0)
-        return rung_error_set(RUNG_STATUS_INVALID, "beta is %g and C0 is NULL; set c0, or beta = 0", problem->beta);
-    if (!problem->c == !problem->path)
-        return rung_error_set(RUNG_STATUS_INVALID, problem->c ? "both c and path are set; the result goes to one of them"
-                                                              : "neither c nor path is set; the result needs one of them");
+    if (problem->beta != 0 && !problem->c)
+        return rung_error_set(RUNG_STATUS_INVALID, "beta is %g and C is NULL; set c, or beta = 0", problem->beta);
+    if (problem->d && problem->path)
+        return rung_error_set(RUNG_STATUS_INVALID, "both d and path are set; the result goes to one of them");
+    if (!problem->d && !problem->path && !problem->c)
+        return rung_error_set(RUNG_STATUS_INVALID, "the result has no place; set path, d or c");
     if (problem->format != RUNG_OUTOFCORE_FORMAT_NPY && problem->format != RUNG_OUTOFCORE_FORMAT_RAW)
         return rung_error_set(RUNG_STATUS_INVALID, "format is %d; see rung_outofcore_format", (int)problem->format);
     return RUNG_OK;
@@ -94,10 +97,11 @@ rung_status rungi_task_read(const rung_outofcore_problem *given, rungi_task *tas
         status = check_presence(&problem);
     if (status != RUNG_OK)
         return status;
+    const rung_outofcore_matrix *in_place = problem.d ? problem.d : problem.c;
     *task = (rungi_task){.alpha = problem.alpha, .beta = problem.beta, .a = *problem.a, .b = *problem.b,
-                         .c0 = problem.c0 ? *problem.c0 : rungi_stored_absent(RUNG_TYPE_NONE),
-                         .c = problem.c ? *problem.c : rungi_stored_absent(file_type(&problem)),
-                         .compute = problem.compute, .path = problem.path,
+                         .c0 = problem.c ? *problem.c : rungi_stored_absent(RUNG_TYPE_NONE),
+                         .c = problem.path ? rungi_stored_absent(file_type(&problem)) : *in_place,
+                         .result = problem.d ? "D" : "C", .compute = problem.compute, .path = problem.path,
                          .bare = problem.format == RUNG_OUTOFCORE_FORMAT_RAW};
     return check(task);
 }

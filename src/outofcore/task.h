@@ -5,11 +5,13 @@
 
 #include "outofcore/stored.h"
 
-/* rung_outofcore_problem with values for pointers: a matrix that is absent has no file and no memory. With a path, only
- * the type of `c` counts. */
+/* rung_outofcore_problem with values for pointers: a matrix that is absent has no file and no memory. Inside this library,
+ * `c0` is the caller's C, which beta scales, and `c` is the result: the caller's D or C, or a file at `path`, of which only
+ * the type counts. */
 typedef struct rungi_task {
     double       alpha, beta;
     rungi_stored a, b, c0, c;
+    const char  *result; /* the caller's name of `c`, for sentences: "C" or "D" */
     rung_compute compute;
     const char  *path;
     bool         bare; /* the file at `path` has no header */

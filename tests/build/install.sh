@@ -66,7 +66,7 @@ int main(void)
     rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 3, 2, b_data), &b);
     rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 2, 2, c_data), &c);
     rung_outofcore_problem problem = rung_outofcore_problem_of(a, b);
-    problem.c = c;
+    problem.d = c;
     rung_status status = rung_outofcore_multiply(NULL, &problem, NULL, NULL);
     printf("%s %g %g %g %g\n", rung_status_text(status), c_data[0], c_data[1], c_data[2], c_data[3]);
     rung_outofcore_matrix_destroy(a);

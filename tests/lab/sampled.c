@@ -63,7 +63,7 @@ static rung_status judge(const rung_outofcore_blocking *blocking, uint64_t seed,
     assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, K, N, b), &matrices[1]), RUNG_OK);
     assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, N, c), &matrices[2]), RUNG_OK);
     rung_outofcore_problem problem = rung_outofcore_problem_of(matrices[0], matrices[1]);
-    problem.c = matrices[2];
+    problem.d = matrices[2];
     rung_status status = lab_sampled_judge(&problem, matrices[2], blocking, LAB_BOUNDED, seed, sample);
     for (int i = 0; i < 3; i++)
         rung_outofcore_matrix_destroy(matrices[i]);

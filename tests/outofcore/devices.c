@@ -268,7 +268,7 @@ static void all_that_fail_fail_the_call(void **state)
     free(c.data);
 }
 
-/* C0 = C in memory: a block of which a part is out cannot be done again, and the call says so instead of adding to it twice. One
+/* C in place, in memory: a block of which a part is out cannot be done again, and the call says so instead of adding to it twice. One
  * that fails before goes to the others. */
 static void a_block_is_never_added_to_twice(void **state)
 {
@@ -280,7 +280,7 @@ static void a_block_is_never_added_to_twice(void **state)
     (void)state;
     fill(&a, 1, 4);
     fill(&b, 2, 4);
-    problem.c = problem.c0 = in_memory(c);
+    problem.c = in_memory(c); /* and no D: the result goes there */
     problem.beta = 2;
     all_devices(&devices, 12000);
     rung_outofcore_options options = on_fleet(&devices);

@@ -203,7 +203,7 @@ static rung_status multiply_empty(int64_t m, int64_t n, int64_t k, void *data)
     rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(rung_matrix_of(RUNG_F32, m, k, data)),
                                                                in_memory(rung_matrix_of(RUNG_F32, k, n, data)));
     rung_outofcore_options options = with_memory(20000);
-    problem.c = in_memory(rung_matrix_of(RUNG_F32, m, n, data));
+    problem.d = in_memory(rung_matrix_of(RUNG_F32, m, n, data));
     return rung_outofcore_multiply(NULL, &problem, &options, NULL);
 }
 
@@ -583,11 +583,11 @@ static void a_result_in_place_is_not_done_twice(void **state)
     rung_outofcore_options options = with_memory(20000);
     save("c.npy", &c0);
     problem.beta = 1;
-    problem.c0 = open_npy("c.npy", RUNG_F32);
+    problem.c = open_npy("c.npy", RUNG_F32);
     stop_half_way(&problem);
     snprintf(path, sizeof path, "%s", path_of("c.npy"));
     assert_int_equal(rename(path_of("c.npy.part"), path), 0); /* as a process does that is killed in between */
-    problem.c0 = open_npy("c.npy", RUNG_F32);
+    problem.c = open_npy("c.npy", RUNG_F32);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "c.npy) has changed"));
     free(c0.data);
@@ -802,13 +802,18 @@ static void no_matrix_is_written_over(void **state)
     int file = open(path_of("a.npy"), O_RDWR); /* C in A's file, by another descriptor, and behind its elements */
     assert_true(file >= 0);
     problem.path = NULL;
-    problem.c = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128);
+    problem.d = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
     assert_int_equal(ftruncate(file, 128 + 150 * 170 * 4 + 150 * 130 * 4), 0);
-    problem.c = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128 + 150 * 170 * 4 - 4);
+    problem.d = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128 + 150 * 170 * 4 - 4);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
-    problem.c = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128 + 150 * 170 * 4);
+    problem.d = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128 + 150 * 170 * 4);
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    problem.c = problem.d;
+    problem.d = NULL;
+    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    problem.beta = 1; /* a file cannot be added to in place: a block that is done twice would be added twice */
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
     close(file);
     forget_problem(&a, &b);
 }
@@ -957,33 +962,35 @@ static void wrong_problems(void **state)
     (void)state;
     assert_int_equal(rung_outofcore_multiply(NULL, NULL, NULL, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID); /* no C */
-    problem.c = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
+    problem.d = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
-    problem.c = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    problem.d = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
     must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
     problem.beta = 1;
-    problem.c0 = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
+    problem.c = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
-    problem.c0 = problem.c;
+    problem.c = problem.d;
+    must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
+    problem.d = NULL; /* C is the result */
     must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
     rung_matrix overlapping = rung_matrix_of(RUNG_F32, 4, 4, data + 32);
     overlapping.row_stride = 3;
-    problem.c = in_memory(overlapping);
+    problem.d = in_memory(overlapping);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
-    problem.c = problem.c0;
+    problem.d = problem.c;
     problem.b = in_memory(rung_matrix_of(RUNG_F32, 3, 4, data + 16));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
     problem.b = in_memory(rung_matrix_of(RUNG_F16, 4, 4, data + 16));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_UNSUPPORTED);
     problem.b = in_memory(other);
-    problem.path = "/nowhere/at/all"; /* and C: one of the two */
+    problem.path = "/nowhere/at/all"; /* and D: one of the two */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
-    assert_non_null(strstr(rung_error_text(), "both c and path"));
-    problem.c = NULL;
+    assert_non_null(strstr(rung_error_text(), "both d and path"));
+    problem.d = NULL;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_IO);
-    problem.c0 = NULL;
+    problem.c = NULL;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
-    assert_non_null(strstr(rung_error_text(), "C0 is NULL"));
+    assert_non_null(strstr(rung_error_text(), "C is NULL"));
     problem.beta = 0;
     problem.a = NULL;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
@@ -1013,7 +1020,7 @@ static void structs_are_read_by_their_size(void **state)
     memset(&newer_options, 0, sizeof newer_options);
     newer.problem = rung_outofcore_problem_of(in_memory(rung_matrix_of(RUNG_F32, 4, 4, data)),
                                               in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 16)));
-    newer.problem.c = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    newer.problem.d = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
     newer_options.options = with_memory(20000);
     rung_outofcore_problem *problem = &newer.problem;
     rung_outofcore_options *options = &newer_options.options;

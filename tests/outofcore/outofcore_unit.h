@@ -218,20 +218,20 @@ static inline const rung_outofcore_report *multiply_and_check(const setting *set
     fill(&b, 2, largest);
     fill(&c0, 3, 4);
     rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(b));
-    problem.c0 = in_memory(c0);
+    problem.c = in_memory(c0);
     if (setting->in_files) {
         save("a.npy", &a);
         save("b.npy", &b);
         save("c0.npy", &c0);
         problem.a = open_npy("a.npy", setting->in);
         problem.b = open_npy("b.npy", setting->in);
-        problem.c0 = open_npy("c0.npy", setting->out);
+        problem.c = open_npy("c0.npy", setting->out);
     }
     if (setting->out_file) {
         problem.path = result;
         problem.type = setting->out;
     } else {
-        problem.c = in_memory(c);
+        problem.d = in_memory(c);
     }
     problem.alpha = setting->alpha;
     problem.beta = setting->beta;
