@@ -181,9 +181,12 @@ typedef struct rung_cluster_piece {
 
 /* Returns piece `index` of a rank's share of an operand; RUNG_STATUS_NOT_FOUND after the last:
  *
+ *     rung_cluster_operand a = RUNG_CLUSTER_OPERAND_A;
  *     rung_cluster_piece piece;
- *     for (int64_t i = 0; rung_cluster_share_piece(&problem, &grid, rank, RUNG_CLUSTER_OPERAND_A, i, &piece) == RUNG_OK; i++)
- *         fill(share + piece.offset, &piece); */
+ *     for (int64_t i = 0; rung_cluster_share_piece(&problem, &grid, rank, a, i, &piece) == RUNG_OK; i++)
+ *         for (int64_t e = 0; e < piece.count; e++)
+ *             share[piece.offset + e] = element(piece.row + (piece.first + e) / piece.cols,
+ *                                               piece.col + (piece.first + e) % piece.cols); */
 RUNG_API rung_status rung_cluster_share_piece(const rung_cluster_problem *problem, const rung_cluster_grid *grid,
                                               int64_t rank, rung_cluster_operand operand, int64_t index,
                                               rung_cluster_piece *piece);

@@ -109,13 +109,13 @@ typedef struct rung_outofcore_problem {
     size_t                       size;    /* set by rung_outofcore_problem_of() */
     double                       alpha;   /* 1 */
     double                       beta;    /* 0 */
+    rung_compute                 compute; /* RUNG_COMPUTE_STRICT */
     const rung_outofcore_matrix *a, *b;
     const rung_outofcore_matrix *c;       /* read if beta is not 0; may be NULL if it is neither read nor written */
     const rung_outofcore_matrix *d;       /* result in place; NULL: see path and c */
     const char                  *path;    /* result file; NULL: see d and c. Not together with d */
     rung_type                    type;    /* type of the result file; RUNG_TYPE_NONE: A's type, or I32 for I8 */
     rung_outofcore_format        format;  /* of the result file; RUNG_OUTOFCORE_FORMAT_NPY */
-    rung_compute                 compute; /* RUNG_COMPUTE_STRICT */
 } rung_outofcore_problem;
 
 /* Returns the problem D = A * B with the defaults that are listed above. Set `path`, `d` or `c`. */
