@@ -79,7 +79,7 @@ rung_status rungi_blocking_count(const rungi_whole *whole, rung_outofcore_blocki
     blocking->bound_bytes = bound_of(whole, blocking->memory_bytes);
     int64_t blocks;
     if (!rungi_multiply(blocking->row_blocks, blocking->col_blocks, &blocks) || !count_bytes(whole, blocking))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%lld x %lld x %lld moves more bytes than can be counted; give it more memory",
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%lld x %lld x %lld transfers more than 2^63 bytes; give more memory",
                          (long long)whole->m, (long long)whole->n, (long long)whole->k);
     return RUNG_OK;
 }
@@ -208,7 +208,7 @@ rung_status rungi_blocking_choose(const rungi_whole *whole, const rungi_room *ro
     blocking->memory_bytes = room->memory;
     if (!rungi_multiply(whole->m > 0 ? whole->m : 1, whole->n > 0 ? whole->n : 1, &elements) ||
         !rungi_multiply(elements, UNIT * whole->sum, &bytes))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "a C of %lld x %lld has more bytes than can be counted", (long long)whole->m,
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "a result of %lld x %lld has more than 2^63 bytes", (long long)whole->m,
                          (long long)whole->n);
     if (whole->m == 0 || whole->n == 0) {
         blocking->panel_depth = whole->k > 0;
@@ -217,7 +217,7 @@ rung_status rungi_blocking_choose(const rungi_whole *whole, const rungi_room *ro
     try_all(whole, room, UNIT, blocking, &cost);
     try_all(whole, room, 1, blocking, &cost); /* where rounding up costs a block more */
     if (isinf(cost))
-        return rung_error_set(RUNG_STATUS_INVALID, "%lld bytes are too few for a block of C and four panels; give it some KiB at "
-                         "least", (long long)room->memory);
+        return rung_error_set(RUNG_STATUS_INVALID, "%lld bytes of memory are too few for a block of the result and four panels; give at "
+                         "least a few KiB", (long long)room->memory);
     return rungi_blocking_count(whole, blocking);
 }

@@ -223,13 +223,13 @@ static rung_status check_file(const rungi_stored *stored, const char *name, int6
     struct stat status;
     int64_t last;
     if (!is_plain(&stored->view))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has strides %lld and %lld; in a file one of them is 1 and the other steps "
-                         "over a whole row or column", name, (long long)stored->view.row_stride,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s has strides %lld and %lld; in a file, one stride must be 1 and the other at "
+                         "least a whole row or column", name, (long long)stored->view.row_stride,
                          (long long)stored->view.col_stride);
     if (stored->start < 0 || !rungi_add(stored->start, end, &last))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s ends beyond what a file can have", name);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s exceeds the largest size of a file", name);
     if (!is_written && (fstat(stored->file, &status) != 0 || status.st_size < last))
-        return rung_error_set(RUNG_STATUS_IO, "%s wants %lld bytes of its file, which are not there", name, (long long)last);
+        return rung_error_set(RUNG_STATUS_IO, "%s needs %lld bytes of its file, which is shorter", name, (long long)last);
     return RUNG_OK;
 }
 
@@ -347,7 +347,7 @@ static rung_status open_regular(const char *path, int *file, int64_t *bytes)
     if (fstat(*file, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(*file);
         *file = -1;
-        return rung_error_set(RUNG_STATUS_IO, "%s is no regular file, and others cannot be read twice", path);
+        return rung_error_set(RUNG_STATUS_IO, "%s is not a regular file; only regular files can be read at any offset", path);
     }
     *bytes = (int64_t)status.st_size;
     return RUNG_OK;
