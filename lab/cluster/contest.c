@@ -132,7 +132,7 @@ static bool make_matrices(const cluster_problem *problem, bool is_cyclic, cluste
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!good) {
         free_matrices(matrices);
-        rung_error_set(RUNG_STATUS_NO_MEMORY, "the matrices do not fit the memory of a rank; take more ranks, or smaller --sizes");
+        rung_error_set(RUNG_STATUS_NO_MEMORY, "the matrices do not fit the memory of a rank; use more ranks, or smaller --sizes");
         return false;
     }
     for (int i = 0; i < 3; i++)

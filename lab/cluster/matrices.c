@@ -67,7 +67,7 @@ rung_status cluster_matrix_make(const cluster_problem *problem, rung_cluster_ope
                                            .ld = rows > 0 ? rows : 1};
     }
     matrix->data = malloc((size_t)(made->elements + 1) * (size_t)rung_type_size(matrix->type));
-    return matrix->data ? RUNG_OK : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld elements of a matrix; take more ranks",
+    return matrix->data ? RUNG_OK : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld elements of a matrix; use more ranks",
                                               (long long)made->elements);
 }
 

@@ -121,7 +121,7 @@ static rung_status check_shares(const call *call)
         const rung_cluster_matrix *matrix = call->matrices[i];
         int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank, (rung_cluster_operand)i);
         if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES && elements > 0 && !matrix->data)
-            return rung_error_set(RUNG_STATUS_INVALID, "%c's share has %lld elements on this rank, and no memory: data is NULL", "ABC"[i],
+            return rung_error_set(RUNG_STATUS_INVALID, "%c: this rank's share has %lld elements and data is NULL", "ABC"[i],
                              (long long)elements);
     }
     return RUNG_OK;
@@ -202,7 +202,7 @@ static rung_status open_share(call *call, int operand)
         call->shares[operand] = rungi_team_allocate(call->team, bytes);
         call->is_own[operand] = true;
         if (!call->shares[operand])
-            return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld bytes for a share of %c are not there; take more ranks", (long long)bytes,
+            return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld bytes of a share of %c; use more ranks", (long long)bytes,
                              "ABC"[operand]);
     }
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES)
@@ -226,8 +226,8 @@ static rung_status open_messages(call *call)
     call->out = rungi_team_allocate(call->team, out);
     call->in = rungi_team_allocate(call->team, in);
     if ((out > 0 && !call->out) || (in > 0 && !call->in))
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld bytes to send matrices from their layout are not there; take more ranks, or "
-                         "keep them as shares", (long long)(out + in));
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld bytes to redistribute matrices; use more ranks, or "
+                         "keep the matrices as shares", (long long)(out + in));
     return RUNG_OK;
 }
 

@@ -110,14 +110,14 @@ rung_matrix rungi_layout_view(const rungi_layout *layout, int64_t i, int64_t j)
 static rung_status check_splits(const char *name, const char *lines, int64_t extent, int64_t parts, const int64_t *splits)
 {
     if (parts < 0 || (parts == 0 && extent > 0) || (parts > 0 && !splits))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld %s in %lld parts; give one part at least, and its splits", name,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: %lld %s are split into %lld parts; give at least one part, and its splits", name,
                          (long long)extent, lines, (long long)parts);
     for (int64_t i = 0; i < parts; i++)
         if (splits[i] > splits[i + 1])
-            return rung_error_set(RUNG_STATUS_INVALID, "%s's %s are split at %lld and then at %lld; splits ascend", name, lines,
+            return rung_error_set(RUNG_STATUS_INVALID, "%s: %s are split at %lld and then at %lld; splits must ascend", name, lines,
                              (long long)splits[i], (long long)splits[i + 1]);
     if (parts > 0 && (splits[0] != 0 || splits[parts] != extent))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s's %s are split from %lld to %lld; they go from 0 to %lld", name, lines,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: the splits of %s go from %lld to %lld; they must go from 0 to %lld", name, lines,
                          (long long)splits[0], (long long)splits[parts], (long long)extent);
     return RUNG_OK;
 }
@@ -128,13 +128,13 @@ static rung_status check_view(const char *name, const rungi_layout *layout, rung
 {
     const rung_cluster_matrix *matrix = layout->matrix;
     if (view->rows != block.rows || view->cols != block.cols || view->type != matrix->type)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has a block of %lld x %lld %s, and a view of %lld x %lld %s for it", name,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: a block is %lld x %lld %s and its view is %lld x %lld %s; they must be equal", name,
                          (long long)block.rows, (long long)block.cols, rung_type_name(matrix->type),
                          (long long)view->rows, (long long)view->cols, rung_type_name(view->type));
     if (view->buffer || (!view->data && block.rows > 0 && block.cols > 0))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has a block without memory of this process; views have data, no buffer", name);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: the view of a block has no memory of this process; set its data, and no buffer", name);
     if (view->row_stride < 0 || view->col_stride < 0 || view->offset < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has a view with a negative stride or offset", name);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: a view has a negative stride or offset", name);
     rung_problem problem = rung_problem_of(rung_matrix_of(matrix->type, view->rows, 0, NULL),
                                            rung_matrix_of(matrix->type, 0, view->cols, NULL), *view);
     return layout->operand == RUNG_CLUSTER_OPERAND_C ? rung_problem_check(&problem) : RUNG_OK;
@@ -146,19 +146,20 @@ static rung_status open_views(const char *name, int64_t ranks, rungi_layout *lay
     int64_t count, own = 0;
     rung_status status = RUNG_OK;
     if (!rungi_multiply(blocks->row_parts, blocks->col_parts, &count) || count > INT64_MAX / 16)
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s is cut into %lld x %lld blocks", name, (long long)blocks->row_parts,
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s: %lld x %lld blocks are too many", name, (long long)blocks->row_parts,
                          (long long)blocks->col_parts);
     if (blocks->view_count > 0 && !blocks->views)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld views, and no list of them: views is NULL", name,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: view_count is %lld and views is NULL", name,
                          (long long)blocks->view_count);
     layout->views = malloc((size_t)(count + 1) * sizeof *layout->views);
-    if (!layout->views || (count > 0 && !blocks->owners))
-        return rung_error_set(layout->views ? RUNG_STATUS_INVALID : RUNG_STATUS_NO_MEMORY, "%s: no owners of its blocks, or no memory to "
-                         "list them", name);
+    if (!layout->views)
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "%s: no memory to list %lld blocks", name, (long long)count);
+    if (count > 0 && !blocks->owners)
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: there are %lld blocks and owners is NULL", name, (long long)count);
     for (int64_t i = 0; status == RUNG_OK && i < count; i++) {
         bool mine = blocks->owners[i] == layout->rank;
         if (blocks->owners[i] < 0 || blocks->owners[i] >= ranks)
-            return rung_error_set(RUNG_STATUS_INVALID, "%s gives a block to rank %d; there are %lld ranks", name, blocks->owners[i],
+            return rung_error_set(RUNG_STATUS_INVALID, "%s: a block belongs to rank %d; there are %lld ranks", name, blocks->owners[i],
                              (long long)ranks);
         layout->views[i] = mine ? own++ : -1;
         int64_t row = i / blocks->col_parts, col = i % blocks->col_parts;
@@ -168,7 +169,7 @@ static rung_status open_views(const char *name, int64_t ranks, rungi_layout *lay
             status = check_view(name, layout, block, &blocks->views[own - 1]);
     }
     if (status == RUNG_OK && own != blocks->view_count)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld blocks on this rank and %lld views of them; give one for each", name,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: this rank has %lld blocks and view_count is %lld; give one view per block", name,
                          (long long)own, (long long)blocks->view_count);
     return status;
 }
@@ -223,14 +224,13 @@ static rung_status check_memory(const char *name, rungi_layout *layout)
     if (rows == 0 || cols == 0)
         return RUNG_OK;
     if (cyclic->ld < rows)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld rows on this rank and the leading dimension %lld; it is at least "
-                         "as large", name, (long long)rows, (long long)cyclic->ld);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: this rank has %lld rows and cyclic.ld is %lld; it must be at least the number of "
+                         "rows", name, (long long)rows, (long long)cyclic->ld);
     if (!rungi_multiply(cyclic->ld, cols, &elements) ||
         !rungi_multiply(elements, rung_type_size(layout->matrix->type), &bytes))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s, %lld columns with the leading dimension %lld, does not fit the address "
-                         "space", name, (long long)cols, (long long)cyclic->ld);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s: %lld columns with the leading dimension %lld exceed the address space", name, (long long)cols, (long long)cyclic->ld);
     if (!layout->matrix->data)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld x %lld elements on this rank, and no memory: data is NULL", name,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: this rank has %lld x %lld elements and data is NULL", name,
                          (long long)rows, (long long)cols);
     return RUNG_OK;
 }
@@ -242,17 +242,17 @@ static rung_status open_cyclic(const char *name, int64_t ranks, rungi_layout *la
     int64_t processes, end;
     if (cyclic->process_rows < 1 || cyclic->process_cols < 1 ||
         !rungi_multiply(cyclic->process_rows, cyclic->process_cols, &processes) || processes > ranks)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s lies on %lld x %lld processes, and there are %lld ranks", name,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: the process grid is %lld x %lld and there are %lld ranks; it must fit them", name,
                          (long long)cyclic->process_rows, (long long)cyclic->process_cols, (long long)ranks);
     if (cyclic->row_block < 1 || cyclic->col_block < 1 || cyclic->row_offset < 0 || cyclic->col_offset < 0 ||
         !rungi_add(cyclic->row_offset, matrix->rows, &end) || !rungi_add(end, cyclic->row_block, &end) ||
         !rungi_add(cyclic->col_offset, matrix->cols, &end) || !rungi_add(end, cyclic->col_block, &end))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has blocks of %lld x %lld and begins at (%lld, %lld); blocks have an element at "
-                         "least, and it begins at 0 or behind", name, (long long)cyclic->row_block,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: blocks are %lld x %lld and the matrix begins at (%lld, %lld); block sizes must be "
+                         "at least 1 and offsets at least 0", name, (long long)cyclic->row_block,
                          (long long)cyclic->col_block, (long long)cyclic->row_offset, (long long)cyclic->col_offset);
     if (cyclic->row_source < 0 || cyclic->row_source >= cyclic->process_rows || cyclic->col_source < 0 ||
         cyclic->col_source >= cyclic->process_cols)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s's first block is on process (%lld, %lld) of %lld x %lld", name,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: the first block is on process (%lld, %lld), outside the process grid of %lld x %lld", name,
                          (long long)cyclic->row_source, (long long)cyclic->col_source,
                          (long long)cyclic->process_rows, (long long)cyclic->process_cols);
     layout->rows = cyclic_axis(matrix->rows, cyclic->row_block, cyclic->row_offset, cyclic->process_rows, cyclic->row_source);
@@ -268,12 +268,12 @@ rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_op
     rung_status status = RUNG_OK;
     *layout = (rungi_layout){.matrix = matrix, .operand = operand, .rank = rank};
     if (matrix->rows < 0 || matrix->cols < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes are not negative", name, (long long)matrix->rows,
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes must not be negative", name, (long long)matrix->rows,
                          (long long)matrix->cols);
     switch (matrix->layout) {
     case RUNG_CLUSTER_LAYOUT_SHARES:
         if (matrix->transposed)
-            return rung_error_set(RUNG_STATUS_INVALID, "%s is shares, which are of what is multiplied and are not transposed", name);
+            return rung_error_set(RUNG_STATUS_INVALID, "%s: shares cannot be transposed; describe the matrix as it is multiplied", name);
         layout->rows.extent = matrix->rows;
         layout->cols.extent = matrix->cols;
         break;
@@ -284,7 +284,7 @@ rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_op
         status = open_blocks(name, ranks, layout);
         break;
     default:
-        status = rung_error_set(RUNG_STATUS_INVALID, "%s is of kind %d; there are shares, cyclic and blocks", name, (int)matrix->layout);
+        status = rung_error_set(RUNG_STATUS_INVALID, "%s: layout is %d; see rung_cluster_layout", name, (int)matrix->layout);
     }
     if (matrix->transposed) {
         rungi_axis rows = layout->rows;

@@ -461,7 +461,7 @@ rung_status rungi_duty_prepare(rungi_duty *job)
         make_sums(work))
         return RUNG_OK;
     rungi_duty_free(job);
-    return rung_error_set(RUNG_STATUS_NO_MEMORY, "a rank needs more memory for its blocks of A, B and C than there is; take more ranks");
+    return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a rank's blocks of A, B and C; use more ranks");
 }
 
 static void free_exchange(exchange *exchange)
