@@ -6,13 +6,16 @@
  * too. This program multiplies two files into a third with 256 MiB of memory:
  *
  *     rung_outofcore_matrix *a = NULL, *b = NULL;
- *     rung_outofcore_matrix_open_npy("A.npy", RUNG_TYPE_NONE, &a);
- *     rung_outofcore_matrix_open_npy("B.npy", RUNG_TYPE_NONE, &b);
+ *     rung_status status = rung_outofcore_matrix_open_npy("A.npy", RUNG_TYPE_NONE, &a);
+ *     if (status == RUNG_OK)
+ *         status = rung_outofcore_matrix_open_npy("B.npy", RUNG_TYPE_NONE, &b);
  *     rung_outofcore_problem problem = rung_outofcore_problem_of(a, b);
- *     problem.path = "C.npy";
+ *     problem.path = "D.npy";
  *     rung_outofcore_options options = rung_outofcore_options_default();
  *     options.memory_bytes = 256 << 20;
- *     if (rung_outofcore_multiply(NULL, &problem, &options, NULL) != RUNG_OK)
+ *     if (status == RUNG_OK)
+ *         status = rung_outofcore_multiply(NULL, &problem, &options, NULL);
+ *     if (status != RUNG_OK)
  *         fprintf(stderr, "%s\n", rung_error_text());
  *     rung_outofcore_matrix_destroy(a);
  *     rung_outofcore_matrix_destroy(b);
