@@ -28,7 +28,7 @@ typedef struct lab_row {
     bool         is_call;      /* rung_gemm, whose time is no kernel's */
     bool         is_packed;    /* B was packed before the runs; the kernel's name ends in ":packed" */
     bool         vendor_tuned; /* the vendor that percent_of_vendor is of */
-    rung_product product;
+    lab_product  product;
     lab_shape    size;
     bool         verified;
     lab_row_state state;

@@ -28,7 +28,8 @@ static void write_ratio(double value, const char *unit, char *text, size_t capac
 
 static bool same_problem(const lab_row *x, const lab_row *y)
 {
-    return x->product == y->product && x->asked == y->asked && memcmp(&x->size, &y->size, sizeof x->size) == 0;
+    return lab_product_equal(x->product, y->product) && x->asked == y->asked &&
+           memcmp(&x->size, &y->size, sizeof x->size) == 0;
 }
 
 /* ---- Tables ----------------------------------------------------------------------------------------- */
@@ -195,7 +196,7 @@ static void print_title(const lab_bench *bench, const lab_row *row)
 {
     char extras[128], to_device[32], back[32];
     write_extras(bench, row->asked, extras, sizeof extras);
-    fprintf(bench->out, "\n%s %lld x %lld x %lld%s; ", rung_product_name(row->product), (long long)row->size.m,
+    fprintf(bench->out, "\n%s %lld x %lld x %lld%s; ", lab_product_name(row->product), (long long)row->size.m,
             (long long)row->size.n, (long long)row->size.k, extras);
     if (is_cpu(bench)) {
         fprintf(bench->out, "%s time", lab_clock_name(row->clock));
@@ -319,7 +320,7 @@ static void print_csv(const lab_bench *bench)
         write_csv(row->kernel, bench->out);
         fprintf(bench->out, ",\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld,",
                row->params,
-               rung_product_name(row->product), (long long)row->size.m, (long long)row->size.n,
+               lab_product_name(row->product), (long long)row->size.m, (long long)row->size.n,
                (long long)row->size.k, (long long)bench->batch, (long long)row->splits,
                rung_compute_name(row->asked), epilogue, row->verified, (long long)row->median_ns, (long long)row->min_ns,
                (long long)row->ci95_ns, (long long)row->samples, row->gflops, row->percent_of_vendor,
@@ -382,7 +383,7 @@ static void print_row(lab_json *json, const lab_bench *bench, const lab_row *row
     lab_json_string(json, "kernel", row->kernel);
     lab_json_true(json, "packed", row->is_packed);
     lab_json_string(json, "params", row->params);
-    lab_json_string(json, "dtype", rung_product_name(row->product));
+    lab_json_string(json, "dtype", lab_product_name(row->product));
     lab_json_integer(json, "m", row->size.m);
     lab_json_integer(json, "n", row->size.n);
     lab_json_integer(json, "k", row->size.k);

@@ -31,7 +31,7 @@ enum { PAIRED_ROUNDS = 30 };
 typedef struct experience {
     const rung_kernel *kernel;
     char               asked[LAB_PARAMETERS_TEXT];
-    rung_product       product;
+    lab_product        product;
     rung_compute       compute;
     bool               is_packed;
     double             ns_per_step; /* of m n k */
@@ -316,7 +316,7 @@ static experience *experience_of(session *session, const lab_contender *contende
 {
     for (int i = 0; i < session->known_count; i++) {
         experience *known = &session->known[i];
-        if (known->kernel == contender->kernel && known->product == problem->product &&
+        if (known->kernel == contender->kernel && lab_product_equal(known->product, problem->product) &&
             known->compute == problem->compute && known->is_packed == contender->is_packed &&
             strcmp(known->asked, contender->asked) == 0)
             return known;
@@ -376,7 +376,7 @@ static void show_progress(const session *session, const lab_problem *problem, co
 {
     char text[256];
     snprintf(text, sizeof text, "%lldx%lldx%lld %s, %s %s", (long long)problem->m, (long long)problem->n,
-             (long long)problem->k, rung_product_name(problem->product), what, contender ? name_of(contender) : "");
+             (long long)problem->k, lab_product_name(problem->product), what, contender ? name_of(contender) : "");
     lab_progress_show(&(lab_progress){.what = text, .done = session->done + part_done(session),
                                       .count = session->problem_count * session->dtype_count, .units = "problems"});
 }
@@ -388,7 +388,7 @@ static void begin_step(const lab_problem *problem, const char *what, const lab_c
     if (!contender->kernel || rung_kernel_describe(contender->kernel)->number != -1)
         return;
     snprintf(text, sizeof text, "%s %s, %lld x %lld x %lld, %s", what, name_of(contender), (long long)problem->m,
-             (long long)problem->n, (long long)problem->k, rung_product_name(problem->product));
+             (long long)problem->n, (long long)problem->k, lab_product_name(problem->product));
     lab_step_begin(text);
 }
 
@@ -680,7 +680,7 @@ static void trace_call(session *session, const lab_problem *problem, const lab_c
     char title[128];
     if (!session->trace.out)
         return;
-    snprintf(title, sizeof title, "%s %lld x %lld x %lld", rung_product_name(problem->product),
+    snprintf(title, sizeof title, "%s %lld x %lld x %lld", lab_product_name(problem->product),
              (long long)problem->m, (long long)problem->n, (long long)problem->k);
     lab_call_trace(&session->trace, ++session->traced, title, call);
 }
@@ -788,7 +788,7 @@ static void judge_conditions(session *session)
 static const lab_dtype *dtype_of(const session *session, const lab_row *row)
 {
     for (int i = 0; i < session->dtype_count; i++)
-        if (session->dtypes[i].product == row->product && session->dtypes[i].compute == row->asked)
+        if (lab_product_equal(session->dtypes[i].product, row->product) && session->dtypes[i].compute == row->asked)
             return &session->dtypes[i];
     return &session->dtypes[0];
 }

@@ -92,7 +92,7 @@ static job *add_job(session *session, const char *kernel)
 /* Those for matrix engines are asked in F16 where nobody named a type: F32 they only round. */
 static void choose_dtype(const session *session, job *job)
 {
-    static const lab_dtype f16 = {RUNG_F16_TO_F32, RUNG_COMPUTE_STRICT, "f16:f32"};
+    static const lab_dtype f16 = {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"};
     rung_kernel *kernel;
     if (!session->options->dtype && rung_kernel_find(NULL, "opencl", job->question.kernel, &kernel) == RUNG_OK &&
         !lab_takes(kernel, &job->question.dtype) && lab_takes(kernel, &f16))
@@ -210,7 +210,7 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
     job->question.m = job->question.n = job->question.k = size;
     job->question.machine = machine;
     job->question.dtype = dtypes[0];
-    job->question.dtype.name = rung_product_name(dtypes[0].product);
+    job->question.dtype.name = lab_product_name(dtypes[0].product);
     return true;
 }
 

@@ -87,12 +87,12 @@ static size_t write_types(const rung_kernel *kernel, int min_sm, char *text, siz
 {
     size_t used = 0;
     *text = '\0';
-    for (int i = 0; i < RUNG_PRODUCT_COUNT && used < capacity; i++) {
-        rung_type in = lab_product_in((rung_product)i), out = lab_product_out((rung_product)i);
+    for (int i = 0; i < lab_product_count() && used < capacity; i++) {
+        rung_type in = lab_product_at(i).in, out = lab_product_at(i).out;
         int needed;
         if (rung_kernel_supports(kernel, in, in, out, &needed) && (min_sm < 0 || needed == min_sm))
             used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? "," : "",
-                                     rung_product_name((rung_product)i));
+                                     lab_product_name(lab_product_at(i)));
     }
     return used;
 }

@@ -21,7 +21,7 @@ typedef struct task {
     rung_outofcore_problem  problem;
     rung_outofcore_matrix  *a, *b, *c;
     rung_matrix             a_view, b_view;
-    rung_product            product;      /* of --dtype, or of the files */
+    lab_product             product;      /* of --dtype, or of the files */
     lab_target              targets[DEVICES_MAX];
     rung_device            *devices[DEVICES_MAX];
     int64_t                 device_memory[DEVICES_MAX];
@@ -93,7 +93,7 @@ static int open_operands(task *task)
 {
     const lab_options *options = task->options;
     rung_outofcore_problem *problem = &task->problem;
-    rung_type in = options->dtype ? lab_product_in(task->product) : RUNG_TYPE_NONE;
+    rung_type in = options->dtype ? task->product.in : RUNG_TYPE_NONE;
     int code = open_operand(options->argument, in, options->shape_a, &task->a);
     if (code == LAB_GOOD)
         code = open_operand(options->argument2, in, options->shape_b, &task->b);
@@ -106,10 +106,10 @@ static int open_operands(task *task)
     problem->path = options->output;
     problem->format = is_npy(options->output) ? RUNG_OUTOFCORE_FORMAT_NPY : RUNG_OUTOFCORE_FORMAT_RAW;
     if (options->dtype)
-        problem->type = lab_product_out(task->product);
+        problem->type = task->product.out;
     else
         problem->type = task->a_view.type == RUNG_I8 ? RUNG_I32 : task->a_view.type;
-    task->product = rung_product_of(task->a_view.type, problem->type);
+    task->product = (lab_product){task->a_view.type, problem->type};
     return LAB_GOOD;
 }
 
@@ -278,7 +278,7 @@ static void print_report(const task *task, const rung_outofcore_report *report)
     lab_write_bytes((double)(blocking->read_bytes + blocking->written_bytes), moved, sizeof moved);
     lab_write_bytes((double)blocking->memory_bytes, memory, sizeof memory);
     printf("%s: %lld x %lld x %lld %s in %.3g s, %.4g GFLOPS\n", problem->path, (long long)task->a_view.rows,
-           (long long)task->b_view.cols, (long long)task->a_view.cols, rung_product_name(task->product), seconds,
+           (long long)task->b_view.cols, (long long)task->a_view.cols, lab_product_name(task->product), seconds,
            report->flops / seconds * 1e-9);
     printf("  memory %s: %lld x %lld blocks of %lld x %lld, panels of %lld\n", memory, (long long)blocking->row_blocks,
            (long long)blocking->col_blocks, (long long)blocking->block_rows, (long long)blocking->block_cols, (long long)blocking->panel_depth);
@@ -305,7 +305,7 @@ static void print_json(const task *task, const rung_outofcore_report *report)
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-multiply/1");
     lab_json_string(&json, "path", problem->path);
-    lab_json_string(&json, "dtype", rung_product_name(task->product));
+    lab_json_string(&json, "dtype", lab_product_name(task->product));
     lab_json_integer(&json, "m", task->a_view.rows);
     lab_json_integer(&json, "n", task->b_view.cols);
     lab_json_integer(&json, "k", task->a_view.cols);
@@ -361,7 +361,7 @@ static int run(task *task)
     options.progress = show_progress;
     options.accept = check;
     options.user = task;
-    task->is_checked = !task->options->unchecked && task->product < RUNG_PRODUCT_COUNT &&
+    task->is_checked = !task->options->unchecked && lab_product_sum(task->product) != RUNG_TYPE_NONE &&
                        lab_oracle_takes_k(task->product, task->a_view.cols);
     lab_interrupt_watch();
     lab_progress_begin(task->options->quiet != NULL);

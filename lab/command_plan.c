@@ -93,7 +93,7 @@ static int read_question(question *question)
 
 static rung_status find_answer(const question *question, int64_t ranks, answer *answer)
 {
-    rung_type in = lab_product_in(question->dtype.product), out = lab_product_out(question->dtype.product);
+    rung_type in = question->dtype.product.in, out = question->dtype.product.out;
     *answer = (struct answer){.cluster = rung_cluster_problem_of(ranks, question->m, question->n, question->k, in, in, out),
                               .grid = rung_cluster_grid_of(1, 1, 1), .cost = rung_cluster_cost_default(),
                               .predicted = rung_cluster_prediction_default()};

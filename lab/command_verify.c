@@ -262,7 +262,7 @@ static void add_variants(session *session, const rung_kernel *kernel, lab_suite 
 static void add_type(session *session, const rung_kernel *kernel, lab_suite suite, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    const char *sum = rung_type_name(rung_product_sum(dtype->product));
+    const char *sum = rung_type_name(lab_product_sum(dtype->product));
     add_contender(session, kernel, lab_has_preset(kernel, "tiny") ? "tiny" : NULL, suite, dtype);
     add_contender(session, kernel, lab_has_preset(kernel, sum) ? sum : info->defaults, LAB_SUITE_tile, dtype);
 }
@@ -345,7 +345,7 @@ static int add_contenders(session *session)
         add_call(session);
     for (int i = 0; i < session->contender_count; i++) {
         contender *contender = &session->contenders[i];
-        bool usual = rung_type_size(lab_product_in(contender->dtype.product)) == 4; /* others, the plan checks */
+        bool usual = rung_type_size(contender->dtype.product.in) == 4; /* others, the plan checks */
         if (contender->kernel && usual &&
             rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
             return usage(rung_error_text());
@@ -428,7 +428,7 @@ static int64_t tile(const contender *contender, const char *name, int64_t otherw
     if (!contender->kernel)
         return otherwise;
     int64_t size = lab_kernel_number(contender->kernel, contender->parameters,
-                                     lab_product_in(contender->dtype.product), name, otherwise);
+                                     contender->dtype.product.in, name, otherwise);
     return size > 4096 ? otherwise : size;
 }
 
@@ -437,7 +437,7 @@ static lab_traits traits_of(const contender *contender)
 {
     return (lab_traits){
         .bm = tile(contender, "BM", 16), .bn = tile(contender, "BN", 16), .bk = tile(contender, "BK", 8),
-        .whole = lab_is_whole(lab_product_in(contender->dtype.product)),
+        .whole = lab_is_whole(contender->dtype.product.in),
         .abilities = contender->kernel ? rung_kernel_describe(contender->kernel)->abilities
                                        : RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE,
     };
@@ -678,7 +678,7 @@ static void check_files(session *session)
                                           .units = "files"});
         if (session->options->params) /* add_kernel has tested that they fit */
             lab_parameters_of(contender->kernel, session->options->params, given, sizeof given);
-        lab_check_kernel(contender->kernel, *given ? given : NULL, rung_product_name(contender->dtype.product),
+        lab_check_kernel(contender->kernel, *given ? given : NULL, lab_product_name(contender->dtype.product),
                          SIMULATOR_FACTOR * session->time_limit, &grade->check);
         grade->is_dangerous = lab_check_is_dangerous(&grade->check);
     }
@@ -797,7 +797,7 @@ static void print_json(const session *session)
         lab_json_begin(&json, NULL, '{');
         lab_json_string(&json, "kernel", contender->name);
         lab_json_string(&json, "params", contender->parameters);
-        lab_json_string(&json, "dtype", rung_product_name(contender->dtype.product));
+        lab_json_string(&json, "dtype", lab_product_name(contender->dtype.product));
         lab_json_string(&json, "compute", rung_compute_name(contender->dtype.compute));
         lab_json_integer(&json, "cases", contender->cases);
         lab_json_integer(&json, "wrong", contender->wrong);

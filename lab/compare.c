@@ -27,8 +27,7 @@ static int64_t time_in(const lab_row *row, lab_mode mode)
 /* How many of the probe's products make one of the row's; 0 where it uses other instructions. */
 static int parts_of(const lab_row *row)
 {
-    bool is_f32 = row->product == RUNG_F32_TO_F32 || row->product == RUNG_F32_TO_F16 ||
-                  row->product == RUNG_F32_TO_BF16;
+    bool is_f32 = row->product.in == RUNG_F32;
     bool is_fma = row->probe == LAB_PROBE_FMA_F32 || row->probe == LAB_PROBE_FMA_F64;
     if (!is_f32 || is_fma)
         return 1;

@@ -10,6 +10,7 @@
 #include "colour.h"
 #include "machine.h"
 #include "options.h"
+#include "product.h"
 #include "rung/rung.h"
 
 static const char *const backends[] = {"cpu", "opencl", "cuda"};
@@ -49,8 +50,8 @@ static void write_kernels(FILE *out)
 
 static void write_dtypes(FILE *out)
 {
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
-        fprintf(out, "%s ", rung_product_name((rung_product)i));
+    for (int i = 0; i < lab_product_count(); i++)
+        fprintf(out, "%s ", lab_product_name(lab_product_at(i)));
     for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT; i++)
         fprintf(out, "%s%s", i > RUNG_COMPUTE_STRICT + 1 ? " " : "", rung_compute_name((rung_compute)i));
 }

@@ -183,7 +183,7 @@ static lab_form bias_form(const lab_case *problem)
 
 static bool make_epilogue(const lab_subject *subject, const lab_case *problem, setting *setting)
 {
-    rung_type type = lab_product_out(subject->product);
+    rung_type type = subject->product.out;
     int64_t m = problem->m, n = problem->n;
     const lab_form residual = {n + 1, 1, 2, m * (n + 1) + 3};
     if (problem->epilogue.bias != LAB_BIAS_NONE) {
@@ -201,7 +201,7 @@ static bool make_epilogue(const lab_subject *subject, const lab_case *problem, s
 
 static bool make_matrices(const lab_subject *subject, const lab_case *problem, setting *setting)
 {
-    rung_type in = lab_product_in(subject->product), out = lab_product_out(subject->product);
+    rung_type in = subject->product.in, out = subject->product.out;
     int64_t batch = problem->batch;
     memset(setting, 0, sizeof *setting);
     if (!make_storage(in, problem->m, problem->k, problem->a, problem, UNREADABLE, &setting->a) ||
@@ -409,8 +409,8 @@ static int64_t first_changed_gap(const setting *setting, int64_t batch)
 static bool is_exact(const lab_subject *subject, const lab_case *problem)
 {
     double largest = 64.0 * (double)problem->k * fabs(problem->alpha) + 8 * fabs(problem->beta) + 16;
-    double limit = fmin(lab_whole_limit(rung_product_sum(subject->product)),
-                        lab_whole_limit(lab_product_out(subject->product)));
+    double limit = fmin(lab_whole_limit(lab_product_sum(subject->product)),
+                        lab_whole_limit(subject->product.out));
     return problem->content == LAB_INTEGERS && problem->alpha == floor(problem->alpha) &&
            problem->beta == floor(problem->beta) && problem->epilogue.activation <= RUNG_ACTIVATION_RELU &&
            largest < limit;
@@ -559,7 +559,7 @@ void lab_replay(const lab_subject *subject, const lab_case *problem, char *text,
     snprintf(text, capacity, "rung verify --device %s --kernels %s%s%s --dtype %s --m %lld --n %lld --k %lld",
              rung_device_describe(subject->device)->name,
              subject->kernel ? rung_kernel_describe(subject->kernel)->name : "rung_gemm",
-             *parameters ? " --params " : "", parameters, rung_product_name(subject->product),
+             *parameters ? " --params " : "", parameters, lab_product_name(subject->product),
              (long long)problem->m, (long long)problem->n, (long long)problem->k);
     write_strides(text, capacity, "a", problem->a, problem->m, problem->k, problem->batch);
     write_strides(text, capacity, "b", problem->b, problem->k, problem->n, problem->batch);

@@ -6,6 +6,7 @@
 
 #include "cases.h"
 #include "oracle.h"
+#include "product.h"
 #include "rung/rung.h"
 
 typedef struct lab_subject {
@@ -14,7 +15,7 @@ typedef struct lab_subject {
     rung_queue        *queue;
     const rung_kernel *kernel;     /* NULL: rung_multiply itself, on matrices in memory */
     const char        *parameters; /* NULL: the kernel's defaults */
-    rung_product       product;
+    lab_product        product;
     rung_compute       compute;
     lab_rigour         rigour; /* of what is not exact: LAB_BOUNDED or LAB_ON_ENGINE */
     uint64_t           seed;

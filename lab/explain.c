@@ -42,7 +42,7 @@ static int64_t evaluate(const pair *pair, const lab_explanation *explanation, ru
 
 static rung_problem problem_of(const lab_question *question)
 {
-    rung_type in = lab_product_in(question->dtype.product), out = lab_product_out(question->dtype.product);
+    rung_type in = question->dtype.product.in, out = question->dtype.product.out;
     rung_problem problem = rung_problem_of(rung_matrix_of(in, question->m, question->k, NULL),
                                            rung_matrix_of(in, question->k, question->n, NULL),
                                            rung_matrix_of(out, question->m, question->n, NULL));
@@ -251,7 +251,7 @@ static bool look_with_step(const lab_question *question, lab_explanation *explan
 static void look_twice(const lab_question *question, const pair *pair, lab_explanation *explanation)
 {
     enum { STEP_MAX = 1024 };
-    rung_type in = lab_product_in(question->dtype.product);
+    rung_type in = question->dtype.product.in;
     int64_t step = evaluate(pair, explanation, in, "BK", 8), stages = evaluate(pair, explanation, in, "STAGES", 1);
     int64_t sector = 32 / rung_type_size(in);
     bool too_short = true;
@@ -283,10 +283,10 @@ static double macs_a_lane(const lab_mix *loop)
 static double lanes_of(const lab_question *question, const rung_kernel_info *info, const lab_mix *loop)
 {
     const lab_machine *machine = &question->machine;
-    rung_type in = lab_product_in(question->dtype.product);
+    rung_type in = question->dtype.product.in;
     if (info->engine != RUNG_ENGINE_NONE)
         return in == RUNG_I8 ? machine->engine_i8 : in == RUNG_F32 ? machine->engine_tf32 : machine->engine16;
-    switch (rung_product_sum(question->dtype.product)) {
+    switch (lab_product_sum(question->dtype.product)) {
     case RUNG_F64: return machine->fp64;
     case RUNG_I32: return machine->int32 * macs_a_lane(loop);
     default: return machine->fp32;
@@ -343,7 +343,7 @@ static double waits_of(const lab_explanation *explanation, double warps)
 static double dram_bytes_of(const lab_question *question, const pair *pair, const lab_explanation *explanation,
                             double held)
 {
-    rung_type in = lab_product_in(question->dtype.product), out = lab_product_out(question->dtype.product);
+    rung_type in = question->dtype.product.in, out = question->dtype.product.out;
     lab_panels panels = {.m = (double)question->m, .n = (double)question->n, .k = (double)question->k,
                          .bm = (double)explanation->bm, .bn = (double)explanation->bn,
                          .in_bytes = (double)rung_type_size(in), .out_bytes = (double)rung_type_size(out),
@@ -400,7 +400,7 @@ static void begin(const lab_question *question, const pair *pair, lab_explanatio
 
 static void explain_pair(const lab_question *question, const pair *pair, lab_explanation *explanation)
 {
-    rung_type in = lab_product_in(question->dtype.product);
+    rung_type in = question->dtype.product.in;
     explanation->bm = evaluate(pair, explanation, in, "BM", 16);
     explanation->bn = evaluate(pair, explanation, in, "BN", 16);
     look_twice(question, pair, explanation);

@@ -140,7 +140,7 @@ static lab_outcome_kind judge_elsewhere(const lab_search *search, const lab_cont
                                         size_t capacity)
 {
     const lab_problem *problem = search->problem;
-    rung_type in = lab_product_in(problem->product);
+    rung_type in = problem->product.in;
     const rung_kernel *kernel = contender->kernel;
     lab_traits traits = {lab_kernel_number(kernel, contender->asked, in, "BM", 16),
                          lab_kernel_number(kernel, contender->asked, in, "BN", 16),

@@ -125,7 +125,7 @@ bool lab_fleet_read(const char *name, lab_fleet *fleet, char *why, size_t capaci
 /* By what its inputs are, and for F32 by how they may be rounded. */
 static double peak_of(const lab_fleet *fleet, const lab_dtype *dtype)
 {
-    switch (lab_product_in(dtype->product)) {
+    switch (dtype->product.in) {
     case RUNG_F64:
         return fleet->f64;
     case RUNG_F32:

@@ -100,7 +100,7 @@ static void stand_by_columns(lab_operand *operand)
 
 static rung_status make_operands(lab_problem *problem)
 {
-    rung_type in = lab_product_in(problem->product), out = lab_product_out(problem->product);
+    rung_type in = problem->product.in, out = problem->product.out;
     int64_t m = problem->m, n = problem->n, k = problem->k, batch = problem->batch;
     rung_status status = make_operand(problem, in, m, k, batch, &problem->a);
     if (status == RUNG_OK && problem->a_by_columns)

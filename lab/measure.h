@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "probe.h"
 #include "row_state.h"
+#include "product.h"
 #include "rung/rung.h"
 #include "samples.h"
 #include "sets.h"
@@ -45,7 +46,7 @@ typedef struct lab_problem {
     rung_context *context; /* whose device of rung_gemm is `device` too */
     rung_device *device;
     rung_queue  *queue;
-    rung_product product;
+    lab_product  product;
     rung_compute compute;
     int64_t      m, n, k, batch, splits, carveout, threads; /* threads: of the CPU's plans, 0 as usual */
     lab_epilogue epilogue;

@@ -49,15 +49,16 @@ static bool have_parts(lab_microscope_parts *parts, char *why, size_t capacity)
 static bool run_child(const lab_look *look, const lab_microscope_parts *parts, const lab_workplace *place, char *why,
                       size_t capacity)
 {
-    char numbers[9][24], text[4096];
+    char numbers[8][24], text[4096];
     int code = -1;
-    const int64_t values[9] = {look->product, look->compute, look->m, look->n, look->k, look->b_col_major,
+    const int64_t values[8] = {look->compute, look->m, look->n, look->k, look->b_col_major,
                                look->a_stride, look->b_stride, look->c_stride};
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 8; i++)
         snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
     char *argv[] = {NULL, "--under-microscope", (char *)look->kernel,
-                    (char *)(look->parameters ? look->parameters : ""), numbers[0], numbers[1], numbers[2],
-                    numbers[3], numbers[4], numbers[5], numbers[6], numbers[7], numbers[8], (char *)place->output,
+                    (char *)(look->parameters ? look->parameters : ""), (char *)lab_product_name(look->product), numbers[0],
+                    numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], numbers[7],
+                    (char *)place->output,
                     NULL};
     const lab_variable own[] = {
         {"OCL_ICD_VENDORS", parts->oclgrind}, {"OCLGRIND_PLUGINS", parts->plugin},

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "product.h"
 #include "rung/rung.h"
 #include "sight.h"
 #include "simulator.h"
@@ -22,7 +23,7 @@
 typedef struct lab_look {
     const char  *kernel;     /* by name or number, or a file */
     const char  *parameters; /* NULL: those that a GPU would take, whatever its architecture */
-    rung_product product;
+    lab_product  product;
     rung_compute compute;
     int64_t      m, n, k;
     int64_t      a_stride, b_stride, c_stride;
@@ -94,7 +95,7 @@ void lab_sight_free(lab_sight *sight);
 lab_sight_line lab_sight_sum(const lab_sight *sight, int64_t line, lab_traffic kind, const char *array);
 
 /* The parameters that a look takes: a GPU's, where none are given. */
-bool lab_look_parameters(const rung_kernel *kernel, rung_product product, const char *given,
+bool lab_look_parameters(const rung_kernel *kernel, lab_product product, const char *given,
                          char text[RUNG_PARAMETERS_TEXT]);
 
 /* Where the simulator's driver and the plugin are: RUNG_OCLGRIND and RUNG_MICROSCOPE if they are

@@ -33,13 +33,12 @@ bool lab_microscope_is_child(int argc, char **argv)
     return argc == 2 + ARGUMENTS - 1 && strcmp(argv[1], "--under-microscope") == 0;
 }
 
-/* By the number that the parent wrote; what it wrote is right. */
+/* Reads the arguments that the parent wrote; they are valid. */
 static void read_look(char **argv, lab_look *look)
 {
     *look = (lab_look){
         .kernel = argv[2],
         .parameters = *argv[3] ? argv[3] : NULL,
-        .product = (rung_product)atoi(argv[4]),
         .compute = (rung_compute)atoi(argv[5]),
         .m = atoll(argv[6]),
         .n = atoll(argv[7]),
@@ -49,6 +48,7 @@ static void read_look(char **argv, lab_look *look)
         .b_stride = atoll(argv[11]),
         .c_stride = atoll(argv[12]),
     };
+    lab_product_find(argv[4], strlen(argv[4]), &look->product);
 }
 
 /* ---- The kernel and its parameters ---- */
@@ -77,12 +77,12 @@ static bool tell_puts(const char *source)
 
 /* The simulator counts as a processor, for which the library would choose others. Copies that a
  * check for wrong waits does twice are not to be seen. */
-bool lab_look_parameters(const rung_kernel *kernel, rung_product product, const char *given,
+bool lab_look_parameters(const rung_kernel *kernel, lab_product product, const char *given,
                          char text[RUNG_PARAMETERS_TEXT])
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *chosen = given ? given : info->defaults;
-    const char *sum = rung_type_name(rung_product_sum(product));
+    const char *sum = rung_type_name(lab_product_sum(product));
     for (int64_t i = 0; !given && i < info->preset_count; i++)
         if (strcmp(rung_kernel_preset(kernel, i)->name, sum) == 0)
             chosen = rung_kernel_preset(kernel, i)->name;
@@ -152,7 +152,7 @@ static bool send(const scene *scene, const rung_matrix *here, const rung_matrix 
 
 static bool make_problem(const lab_look *look, scene *scene)
 {
-    rung_type in = lab_product_in(look->product), out = lab_product_out(look->product);
+    rung_type in = look->product.in, out = look->product.out;
     rung_matrix here[3], there[3];
     if (!make_operand(scene, in, look->m, look->k, false, look->a_stride, &here[0], &there[0]) ||
         !make_operand(scene, in, look->k, look->n, look->b_col_major, look->b_stride, &here[1], &there[1]) ||

@@ -98,33 +98,15 @@ double lab_whole_limit(rung_type type)
     return rounding_of(type).whole;
 }
 
-static const struct {
-    rung_type in, out;
-} products[] = {
-#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
-    RUNG_PRODUCT_LIST(X)
-#undef X
-};
-
-rung_type lab_product_in(rung_product product)
-{
-    return products[product].in;
-}
-
-rung_type lab_product_out(rung_product product)
-{
-    return products[product].out;
-}
-
 /* The type of a problem's sums. */
 static rung_type sum_type(const rung_problem *problem)
 {
-    return rung_product_sum(rung_product_of(problem->a.type, problem->c.type));
+    return rung_accumulator_type(problem->a.type, problem->b.type, problem->c.type);
 }
 
-bool lab_oracle_takes_k(rung_product product, int64_t k)
+bool lab_oracle_takes_k(lab_product product, int64_t k)
 {
-    rung_type sum = rung_product_sum(product);
+    rung_type sum = lab_product_sum(product);
     return lab_is_whole(sum) || 6 * ((double)k + 4) < 0.5 / rounding_of(sum).unit;
 }
 

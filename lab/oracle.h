@@ -34,6 +34,7 @@
 
 #include <stdbool.h>
 
+#include "product.h"
 #include "rung/rung.h"
 
 typedef struct lab_verdict {
@@ -55,13 +56,9 @@ rung_matrix lab_item(const rung_matrix *matrix, int64_t item);
 bool   lab_is_whole(rung_type type);
 double lab_whole_limit(rung_type type);
 
-/* The types of a product. */
-rung_type lab_product_in(rung_product product);
-rung_type lab_product_out(rung_product product);
-
 /* Whether a sum of k products can be judged: past 1/u of them rounding can explain
  * anything. */
-bool lab_oracle_takes_k(rung_product product, int64_t k);
+bool lab_oracle_takes_k(lab_product product, int64_t k);
 
 /* How strictly: to the last bit, or, where a GPU's matrix engine may have summed, with what
  * it cuts off (see RUNG_COMPUTE_LIST). */

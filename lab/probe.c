@@ -214,21 +214,20 @@ static probe_loop *loop_of(lab_probe probe)
 }
 #endif
 
-bool lab_probe_is_roof(lab_probe probe, rung_product product)
+bool lab_probe_is_roof(lab_probe probe, lab_product product)
 {
     bool is_fma = probe == LAB_PROBE_FMA_F32 || probe == LAB_PROBE_FMA_F64;
-    rung_type sum = rung_product_sum(product);
+    rung_type sum = lab_product_sum(product);
     return probe != LAB_PROBE_NONE && (!is_fma || (lab_probe_width() > 0 && (sum == RUNG_F32 || sum == RUNG_F64)));
 }
 
-lab_probe lab_probe_of(rung_product product, rung_compute compute)
+lab_probe lab_probe_of(lab_product product, rung_compute compute)
 {
-    if (rung_product_sum(product) == RUNG_F64)
+    if (lab_product_sum(product) == RUNG_F64)
         return LAB_PROBE_FMA_F64;
-    if (product == RUNG_I8_TO_I32)
+    if (product.in == RUNG_I8)
         return has_tiles() ? LAB_PROBE_AMX_I8 : has_dot(LAB_PROBE_DOT_I8) ? LAB_PROBE_DOT_I8 : LAB_PROBE_FMA_F32;
-    bool is_bf16 = product == RUNG_BF16_TO_BF16 || product == RUNG_BF16_TO_F32;
-    bool is_f32 = product == RUNG_F32_TO_F32 || product == RUNG_F32_TO_F16 || product == RUNG_F32_TO_BF16;
+    bool is_bf16 = product.in == RUNG_BF16, is_f32 = product.in == RUNG_F32;
     if (is_bf16 || (is_f32 && (compute == RUNG_COMPUTE_BF16X3 || compute == RUNG_COMPUTE_BF16X1)))
         return has_tiles() ? LAB_PROBE_AMX_BF16
                : has_dot(LAB_PROBE_DOT_BF16) ? LAB_PROBE_DOT_BF16 : LAB_PROBE_FMA_F32;

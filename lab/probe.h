@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "product.h"
 #include "rung/rung.h"
 
 /* clang-format off */
@@ -33,7 +34,7 @@ const char *lab_probe_name(lab_probe probe);
 
 /* The best that this processor has for a product: tiles, else dot products, else FMA. Asks the
  * system for the tiles, which it gives a process that asks. */
-lab_probe lab_probe_of(rung_product product, rung_compute compute);
+lab_probe lab_probe_of(lab_product product, rung_compute compute);
 
 /* Whether this processor has those instructions. */
 bool lab_probe_is_here(lab_probe probe);
@@ -44,7 +45,7 @@ double lab_probe_run(lab_probe probe, int threads);
 
 /* Whether nothing that this product is made of can be faster than the probe. Not so where it is plain C,
  * which kernels' vectors are faster than, and of whole numbers that no engine here multiplies. */
-bool lab_probe_is_roof(lab_probe probe, rung_product product);
+bool lab_probe_is_roof(lab_probe probe, lab_product product);
 
 /* Whether its speed may have two modes, see samples.h. */
 bool lab_probe_has_modes(lab_probe probe);

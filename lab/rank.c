@@ -80,11 +80,11 @@ static lab_load load_of(const shape *shape, const lab_machine *machine, double k
                       .waits = shape->stages > 1 ? 1 : steps, .chain = k};
 }
 
-static double rank_gpu(const shape *shape, rung_product product, double m, double n, double k,
+static double rank_gpu(const shape *shape, lab_product product, double m, double n, double k,
                        const rung_device_info *device)
 {
-    double words = (double)rung_type_size(rung_product_sum(product)) / 4;
-    double in_bytes = (double)rung_type_size(lab_product_in(product));
+    double words = (double)rung_type_size(lab_product_sum(product)) / 4;
+    double in_bytes = (double)rung_type_size(product.in);
     lab_machine machine = machine_of(device);
     lab_load load = load_of(shape, &machine, k, in_bytes);
     load.held = held_of(&machine, shape, words, in_bytes);
@@ -121,10 +121,10 @@ static bool is_processor(const rung_device_info *device)
              strstr(device->title, "Processor")));
 }
 
-double lab_rank(const rung_kernel *kernel, const char *parameters, rung_product product, int64_t m,
+double lab_rank(const rung_kernel *kernel, const char *parameters, lab_product product, int64_t m,
                 int64_t n, int64_t k, const rung_device_info *device)
 {
-    rung_type in = lab_product_in(product);
+    rung_type in = product.in;
     shape shape = {
         .bm = number(kernel, parameters, in, "BM", 0), .bn = number(kernel, parameters, in, "BN", 0),
         .bk = number(kernel, parameters, in, "BK", 1), .tm = number(kernel, parameters, in, "TM", 1),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "product.h"
 #include "rung/rung.h"
 
 /* ---- Reading ---------------------------------------------------------------------------------------- */
@@ -165,21 +166,12 @@ double lab_flops(int64_t m, int64_t n, int64_t k)
 
 static bool bytes_of(const char *dtype, double *in, double *out)
 {
-    static const struct {
-        const char *name;
-        rung_type   in, out;
-    } products[] = {
-#define X(in, out, sum, word) {word, RUNG_##in, RUNG_##out},
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    };
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-        if (strcmp(products[i].name, dtype) == 0) {
-            *in = (double)rung_type_size(products[i].in);
-            *out = (double)rung_type_size(products[i].out);
-            return true;
-        }
-    return false;
+    lab_product product;
+    if (!lab_product_find(dtype, strlen(dtype), &product))
+        return false;
+    *in = (double)rung_type_size(product.in);
+    *out = (double)rung_type_size(product.out);
+    return true;
 }
 
 double lab_intensity(const lab_result *row)
@@ -479,14 +471,9 @@ static void name_group(lab_report *report, lab_group *group)
 /* Devices as they came; f32 before other types, strict before other modes, few threads before many. */
 static int type_place(const lab_result *row)
 {
-    static const char *const names[] = {
-#define X(in, out, sum, word) word,
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    };
-    int place = 0;
-    while (place < RUNG_PRODUCT_COUNT && strcmp(names[place], row->dtype) != 0)
-        place++;
+    lab_product product;
+    bool is_known = lab_product_find(row->dtype, strlen(row->dtype), &product);
+    int place = is_known ? lab_product_index(product) : lab_product_count();
     return 2 * place + (strcmp(row->compute, "strict") != 0);
 }
 

@@ -423,7 +423,7 @@ bool lab_search_begin(lab_search *search, const rung_kernel *const *kernels, int
         lab_entrant *entrant = &search->entrants[search->entrant_count];
         const rung_kernel_info *info = rung_kernel_describe(kernels[i]);
         *entrant = (lab_entrant){.kernel = kernels[i], .name = info->name, .source = lab_hash(info->source)};
-        if (!lab_space_of(kernels[i], lab_product_in(search->problem->product), &entrant->space))
+        if (!lab_space_of(kernels[i], search->problem->product.in, &entrant->space))
             continue;
         search->entrant_count++;
         if (!make_seeds(search, entrant))

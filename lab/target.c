@@ -24,12 +24,12 @@ static bool is_word(const char *text, size_t length, const char *word)
 }
 
 /* Sets what a word stands for. */
-static bool mark_word(const char *text, size_t length, bool products[RUNG_PRODUCT_COUNT],
+static bool mark_word(const char *text, size_t length, bool products[LAB_PRODUCTS_MAX],
                       bool modes[LAB_COMPUTE_COUNT])
 {
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
-        if (is_word(text, length, rung_product_name((rung_product)i)))
-            return products[i] = true;
+    lab_product product;
+    if (lab_product_find(text, length, &product))
+        return products[lab_product_index(product)] = true;
     for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT; i++)
         if (is_word(text, length, rung_compute_name((rung_compute)i)))
             return modes[i] = true;
@@ -54,9 +54,9 @@ static const char *explain_dtype(const char *text, size_t length)
     static char why[512];
     size_t used = (size_t)snprintf(why, sizeof why, "no kernel multiplies \"%.*s\"; --dtype takes products (input:output):",
                                    (int)(length < 40 ? length : 40), text);
-    for (int i = 0; i < RUNG_PRODUCT_COUNT && used < sizeof why; i++)
+    for (int i = 0; i < lab_product_count() && used < sizeof why; i++)
         used += (size_t)snprintf(why + used, sizeof why - used, "%s %s", i ? "," : "",
-                                 rung_product_name((rung_product)i));
+                                 lab_product_name(lab_product_at(i)));
     for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT && used < sizeof why; i++)
         used += (size_t)snprintf(why + used, sizeof why - used, "%s %s",
                                  i == RUNG_COMPUTE_STRICT + 1 ? "; or compute modes of f32:" : ",",
@@ -68,11 +68,12 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
                             lab_dtype dtypes[LAB_DTYPES_MAX], int *count)
 {
     const char *text = options->dtype;
-    bool products[RUNG_PRODUCT_COUNT] = {false}, modes[LAB_COMPUTE_COUNT] = {false};
+    const lab_product f32 = {RUNG_F32, RUNG_F32};
+    bool products[LAB_PRODUCTS_MAX] = {false}, modes[LAB_COMPUTE_COUNT] = {false};
     *count = 0;
     if (!read_compute(options->compute, compute))
         return "--compute is strict, bf16x3, tf32 or bf16x1";
-    products[RUNG_F32_TO_F32] = !text;
+    products[lab_product_index(f32)] = !text;
     if (text && !*text)
         return explain_dtype("", 0);
     while (text && *text) {
@@ -81,12 +82,12 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
             return explain_dtype(text, length);
         text += length + (text[length] == ',');
     }
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
+    for (int i = 0; i < lab_product_count(); i++)
         if (products[i])
-            dtypes[(*count)++] = (lab_dtype){(rung_product)i, *compute, rung_product_name((rung_product)i)};
+            dtypes[(*count)++] = (lab_dtype){lab_product_at(i), *compute, lab_product_name(lab_product_at(i))};
     for (int i = 0; i < LAB_COMPUTE_COUNT; i++)
-        if (modes[i] && !(products[RUNG_F32_TO_F32] && i == (int)*compute))
-            dtypes[(*count)++] = (lab_dtype){RUNG_F32_TO_F32, (rung_compute)i,
+        if (modes[i] && !(products[lab_product_index(f32)] && i == (int)*compute))
+            dtypes[(*count)++] = (lab_dtype){f32, (rung_compute)i,
                                              rung_compute_name((rung_compute)i)};
     return NULL;
 }
@@ -94,8 +95,8 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
 bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
-    bool is_f32 = lab_product_in(dtype->product) == RUNG_F32;
-    rung_type in = lab_product_in(dtype->product), out = lab_product_out(dtype->product);
+    bool is_f32 = dtype->product.in == RUNG_F32;
+    rung_type in = dtype->product.in, out = dtype->product.out;
     return !info ||
            (rung_kernel_supports(kernel, in, in, out, NULL) && (!is_f32 || info->compute <= dtype->compute));
 }

@@ -6,6 +6,7 @@
 
 #include "lists.h"
 #include "options.h"
+#include "product.h"
 #include "rung/rung.h"
 
 enum { LAB_KERNELS_MAX = 64 };
@@ -49,15 +50,15 @@ bool lab_has_preset(const rung_kernel *kernel, const char *name);
 
 /* What is to be multiplied, and how precisely. */
 typedef struct lab_dtype {
-    rung_product product;
+    lab_product  product;
     rung_compute compute;
     const char  *name; /* as it was asked for */
 } lab_dtype;
 
-enum { LAB_DTYPES_MAX = RUNG_PRODUCT_COUNT + LAB_COMPUTE_COUNT };
+enum { LAB_DTYPES_MAX = LAB_PRODUCTS_MAX + LAB_COMPUTE_COUNT };
 
 /* What --dtype and --compute ask for: "f32,f16:f32", each in the mode of --compute, once, in
- * the order of RUNG_PRODUCT_LIST; and behind them modes: "tf32" is f32 in that. f32, and
+ * the order of lab_product_at(); and behind them modes: "tf32" is f32 in that. f32, and
  * strict, where they are not given. NULL, or a sentence on what is wrong. */
 const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
                             lab_dtype dtypes[LAB_DTYPES_MAX], int *count);

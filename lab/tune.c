@@ -119,8 +119,8 @@ static rung_matrix view_of(rung_type type, int64_t rows, int64_t cols, bool by_c
 
 static rung_problem form_of(const lab_tuner *session, const lab_tuned *tuned)
 {
-    rung_product product = session->dtypes[0].product;
-    rung_type in = lab_product_in(product), out = lab_product_out(product);
+    lab_product product = session->dtypes[0].product;
+    rung_type in = product.in, out = product.out;
     rung_problem form = rung_problem_of(view_of(in, tuned->m, tuned->k, session->a_by_columns),
                                         view_of(in, tuned->k, tuned->n, session->b_by_columns),
                                         view_of(out, tuned->m, tuned->n, false));

@@ -14,6 +14,7 @@
  *
  * NVRTC is opened at run time; the few functions that are used are declared here,
  * so that no CUDA header is needed. */
+#include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "product.h"
 #include "rung/rung.h"
 
 static const char *const all_architectures[] = {"sm_60", "sm_61", "sm_70", "sm_75", "sm_80",
@@ -150,20 +152,24 @@ enum {
     ENGINE_PATHS = sizeof engine_paths / sizeof *engine_paths
 };
 
-/* The products, and what they are compiled with. */
-static const path products[] = {
-#define X(in, out, sum, word) {word, "IN_" #in ",OUT_" #out},
-    RUNG_PRODUCT_LIST(X)
-#undef X
-};
+/* The products, and what they are compiled with: "IN_F32,OUT_F16". */
+static path products[LAB_PRODUCTS_MAX];
 
-static const struct {
-    rung_type in, out;
-} types[] = {
-#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
-    RUNG_PRODUCT_LIST(X)
-#undef X
-};
+static void write_defines(lab_product product, char *text, size_t capacity)
+{
+    snprintf(text, capacity, "IN_%s,OUT_%s", rung_type_name(product.in), rung_type_name(product.out));
+    for (char *at = text; *at; at++)
+        *at = (char)toupper((unsigned char)*at);
+}
+
+static void find_products(void)
+{
+    static char defines[LAB_PRODUCTS_MAX][48];
+    for (int i = 0; i < lab_product_count(); i++) {
+        write_defines(lab_product_at(i), defines[i], sizeof defines[i]);
+        products[i] = (path){lab_product_name(lab_product_at(i)), defines[i]};
+    }
+}
 
 /* The number before `words` in ptxas's report; 0 if they are not there. */
 static long number_before(const char *log, const char *words)
@@ -244,13 +250,13 @@ static const char *preset_of(const rung_kernel *kernel, const char *name)
 /* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
 static const char *parameters_of(const rung_kernel *kernel, int product)
 {
-    const char *preset = preset_of(kernel, rung_type_name(rung_product_sum((rung_product)product)));
+    const char *preset = preset_of(kernel, rung_type_name(lab_product_sum(lab_product_at(product))));
     return preset ? preset : rung_kernel_describe(kernel)->defaults;
 }
 
 static const path *epilogue_of(int product)
 {
-    return rung_product_sum((rung_product)product) == RUNG_I32 ? &whole_epilogue : &epilogue;
+    return lab_product_sum(lab_product_at(product)) == RUNG_I32 ? &whole_epilogue : &epilogue;
 }
 
 /* The preset for an architecture, or its small one, where there is one. */
@@ -270,10 +276,12 @@ static bool compile_engine(const nvrtc *nvrtc, const rung_kernel *kernel, const 
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *usual = preset_for(kernel, architecture, ""), *small = preset_for(kernel, architecture, "small");
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
+    for (int i = 0; i < lab_product_count(); i++) {
         bool is_main = !strchr(products[i].name, ':');
+        lab_product product = lab_product_at(i);
         int min_sm;
-        if (!rung_kernel_supports(kernel, types[i].in, types[i].in, types[i].out, &min_sm) || atoi(architecture + 3) < min_sm)
+        if (!rung_kernel_supports(kernel, product.in, product.in, product.out, &min_sm) ||
+            atoi(architecture + 3) < min_sm)
             continue;
         good = compile(nvrtc, info, usual, &products[i], &run_time, architecture) && good;
         good = compile(nvrtc, info, usual, &products[i], has_paths ? &paths[2] : &only_path, architecture) && good;
@@ -303,7 +311,7 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_t
     const path *all = has_paths ? paths : &only_path;
     if (info->engine != RUNG_ENGINE_NONE)
         return compile_engine(nvrtc, kernel, architecture);
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
+    for (int i = 0; i < lab_product_count(); i++) {
         const char *parameters = parameters_of(kernel, i);
         for (int j = 0; j < (has_paths ? PATHS : 1); j++)
             good = compile(nvrtc, info, parameters, &products[i], &all[j], architecture) && good;
@@ -319,7 +327,7 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_t
             good = compile(nvrtc, info, rung_kernel_preset(kernel, i)->parameters, &products[0], &all[0],
                            architecture) && good;
     const char *small = preset_of(kernel, "small");
-    for (int i = 0; small && i < RUNG_PRODUCT_COUNT; i++)
+    for (int i = 0; small && i < lab_product_count(); i++)
         if (strcmp(small, parameters_of(kernel, i)) != 0) /* else it is there already */
             good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
     for (int i = 1; small && is_top && i < PATHS; i++)
@@ -343,7 +351,7 @@ static bool compile_reduce(const nvrtc *nvrtc, const char *folder, const char *a
     }
     const rung_kernel_info info = {.name = "reduce", .file = "reduce.cu", .source = text};
     bool good = true;
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
+    for (int i = 0; i < lab_product_count(); i++) {
         good = compile(nvrtc, &info, "", &products[i], epilogue_of(i), architecture) && good;
         good = compile(nvrtc, &info, "", &products[i], &run_time, architecture) && good;
     }
@@ -397,6 +405,7 @@ int main(int argc, char **argv)
     }
     nvrtc nvrtc = load(argv[1]);
     read_headers(argv[2]);
+    find_products();
     wish wish = read_wish(argc, argv);
     printf("kernel\tparams\tdtype\tpath\tarch\tregisters\tshared\tspills\n");
     for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++) {

@@ -88,7 +88,7 @@ static bool look(const char *kernel, const lab_dtype *dtype, const char *path, r
         fprintf(stderr, "draw_reads: %s\n", why);
         return false;
     }
-    rung_type in = lab_product_in(dtype->product);
+    rung_type in = dtype->product.in;
     if (!lab_look_parameters(*opened, dtype->product, NULL, parameters)) {
         fprintf(stderr, "draw_reads: the parameters of %s are too long\n", kernel);
         return false;
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     bool good = look(argv[1], &dtypes[0], path, &kernel) && read_request(path, "a", &requests[0]) &&
                 read_request(path, "b", &requests[1]);
     if (good)
-        draw(requests, (int)rung_type_size(lab_product_in(dtypes[0].product)), rung_kernel_describe(kernel)->name);
+        draw(requests, (int)rung_type_size(dtypes[0].product.in), rung_kernel_describe(kernel)->name);
     unlink(path);
     rung_kernel_destroy(kernel);
     return good ? LAB_GOOD : LAB_WRONG;

@@ -125,7 +125,7 @@ RUNG_API const char *rung_error_text(void);
  * thread's rung_error_text(), and returns `status`. The old sentence may be among the arguments. */
 RUNG_API rung_status rung_error_set(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
 
-/* ---- Element types ---------------------------------------------------------- */
+/* ---- Element types -------------------------------------------------------------- */
 
 /* Values are stable across versions and consecutive from 1. */
 typedef enum rung_type {
@@ -162,39 +162,23 @@ RUNG_API int64_t rung_type_size(rung_type type);
  * from 1 to the first "?" visits every type. */
 RUNG_API const char *rung_type_name(rung_type type);
 
-/* What may be multiplied into what: the type of A and B, the type of C, the type that
- * sums, alpha and beta have, and the word for it. Sums are rounded to C's type at
- * the end, to F16 and BF16 by way of F32; whole numbers are exact modulo 2^32. Which of them a kernel takes is the
- * kernel's to say (rung_kernel_info). */
-#define RUNG_PRODUCT_LIST(X)                                                    \
-    X(F32,  F32,  F32, "f32")                                                   \
-    X(F32,  F16,  F32, "f32:f16")                                               \
-    X(F32,  BF16, F32, "f32:bf16")                                              \
-    X(F64,  F64,  F64, "f64")                                                   \
-    X(F64,  F32,  F64, "f64:f32")                                               \
-    X(F16,  F16,  F32, "f16")                                                   \
-    X(F16,  F32,  F32, "f16:f32")                                               \
-    X(BF16, BF16, F32, "bf16")                                                  \
-    X(BF16, F32,  F32, "bf16:f32")                                              \
-    X(I8,   I32,  I32, "i8")                                                    \
-    X(I32,  I32,  I32, "i32")
+/* Returns the type in which this version accumulates A * B into C, and which alpha and beta
+ * have; RUNG_TYPE_NONE if no kernel of this version multiplies these types. The result is
+ * rounded to C's type once, at the end (to F16 and BF16 through F32). Integers are exact
+ * modulo 2^32.
+ *
+ *     A and B   C                accumulator
+ *     F32       F32, F16, BF16   F32
+ *     F64       F64, F32         F64
+ *     F16       F16, F32         F32
+ *     BF16      BF16, F32        F32
+ *     I8        I32              I32
+ *     I32       I32              I32 */
+RUNG_API rung_type rung_accumulator_type(rung_type a, rung_type b, rung_type c);
 
-typedef enum rung_product {
-#define RUNG_LIST_ENTRY(in, out, sum, word) RUNG_##in##_TO_##out,
-    RUNG_PRODUCT_LIST(RUNG_LIST_ENTRY)
-#undef RUNG_LIST_ENTRY
-    RUNG_PRODUCT_COUNT
-} rung_product;
-
-/* RUNG_PRODUCT_COUNT if there is none; the word, or "?"; and the type of its sums,
- * RUNG_TYPE_NONE for what is no product. */
-RUNG_API rung_product rung_product_of(rung_type in, rung_type out);
-RUNG_API const char  *rung_product_name(rung_product product);
-RUNG_API rung_type    rung_product_sum(rung_product product);
-
-/* The 16-bit types, for those whose compiler has none. To F32 nothing is lost; from F32
- * the nearest is taken, even on a tie, past the largest an infinity. A NaN stays one and
- * becomes quiet; its sign and as much of its payload as fits are kept. */
+/* Convert 16-bit types, for compilers that lack them. Conversion from F32 rounds to nearest,
+ * ties to even; values beyond the largest become infinite. A NaN stays a NaN and becomes
+ * quiet; its sign and the upper bits of its payload are preserved. */
 RUNG_API float    rung_f16_to_f32(uint16_t bits);
 RUNG_API uint16_t rung_f16_from_f32(float value);
 RUNG_API float    rung_bf16_to_f32(uint16_t bits);

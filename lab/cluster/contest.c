@@ -172,16 +172,19 @@ static void add(cluster_contest *contest, cluster_multiply multiply, bool is_cyc
     added->is_cyclic = is_cyclic;
 }
 
+static bool is_f32_or_f64(lab_product product)
+{
+    return lab_product_is(product, RUNG_F32, RUNG_F32) || lab_product_is(product, RUNG_F64, RUNG_F64);
+}
+
 static bool can_pdgemm(const cluster_contest *contest)
 {
-    rung_product product = contest->problem.product;
-    return contest->house->has_scalapack && (product == RUNG_F64_TO_F64 || product == RUNG_F32_TO_F32);
+    return contest->house->has_scalapack && is_f32_or_f64(contest->problem.product);
 }
 
 static void add_all(cluster_contest *contest, bool wants_cyclic, bool wants_grid)
 {
-    bool has_vendor = contest->house->vendor && (contest->problem.product == RUNG_F64_TO_F64 ||
-                                                 contest->problem.product == RUNG_F32_TO_F32);
+    bool has_vendor = contest->house->vendor && is_f32_or_f64(contest->problem.product);
     contest->count = 0;
     if (can_pdgemm(contest))
         add(contest, CLUSTER_PDGEMM, true);

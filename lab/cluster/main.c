@@ -67,7 +67,7 @@ static const char *read_options(session *session)
         return wrong;
     for (int i = 0; i < session->shape_count; i++)
         for (int j = 0; j < session->dtype_count; j++)
-            if (16.0 * (double)session->shapes[i].k > lab_whole_limit(lab_product_out(session->dtypes[j].product)))
+            if (16.0 * (double)session->shapes[i].k > lab_whole_limit(session->dtypes[j].product.out))
                 return "with --cluster results are judged exactly, which C's type is too narrow for: take f64, or f16:f32";
     if (options->block && (!lab_read_integer(options->block, &session->block) || session->block < 1 ||
                            session->block > 1 << 20))
@@ -244,8 +244,8 @@ static bool run_all(session *session)
     contest->problem.rank = house->rank;
     for (int i = 0; i < session->dtype_count * session->shape_count; i++) {
         lab_shape shape = session->shapes[i % session->shape_count];
-        rung_product product = session->dtypes[i / session->shape_count].product;
-        rung_type in = lab_product_in(product), out = lab_product_out(product);
+        lab_product product = session->dtypes[i / session->shape_count].product;
+        rung_type in = product.in, out = product.out;
         contest->problem.product = product;
         contest->problem.cluster = rung_cluster_problem_of(house->ranks, shape.m, shape.n, shape.k, in, in, out);
         bool good = cluster_contest_run(contest, session->wants_cyclic, session->wants_grid, session->block);

@@ -10,11 +10,12 @@
 
 #include <mpi.h>
 
+#include "product.h"
 #include "rung/cluster.h"
 
 typedef struct cluster_problem {
     rung_cluster_problem cluster;
-    rung_product         product;                    /* its types */
+    lab_product          product;                    /* its types */
     rung_cluster_grid    grid;
     int                  rank;
     int64_t              process_rows, process_cols; /* of the block-cyclic layout, ... */

@@ -9,10 +9,10 @@
 
 enum { COLUMNS = 11 };
 
-static const char *name_of(const cluster_contender *contender, rung_product product)
+static const char *name_of(const cluster_contender *contender, lab_product product)
 {
     if (contender->multiply == CLUSTER_PDGEMM)
-        return product == RUNG_F64_TO_F64 ? "pdgemm" : "psgemm";
+        return product.in == RUNG_F64 ? "pdgemm" : "psgemm";
     return "rung_cluster_gemm";
 }
 
@@ -72,7 +72,7 @@ void cluster_contest_print(const cluster_contest *contest, FILE *out)
     for (int i = 0; i < contest->count; i++)
         add_row(&table, contest, &contest->contenders[i]);
     fprintf(out, "\n%s %lld x %lld x %lld on %lld ranks: a grid of %lld x %lld x %lld; blocks of %lld on %lld x %lld processes\n",
-            rung_product_name(contest->problem.product), (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
+            lab_product_name(contest->problem.product), (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
             (long long)cluster->ranks, (long long)grid->pm, (long long)grid->pn, (long long)grid->pk,
             (long long)contest->problem.block, (long long)contest->problem.process_rows,
             (long long)contest->problem.process_cols);
@@ -92,7 +92,7 @@ static void write_row(const cluster_contest *contest, const cluster_contender *c
     lab_json_string(json, "call", name_of(contender, contest->problem.product));
     lab_json_string(json, "layout", contender->is_cyclic ? "cyclic" : "grid");
     lab_json_string(json, "multiply", multiply_of(contender));
-    lab_json_string(json, "dtype", rung_product_name(contest->problem.product));
+    lab_json_string(json, "dtype", lab_product_name(contest->problem.product));
     lab_json_integer(json, "m", cluster->m);
     lab_json_integer(json, "n", cluster->n);
     lab_json_integer(json, "k", cluster->k);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "core/device_list.h"
+#include "core/product.h"
 #include "rung/rung.h"
 
 /* A step of the ladder as a backend has it. */
@@ -21,7 +22,7 @@ typedef struct rungi_ladder_step {
     const char *name;   /* "04_shared" */
     const char *file;   /* "04_shared.cu" */
     const char *source; /* its text, ending in 0 */
-    unsigned    products;  /* bits, as in rung_kernel; 0: the vendor's */
+    unsigned    products;  /* bits, see product.h; 0: the vendor's */
     unsigned    abilities;
     bool        is_vendor; /* somebody else's: never chosen unasked */
     const void *function; /* for backends whose kernels are C: the backend's own table of it */

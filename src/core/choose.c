@@ -15,8 +15,8 @@
 /* Returns whether the types of the problem are one of these products. */
 static bool is_among(const rung_problem *problem, unsigned products)
 {
-    rung_product product = rung_product_of(problem->a.type, problem->c.type);
-    return problem->a.type == problem->b.type && product != RUNG_PRODUCT_COUNT && products & 1u << product;
+    rungi_product product = rungi_product_of(problem->a.type, problem->b.type, problem->c.type);
+    return product != RUNGI_PRODUCT_COUNT && products & 1u << product;
 }
 
 static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
@@ -300,12 +300,8 @@ static unsigned products_of_ladder(const rung_plan *plan)
 
 static rung_status fail_types(const rung_problem *problem, unsigned products)
 {
-    char list[256] = "";
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
-        size_t used = strlen(list);
-        if (products & 1u << i)
-            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", rung_product_name((rung_product)i));
-    }
+    char list[256];
+    rungi_product_words(products, list, sizeof list);
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s x %s into %s; supported products (input:output): %s",
                       rung_type_name(problem->a.type), rung_type_name(problem->b.type),
                       rung_type_name(problem->c.type), *list ? list : "none");

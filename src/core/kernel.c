@@ -151,8 +151,8 @@ const rung_preset *rung_kernel_preset(const rung_kernel *kernel, int64_t index)
 
 int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm)
 {
-    rung_product product = a == b ? rung_product_of(a, c) : RUNG_PRODUCT_COUNT;
-    bool supports = kernel && product != RUNG_PRODUCT_COUNT && kernel->products & 1u << product;
+    rungi_product product = rungi_product_of(a, b, c);
+    bool supports = kernel && product != RUNGI_PRODUCT_COUNT && kernel->products & 1u << product;
     if (min_sm)
         *min_sm = supports ? kernel->min_sm[product] : 0;
     return supports;

@@ -40,8 +40,8 @@ struct rung_kernel {
     char                    *text;    /* the memory behind info.source and all slices */
     rungi_slice              entry;   /* the function's name; empty in C files */
     rungi_slice              threads; /* an expression */
-    unsigned                 products; /* bit (1 << RUNG_F16_TO_F32) is set if it multiplies that */
-    int                      min_sm[RUNG_PRODUCT_COUNT]; /* 80: on NVIDIA GPUs from sm_80 on; 0: on all */
+    unsigned                 products; /* it multiplies, as bits: see product.h */
+    int                      min_sm[RUNGI_PRODUCT_COUNT]; /* 80: on NVIDIA GPUs from sm_80 on; 0: on all */
     rung_parameter          *parameters;
     rung_constraint         *constraints;
     rung_preset             *presets;

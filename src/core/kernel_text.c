@@ -310,6 +310,14 @@ static rungi_slice take_word(rungi_slice *list)
     return trimmed(word);
 }
 
+static rung_status fail_product(const rung_kernel *kernel, rungi_slice word)
+{
+    char known[256];
+    rungi_product_words(RUNGI_PRODUCTS_ALL, known, sizeof known);
+    return rungi_fail(RUNG_STATUS_INVALID, "%s takes \"%.*s\", which is not a product; use these (input:output): %s",
+                      kernel->info.file, (int)word.length, word.text, known);
+}
+
 /* "takes: f32,f16:f32" or "takes: bf16 from sm_80"; such lines add up. */
 static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
 {
@@ -323,11 +331,10 @@ static rung_status read_takes(rung_kernel *kernel, rungi_slice list)
     while (list.length > 0) {
         rungi_slice word = take_word(&list);
         int product = 0;
-        while (product < RUNG_PRODUCT_COUNT && !is(word, rung_product_name((rung_product)product)))
+        while (product < RUNGI_PRODUCT_COUNT && !is(word, rungi_product_name((rungi_product)product)))
             product++;
-        if (product == RUNG_PRODUCT_COUNT)
-            return rungi_fail(RUNG_STATUS_INVALID, "%s takes \"%.*s\", which is none of RUNG_PRODUCT_LIST",
-                              kernel->info.file, (int)word.length, word.text);
+        if (product == RUNGI_PRODUCT_COUNT)
+            return fail_product(kernel, word);
         kernel->products |= 1u << product;
         kernel->min_sm[product] = architecture;
     }

@@ -54,42 +54,6 @@ const char *rung_type_name(rung_type type)
     return name_at(names, RUNGI_TYPE_COUNT, (int)type);
 }
 
-rung_product rung_product_of(rung_type in, rung_type out)
-{
-    static const struct {
-        rung_type in, out;
-    } products[] = {
-#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    };
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
-        if (products[i].in == in && products[i].out == out)
-            return (rung_product)i;
-    return RUNG_PRODUCT_COUNT;
-}
-
-rung_type rung_product_sum(rung_product product)
-{
-    switch (product) {
-#define X(in, out, sum, word) case RUNG_##in##_TO_##out: return RUNG_##sum;
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    case RUNG_PRODUCT_COUNT: break;
-    }
-    return RUNG_TYPE_NONE;
-}
-
-const char *rung_product_name(rung_product product)
-{
-    static const char *const words[] = {
-#define X(in, out, sum, word) word,
-        RUNG_PRODUCT_LIST(X)
-#undef X
-    };
-    return name_at(words, RUNG_PRODUCT_COUNT, (int)product);
-}
-
 const char *rung_compute_name(rung_compute compute)
 {
     static const char *const names[RUNGI_COMPUTE_COUNT] = {

@@ -426,7 +426,7 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
 
 rung_type rungi_problem_sum_type(const rung_problem *problem)
 {
-    rung_type sum = rung_product_sum(rung_product_of(problem->a.type, problem->c.type));
+    rung_type sum = rung_accumulator_type(problem->a.type, problem->b.type, problem->c.type);
     return sum == RUNG_TYPE_NONE ? problem->c.type : sum;
 }
 

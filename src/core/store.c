@@ -139,7 +139,7 @@ void rungi_tuning_key_of(const rung_device *device, const rung_problem *problem,
     rungi_store_escape(whole_title, title, sizeof title);
     rungi_store_escape(whole_driver, driver, sizeof driver);
     snprintf(key->whose, sizeof key->whose, "%s %s %s %s %s %c%c%c", device->backend->name, title, driver,
-             rung_product_name(rung_product_of(problem->a.type, problem->c.type)),
+             rungi_product_name(rungi_product_of(problem->a.type, problem->b.type, problem->c.type)),
              rung_compute_name(problem->compute), layout_of(&problem->a), layout_of(&problem->b),
              layout_of(&problem->c));
     key->order[0] = order_of(problem->c.rows);
@@ -173,8 +173,8 @@ static bool split_line(const char *line, size_t length, rungi_slice words[WORDS]
 
 static bool is_product(rungi_slice word)
 {
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
-        if (is_word(word, rung_product_name((rung_product)i)))
+    for (int i = 0; i < RUNGI_PRODUCT_COUNT; i++)
+        if (is_word(word, rungi_product_name((rungi_product)i)))
             return true;
     return false;
 }

@@ -8,13 +8,7 @@
 /* Returns the type in which A * B is accumulated into C; RUNG_TYPE_NONE if no kernel multiplies these types. */
 static inline rung_type rungi_sum_type(rung_type a, rung_type b, rung_type c)
 {
-    return a == b ? rung_product_sum(rung_product_of(a, c)) : RUNG_TYPE_NONE;
-}
-
-/* Returns the name of types that are multiplied: "f32", "f16:f32". */
-static inline const char *rungi_types_name(rung_type a, rung_type c)
-{
-    return rung_product_name(rung_product_of(a, c));
+    return rung_accumulator_type(a, b, c);
 }
 
 /* Sets the error of types that are not multiplied. */

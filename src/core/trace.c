@@ -103,7 +103,7 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     snprintf(line->head, sizeof line->head, "rung: %s %s%s%s %lldx%lldx%lld %s ", device,
              plan->info.kernel, has_parameters ? " " : "", plan->parameters,
              (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols,
-             rung_product_name(rung_product_of(problem->a.type, problem->c.type)));
+             rungi_product_name(rungi_product_of(problem->a.type, problem->b.type, problem->c.type)));
     if (rungi_problem_items(problem) != 1)
         append(line->head, sizeof line->head, "batch %lld ", (long long)rungi_problem_items(problem));
     if (problem->compute != RUNG_COMPUTE_STRICT)
@@ -119,7 +119,7 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     if (has_parameters)
         append(tail, capacity, " --params %s", plan->parameters);
     append(tail, capacity, " --dtype %s --m %lld --n %lld --k %lld",
-           rung_product_name(rung_product_of(problem->a.type, problem->c.type)),
+           rungi_product_name(rungi_product_of(problem->a.type, problem->b.type, problem->c.type)),
            (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols);
     append_strides(tail, capacity, "a-strides", &problem->a, rungi_problem_items(problem));
     append_strides(tail, capacity, "b-strides", &problem->b, rungi_problem_items(problem));

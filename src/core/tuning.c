@@ -160,7 +160,7 @@ static rung_status key_of(const rung_device *device, const rung_problem *problem
         status = rungi_problem_check_form(&settled);
     if (status != RUNG_OK)
         return status;
-    if (rung_product_of(settled.a.type, settled.c.type) == RUNG_PRODUCT_COUNT || settled.a.type != settled.b.type)
+    if (rungi_product_of(settled.a.type, settled.b.type, settled.c.type) == RUNGI_PRODUCT_COUNT)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s by %s into %s, so there is nothing to tune",
                           rung_type_name(settled.a.type), rung_type_name(settled.b.type),
                           rung_type_name(settled.c.type));

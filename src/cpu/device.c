@@ -362,7 +362,7 @@ static const rungi_peer_kind peer_kinds[] = {
     {.name = #number "_" #step,                                 \
      .file = #number "_" #step ".c",                            \
      .source = rungi_source_cpu_##number##_##step,              \
-     .products = (1u << RUNG_PRODUCT_COUNT) - 1,                \
+     .products = RUNGI_PRODUCTS_ALL,                \
      .abilities = RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE,               \
      .function = &rungi_cpu_##number##_##step},
 #define SIMT(number, step)

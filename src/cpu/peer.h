@@ -14,14 +14,14 @@
 /* clang-format off */
 #define RUNGI_PEER_LIST(X)                                                                               \
     X(MKL, "mkl", "MKL",                                                                                 \
-      1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64 | 1u << RUNG_BF16_TO_F32 | 1u << RUNG_I8_TO_I32,     \
+      1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_I8_TO_I32,     \
       "pip install mkl")                                                                                 \
     X(OPENBLAS, "openblas", "OpenBLAS",                                                                  \
-      1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64 | 1u << RUNG_BF16_TO_F32,                            \
+      1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_BF16_TO_F32,                            \
       "pip install scipy-openblas32, or apt install libopenblas0-pthread")                               \
-    X(BLIS, "blis", "BLIS", 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64, "apt install libblis4-pthread") \
+    X(BLIS, "blis", "BLIS", 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64, "apt install libblis4-pthread") \
     X(ONEDNN, "onednn", "oneDNN",                                                                        \
-      1u << RUNG_F32_TO_F32 | 1u << RUNG_BF16_TO_F32 | 1u << RUNG_I8_TO_I32, "pip install onednn-cpu-gomp")
+      1u << RUNGI_F32_TO_F32 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_I8_TO_I32, "pip install onednn-cpu-gomp")
 /* clang-format on */
 
 typedef enum rungi_peer_kind {

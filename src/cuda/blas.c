@@ -221,7 +221,7 @@ static void *first_of(const rung_matrix *view)
 /* The call itself: cuBLAS's own status. */
 static int multiply(rungi_blas_handle *handle, const rungi_blas_plan *own, const rung_problem *turned)
 {
-    rung_type sum = rung_product_sum(rung_product_of(turned->a.type, turned->c.type));
+    rung_type sum = rung_accumulator_type(turned->a.type, turned->b.type, turned->c.type);
     rungi_simt_scalar alpha = rungi_simt_scalar_of(turned->alpha, sum);
     rungi_simt_scalar beta = rungi_simt_scalar_of(turned->beta, sum);
     int m = (int)turned->c.cols, n = (int)turned->c.rows, k = (int)turned->a.cols;

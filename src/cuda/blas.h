@@ -35,9 +35,9 @@ typedef struct rungi_blas {
 
 /* The products of ours that cuBLAS has. */
 enum {
-    RUNGI_BLAS_PRODUCTS = 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64 | 1u << RUNG_F16_TO_F16 |
-                          1u << RUNG_F16_TO_F32 | 1u << RUNG_BF16_TO_BF16 | 1u << RUNG_BF16_TO_F32 |
-                          1u << RUNG_I8_TO_I32
+    RUNGI_BLAS_PRODUCTS = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 |
+                          1u << RUNGI_F16_TO_F32 | 1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_BF16_TO_F32 |
+                          1u << RUNGI_I8_TO_I32
 };
 
 /* What a plan has to know: the problem as cuBLAS sees it, whose matrices stand by columns. */

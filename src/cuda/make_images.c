@@ -22,15 +22,15 @@
 
 enum {
     ALL = RUNGI_SIMT_PRODUCTS,
-    F32 = 1u << RUNG_F32_TO_F32,
-    MAIN = 1u << RUNG_F32_TO_F32 | 1u << RUNG_F64_TO_F64 | 1u << RUNG_F16_TO_F16 |
-           1u << RUNG_BF16_TO_BF16 | 1u << RUNG_I8_TO_I32 | 1u << RUNG_I32_TO_I32,
+    F32 = 1u << RUNGI_F32_TO_F32,
+    MAIN = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 |
+           1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
     /* What matrix engines multiply. */
-    ENGINE_F16 = 1u << RUNG_F16_TO_F16 | 1u << RUNG_F16_TO_F32,
-    ENGINE_I8 = 1u << RUNG_I8_TO_I32,
-    ENGINE_REST = 1u << RUNG_BF16_TO_BF16 | 1u << RUNG_BF16_TO_F32 | 1u << RUNG_F32_TO_F32 |
-                  1u << RUNG_F32_TO_F16 | 1u << RUNG_F32_TO_BF16,
-    ENGINE = 1u << RUNG_F16_TO_F16 | 1u << RUNG_BF16_TO_BF16 | ENGINE_I8 | F32,
+    ENGINE_F16 = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_F16_TO_F32,
+    ENGINE_I8 = 1u << RUNGI_I8_TO_I32,
+    ENGINE_REST = 1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_F32_TO_F32 |
+                  1u << RUNGI_F32_TO_F16 | 1u << RUNGI_F32_TO_BF16,
+    ENGINE = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_BF16_TO_BF16 | ENGINE_I8 | F32,
     CUBINS = 0,
     JOBS_MAX = 4096,
     /* PTX of this version is what the oldest driver takes that the library does (CUDA 12.0);
@@ -112,18 +112,18 @@ static void write_parameters(const rung_kernel *kernel, const char *preset, int 
     if (*preset)
         rungi_kernel_small_preset(kernel, NULL, name, text);
     else
-        rungi_kernel_usual_preset(kernel, NULL, name, rung_product_sum((rung_product)product), text);
+        rungi_kernel_usual_preset(kernel, NULL, name, rungi_product_sum((rungi_product)product), text);
 }
 
 static void add_job(maker *maker, const line *line, int product, int architecture)
 {
     static const rung_type in[] = {
 #define X(in, out, sum, word) RUNG_##in,
-        RUNG_PRODUCT_LIST(X)
+        RUNGI_PRODUCT_LIST(X)
 #undef X
     }, out[] = {
 #define X(in, out, sum, word) RUNG_##out,
-        RUNG_PRODUCT_LIST(X)
+        RUNGI_PRODUCT_LIST(X)
 #undef X
     };
     const rung_kernel *kernel = kernel_of(maker, line->kernel);
@@ -160,7 +160,7 @@ static void tell_unknown(const maker *maker)
 static void list_jobs(maker *maker)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
+        for (int product = 0; product < RUNGI_PRODUCT_COUNT; product++) {
             if (!(lines[i].products & 1u << product))
                 continue;
             if (lines[i].ptx != CUBINS && is_known(maker, lines[i].ptx))

@@ -83,12 +83,12 @@ static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda
 /* What a matrix engine multiplies came with one architecture after the other. */
 static rung_status check_architecture(const rung_plan *plan, int architecture)
 {
-    rung_product product = rung_product_of(plan->problem.a.type, plan->problem.c.type);
+    rungi_product product = rungi_product_of(plan->problem.a.type, plan->problem.b.type, plan->problem.c.type);
     int from = plan->kernel->min_sm[product];
     if (architecture >= from)
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s multiplies %s on sm_%d and later, whose matrix engine can; %s is "
-                      "sm_%d", plan->kernel->info.name, rung_product_name(product), from,
+                      "sm_%d", plan->kernel->info.name, rungi_product_name(product), from,
                       plan->device->info.name, architecture);
 }
 

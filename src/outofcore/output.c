@@ -116,8 +116,9 @@ static rung_status write_head(const rungi_task *problem, char head[RUNGI_JOURNAL
     rung_status status = RUNG_OK;
     head[0] = '\0';
     if (!append_line(head, line, rungi_journal_line(line, "rung-multiply 2")) ||
-        !append_line(head, line, rungi_journal_line(line, "problem %s, %lld %lld %lld, alpha %a, beta %a, %s, %s",
-                     rungi_types_name(problem->a.view.type, problem->c.view.type), (long long)problem->a.view.rows, (long long)problem->b.view.cols,
+        !append_line(head, line, rungi_journal_line(line, "problem %s:%s, %lld %lld %lld, alpha %a, beta %a, %s, %s",
+                     rung_type_name(problem->a.view.type), rung_type_name(problem->c.view.type),
+                     (long long)problem->a.view.rows, (long long)problem->b.view.cols,
                      (long long)problem->a.view.cols, problem->alpha, problem->beta,
                      rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "the problem does not fit a journal");

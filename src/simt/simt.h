@@ -6,8 +6,8 @@
 
 #include "core/plan.h"
 
-/* The dialect's in_t, sum_t and out_t can be all of RUNG_PRODUCT_LIST. */
-enum { RUNGI_SIMT_PRODUCTS = (1u << RUNG_PRODUCT_COUNT) - 1 };
+/* The dialect's in_t, sum_t and out_t can be all of RUNGI_PRODUCT_LIST. */
+enum { RUNGI_SIMT_PRODUCTS = RUNGI_PRODUCTS_ALL };
 
 /* The ladder of a backend that runs these files: its vendor's library first. */
 #define VENDOR(number, step) RUNGI_SIMT_STEP_##number,

@@ -93,7 +93,7 @@ enum { ITEM = NAIVE_M * NAIVE_N, ITEM_K = 40 };
 static double bias_memory[NAIVE_ITEMS * ITEM], residual_memory[ITEM];
 static const int64_t places[] = {2 * NAIVE_M * ITEM_K, 0, 2 * NAIVE_M * ITEM_K, NAIVE_M * ITEM_K};
 
-static naive batch_of(rung_product product, int64_t k)
+static naive batch_of(lab_product product, int64_t k)
 {
     naive naive = naive_of(product, k);
     rung_problem *problem = &naive.problem;
@@ -148,8 +148,8 @@ static void expect_each_to_count(const naive *naive)
 static void test_batches_of_each_product(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
-        naive naive = batch_of((rung_product)product, ITEM_K);
+    for (int product = 0; product < lab_product_count(); product++) {
+        naive naive = batch_of(lab_product_at(product), ITEM_K);
         expect_each_to_count(&naive);
     }
 }
@@ -158,11 +158,11 @@ static void test_batches_of_each_product(void **state)
 static void test_sums_too_large_to_be_exact(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
-        rung_type out = lab_product_out((rung_product)product);
+    for (int product = 0; product < lab_product_count(); product++) {
+        rung_type out = lab_product_at(product).out;
         if (out != RUNG_F16 && out != RUNG_BF16)
             continue;
-        naive naive = batch_of((rung_product)product, 450);
+        naive naive = batch_of(lab_product_at(product), 450);
         rung_matrix all_a = naive.problem.a, all_b = naive.problem.b;
         all_a.rows *= NAIVE_ITEMS;
         all_b.rows *= NAIVE_ITEMS;
@@ -176,7 +176,7 @@ static void test_sums_too_large_to_be_exact(void **state)
 static void test_batches_by_offsets(void **state)
 {
     (void)state;
-    naive naive = batch_of(RUNG_F32_TO_F32, ITEM_K);
+    naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, ITEM_K);
     naive.problem.a.batch_offsets = places;
     expect_each_to_count(&naive);
     naive.problem.a.batch_offsets = NULL;
@@ -184,9 +184,9 @@ static void test_batches_by_offsets(void **state)
 }
 
 /* A bias, an activation and a residual, the same for all items, and none of them left out. */
-static void expect_epilogue_to_count(rung_product product, bool bias, bool activation, bool residual)
+static void expect_epilogue_to_count(lab_product product, bool bias, bool activation, bool residual)
 {
-    rung_type out = lab_product_out(product);
+    rung_type out = product.out;
     naive naive = batch_of(product, ITEM_K);
     rung_problem *epilogue = &naive.problem;
     if (bias)
@@ -203,8 +203,8 @@ static void expect_epilogue_to_count(rung_product product, bool bias, bool activ
 
 static void test_epilogues(void **state)
 {
-    const rung_product products[] = {RUNG_F32_TO_F32, RUNG_F16_TO_F16, RUNG_BF16_TO_F32, RUNG_F64_TO_F64,
-                                     RUNG_I8_TO_I32};
+    const lab_product products[] = {{RUNG_F32, RUNG_F32}, {RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_F32}, {RUNG_F64, RUNG_F64},
+                                     {RUNG_I8, RUNG_I32}};
     (void)state;
     for (int i = 0; i < 5; i++)
         for (int parts = 1; parts < 8; parts++)
@@ -214,7 +214,7 @@ static void test_epilogues(void **state)
 static void test_a_bias_of_each_item(void **state)
 {
     (void)state;
-    naive naive = batch_of(RUNG_F32_TO_F32, ITEM_K);
+    naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, ITEM_K);
     naive.problem.bias = filled(RUNG_F32, bias_memory, NAIVE_ITEMS, 3);
     expect_each_to_count(&naive);
 }

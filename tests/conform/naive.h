@@ -42,7 +42,7 @@ typedef double (*naive_change)(double factor);
 typedef struct naive {
     rung_problem problem;
     rung_matrix  before;
-    rung_product product;
+    lab_product product;
     rung_type    sum;   /* what sums are kept in */
     naive_order  order;
     naive_slip   slip;
@@ -100,10 +100,10 @@ static inline void naive_set_all(const rung_matrix *matrix, double value)
 
 /* ---- Making and computing ----------------------------------------------------------------------- */
 
-static inline naive naive_of(rung_product product, int64_t k)
+static inline naive naive_of(lab_product product, int64_t k)
 {
-    rung_type in = lab_product_in(product), out = lab_product_out(product);
-    naive made = {.product = product, .sum = rung_product_sum(product)};
+    rung_type in = product.in, out = product.out;
+    naive made = {.product = product, .sum = lab_product_sum(product)};
     made.problem = rung_problem_of(rung_matrix_of(in, NAIVE_M, k, naive_a),
                                    rung_matrix_of(in, k, NAIVE_N, naive_b),
                                    rung_matrix_of(out, NAIVE_M, NAIVE_N, naive_c));

@@ -19,7 +19,7 @@ static void fill_items(const rung_matrix *matrix, uint64_t stream)
     naive_fill(&all, stream);
 }
 
-static naive batch_of(rung_product product, bool by_offsets)
+static naive batch_of(lab_product product, bool by_offsets)
 {
     naive naive = naive_of(product, K);
     rung_problem *problem = &naive.problem;
@@ -48,9 +48,9 @@ static naive batch_of(rung_product product, bool by_offsets)
 static void test_right_items_are_right(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+    for (int product = 0; product < lab_product_count(); product++)
         for (int by_offsets = 0; by_offsets < 2; by_offsets++) {
-            naive naive = batch_of((rung_product)product, by_offsets);
+            naive naive = batch_of(lab_product_at(product), by_offsets);
             assert_true(naive_is_right(&naive));
         }
 }
@@ -58,9 +58,9 @@ static void test_right_items_are_right(void **state)
 static void test_the_wrong_item_is_named(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+    for (int product = 0; product < lab_product_count(); product++)
         for (int each = 0; each < 2 * NAIVE_ITEMS; each++) {
-            naive naive = batch_of((rung_product)product, each % 2);
+            naive naive = batch_of(lab_product_at(product), each % 2);
             rung_matrix c = lab_item(&naive.problem.c, each / 2);
             lab_element_set(&c, 6, 1, lab_element(&c, 6, 1) + 1);
             lab_verdict verdict = naive_verdict(&naive);
@@ -76,7 +76,7 @@ static void test_items_in_another_order_are_seen(void **state)
 {
     (void)state;
     for (int by_offsets = 0; by_offsets < 2; by_offsets++) {
-        naive naive = batch_of(RUNG_F32_TO_F32, by_offsets);
+        naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, by_offsets);
         float *c = naive.problem.c.data, kept[C_STEP];
         memcpy(kept, c + C_STEP, sizeof kept);
         memcpy(c + C_STEP, c + 2 * C_STEP, sizeof kept);
@@ -92,7 +92,7 @@ static void test_a_step_not_taken_is_seen(void **state)
 {
     (void)state;
     for (int which = 0; which < 5; which++) {
-        naive naive = batch_of(RUNG_F32_TO_F32, false);
+        naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, false);
         struct naive lazy = naive;
         rung_matrix *views[] = {&lazy.problem.a, &lazy.problem.b, &lazy.before, &lazy.problem.bias,
                                 &lazy.problem.residual};
@@ -108,7 +108,7 @@ static void test_a_step_not_taken_is_seen(void **state)
 static void test_as_many_as_there_are(void **state)
 {
     (void)state;
-    naive naive = batch_of(RUNG_F32_TO_F32, false);
+    naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, false);
     rung_matrix last = lab_item(&naive.problem.c, NAIVE_ITEMS - 1);
     lab_element_set(&last, NAIVE_M - 1, NAIVE_N - 1, NAN);
     assert_false(naive_is_right(&naive));

@@ -21,10 +21,10 @@ static rung_matrix make_bias(rung_type type, lab_bias kind)
     return rung_matrix_broadcast(bias, NAIVE_M, NAIVE_N);
 }
 
-static naive with_epilogue(rung_product product, lab_epilogue epilogue)
+static naive with_epilogue(lab_product product, lab_epilogue epilogue)
 {
     naive naive = naive_of(product, K);
-    rung_type out = lab_product_out(product);
+    rung_type out = product.out;
     naive.problem.beta = lab_is_whole(out) ? -5 : -0.5;
     naive.problem.bias = make_bias(out, epilogue.bias);
     naive.problem.activation = epilogue.activation;
@@ -35,22 +35,22 @@ static naive with_epilogue(rung_product product, lab_epilogue epilogue)
     return naive;
 }
 
-static bool takes(rung_product product, rung_activation activation)
+static bool takes(lab_product product, rung_activation activation)
 {
-    return activation <= RUNG_ACTIVATION_RELU || !lab_is_whole(lab_product_in(product));
+    return activation <= RUNG_ACTIVATION_RELU || !lab_is_whole(product.in);
 }
 
 /* Every product with every epilogue there is. */
 static void test_as_written_is_right(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+    for (int product = 0; product < lab_product_count(); product++)
         for (int each = 0; each < LAB_BIAS_COUNT * LAB_ACTIVATION_COUNT * 2; each++) {
             lab_epilogue epilogue = {(lab_bias)(each / 2 / LAB_ACTIVATION_COUNT),
                                      (rung_activation)(each / 2 % LAB_ACTIVATION_COUNT), each % 2};
-            if (!takes((rung_product)product, epilogue.activation))
+            if (!takes(lab_product_at(product), epilogue.activation))
                 continue;
-            naive naive = with_epilogue((rung_product)product, epilogue);
+            naive naive = with_epilogue(lab_product_at(product), epilogue);
             naive_multiply(&naive);
             assert_true(naive_is_right(&naive));
         }
@@ -58,10 +58,10 @@ static void test_as_written_is_right(void **state)
 
 static void expect_seen(lab_epilogue epilogue, naive_slip slip)
 {
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
-        if (lab_is_whole(lab_product_in((rung_product)product)))
+    for (int product = 0; product < lab_product_count(); product++) {
+        if (lab_is_whole(lab_product_at(product).in))
             continue;
-        naive naive = with_epilogue((rung_product)product, epilogue);
+        naive naive = with_epilogue(lab_product_at(product), epilogue);
         naive.slip = slip;
         naive_multiply(&naive);
         assert_false(naive_is_right(&naive));
@@ -83,7 +83,7 @@ static void test_bias_that_is_not_added_once_is_seen(void **state)
 static void test_bias_along_the_wrong_side_is_seen(void **state)
 {
     (void)state;
-    naive naive = with_epilogue(RUNG_F16_TO_F16, (lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_NONE, false});
+    naive naive = with_epilogue((lab_product){RUNG_F16, RUNG_F16}, (lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_NONE, false});
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));
     naive.problem.bias = make_bias(RUNG_F16, LAB_BIAS_COL);
@@ -114,14 +114,14 @@ static void test_gelu_by_tanh_is_seen(void **state)
 static void test_another_activation_is_seen(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+    for (int product = 0; product < lab_product_count(); product++)
         for (int done = 0; done < LAB_ACTIVATION_COUNT; done++)
             for (int asked = 0; asked < LAB_ACTIVATION_COUNT; asked++) {
-                if (!takes((rung_product)product, (rung_activation)done) ||
-                    !takes((rung_product)product, (rung_activation)asked))
+                if (!takes(lab_product_at(product), (rung_activation)done) ||
+                    !takes(lab_product_at(product), (rung_activation)asked))
                     continue;
                 lab_epilogue epilogue = {LAB_BIAS_COL, (rung_activation)done, false};
-                naive naive = with_epilogue((rung_product)product, epilogue);
+                naive naive = with_epilogue(lab_product_at(product), epilogue);
                 naive_multiply(&naive);
                 naive.problem.activation = (rung_activation)asked;
                 assert_int_equal(naive_is_right(&naive), done == asked);
@@ -130,7 +130,7 @@ static void test_another_activation_is_seen(void **state)
 
 static void test_one_whole_number_off_is_seen(void **state)
 {
-    const rung_product products[] = {RUNG_I8_TO_I32, RUNG_I32_TO_I32};
+    const lab_product products[] = {{RUNG_I8, RUNG_I32}, {RUNG_I32, RUNG_I32}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         naive naive = with_epilogue(products[i], (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_RELU, true});
@@ -144,7 +144,7 @@ static void test_one_whole_number_off_is_seen(void **state)
 /* ---- Bounds ---------------------------------------------------------------------------------------- */
 
 /* A sum of one product, x y, with an activation, and a result for all of its elements. */
-static bool takes_as(rung_product product, rung_activation activation, double x, double result)
+static bool takes_as(lab_product product, rung_activation activation, double x, double result)
 {
     naive naive = naive_of(product, 1);
     naive_set_all(&naive.problem.a, x);
@@ -158,7 +158,7 @@ static bool takes_as(rung_product product, rung_activation activation, double x,
 static void test_a_bias_larger_than_the_sum(void **state)
 {
     (void)state;
-    naive naive = with_epilogue(RUNG_F32_TO_F32, (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false});
+    naive naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32}, (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false});
     for (int64_t i = 0; i < NAIVE_M * K; i++)
         lab_element_set(&naive.problem.a, i / K, i % K, 0x1p-20 * lab_element(&naive.problem.a, i / K, i % K));
     naive.problem.beta = 0;
@@ -172,7 +172,7 @@ static void test_a_bias_larger_than_the_sum(void **state)
 static void test_a_residual_has_one_rounding(void **state)
 {
     (void)state;
-    naive naive = with_epilogue(RUNG_F32_TO_F32, (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true});
+    naive naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32}, (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true});
     naive_set_all(&naive.problem.residual, 1000);
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));
@@ -184,7 +184,7 @@ static void test_a_residual_has_one_rounding(void **state)
 static void test_relu_of_what_is_surely_negative(void **state)
 {
     (void)state;
-    naive naive = naive_of(RUNG_F32_TO_F32, 2);
+    naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, 2);
     naive_set_all(&naive.problem.b, 1);
     for (int64_t row = 0; row < NAIVE_M; row++) {
         lab_element_set(&naive.problem.a, row, 0, 1e6);
@@ -205,9 +205,9 @@ static void test_gelu_by_a_rough_erf(void **state)
     for (int sign = -1; sign <= 1; sign += 2) {
         double rough = 0.5 * v * (1 + erf_v + sign * 16 * 0x1p-24);
         double rougher = 0.5 * v * (1 + erf_v + sign * 100 * 0x1p-24);
-        assert_true(takes_as(RUNG_F32_TO_F32, RUNG_ACTIVATION_GELU, v, rough));
-        assert_false(takes_as(RUNG_F32_TO_F32, RUNG_ACTIVATION_GELU, v, rougher));
-        assert_false(takes_as(RUNG_F64_TO_F64, RUNG_ACTIVATION_GELU, v, rough));
+        assert_true(takes_as((lab_product){RUNG_F32, RUNG_F32}, RUNG_ACTIVATION_GELU, v, rough));
+        assert_false(takes_as((lab_product){RUNG_F32, RUNG_F32}, RUNG_ACTIVATION_GELU, v, rougher));
+        assert_false(takes_as((lab_product){RUNG_F64, RUNG_F64}, RUNG_ACTIVATION_GELU, v, rough));
     }
 }
 
@@ -221,9 +221,9 @@ static void test_sigmoid_by_a_rough_exponential(void **state)
         for (int sign = -1; sign <= 1; sign += 2) {
             double x = i == 0 ? 1.5957691216057307117 * (v + 0.044715 * v * v * v) : v, exact = v / (1 + exp(-x));
             double rough = exact + sign * 16 * 0x1p-24 * v, rougher = exact + sign * 100 * 0x1p-24 * v;
-            assert_true(takes_as(RUNG_F32_TO_F32, all[i], v, rough));
-            assert_false(takes_as(RUNG_F32_TO_F32, all[i], v, rougher));
-            assert_false(takes_as(RUNG_F64_TO_F64, all[i], v, rough));
+            assert_true(takes_as((lab_product){RUNG_F32, RUNG_F32}, all[i], v, rough));
+            assert_false(takes_as((lab_product){RUNG_F32, RUNG_F32}, all[i], v, rougher));
+            assert_false(takes_as((lab_product){RUNG_F64, RUNG_F64}, all[i], v, rough));
         }
 }
 
@@ -232,9 +232,9 @@ static void test_sigmoid_by_a_rough_exponential(void **state)
 static void test_relu_of_no_number(void **state)
 {
     (void)state;
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
-        rung_product product = (rung_product)i;
-        if (lab_is_whole(lab_product_in(product)))
+    for (int i = 0; i < lab_product_count(); i++) {
+        lab_product product = lab_product_at(i);
+        if (lab_is_whole(product.in))
             continue;
         assert_true(takes_as(product, RUNG_ACTIVATION_RELU, NAN, NAN));
         assert_false(takes_as(product, RUNG_ACTIVATION_RELU, NAN, 0)); /* as fmax(v, 0) has it */
@@ -253,9 +253,9 @@ static void test_relu_of_no_number(void **state)
 static void test_gelu_of_no_number(void **state)
 {
     (void)state;
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++) {
-        rung_product product = (rung_product)i;
-        if (lab_is_whole(lab_product_in(product)))
+    for (int i = 0; i < lab_product_count(); i++) {
+        lab_product product = lab_product_at(i);
+        if (lab_is_whole(product.in))
             continue;
         assert_true(takes_as(product, RUNG_ACTIVATION_GELU, NAN, NAN));
         assert_false(takes_as(product, RUNG_ACTIVATION_GELU, NAN, 0));
@@ -271,10 +271,10 @@ static void test_gelu_of_no_number(void **state)
 static void test_sigmoid_of_no_number(void **state)
 {
     (void)state;
-    for (int i = 0; i < RUNG_PRODUCT_COUNT; i++)
+    for (int i = 0; i < lab_product_count(); i++)
         for (int activation = RUNG_ACTIVATION_GELU_TANH; activation <= RUNG_ACTIVATION_SILU; activation++) {
-            rung_product product = (rung_product)i;
-            if (lab_is_whole(lab_product_in(product)))
+            lab_product product = lab_product_at(i);
+            if (lab_is_whole(product.in))
                 continue;
             assert_true(takes_as(product, (rung_activation)activation, NAN, NAN));
             assert_false(takes_as(product, (rung_activation)activation, NAN, 0));

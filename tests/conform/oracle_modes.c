@@ -80,7 +80,7 @@ static bool is_right_in(naive *naive, rung_compute compute)
 /* Every factor the same, so that what is left out of the products adds up. */
 static naive all_of(double factor)
 {
-    naive naive = naive_of(RUNG_F32_TO_F32, K);
+    naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
     naive_set_all(&naive.problem.a, factor);
     naive_set_all(&naive.problem.b, factor);
     return naive;
@@ -96,7 +96,7 @@ static void test_strict_is_right_in_all(void **state)
     (void)state;
     for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
         for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++) {
-            naive naive = naive_of(RUNG_F32_TO_F32, k);
+            naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, k);
             naive_multiply(&naive);
             assert_true(is_right_in(&naive, (rung_compute)compute));
         }
@@ -104,14 +104,14 @@ static void test_strict_is_right_in_all(void **state)
 
 static void test_tf32_is_right_in_tf32_only(void **state)
 {
-    const rung_product products[] = {RUNG_F32_TO_F32, RUNG_F32_TO_F16};
+    const lab_product products[] = {{RUNG_F32, RUNG_F32}, {RUNG_F32, RUNG_F16}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         naive naive = naive_of(products[i], K);
         naive.change = as_tf32;
         naive_multiply(&naive);
         assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
-        if (products[i] == RUNG_F32_TO_F16) /* whose own rounding is as coarse */
+        if (products[i].out == RUNG_F16) /* whose own rounding is as coarse */
             continue;
         assert_false(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
         assert_false(is_right_in(&naive, RUNG_COMPUTE_STRICT));
@@ -121,7 +121,7 @@ static void test_tf32_is_right_in_tf32_only(void **state)
 static void test_bf16x1_is_right_in_bf16x1_only(void **state)
 {
     (void)state;
-    naive naive = naive_of(RUNG_F32_TO_F32, K);
+    naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
     naive.change = as_bf16;
     naive_multiply(&naive);
     assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X1));
@@ -165,7 +165,7 @@ static void test_three_parts_are_right_in_bf16x3(void **state)
     (void)state;
     for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
         for (int same = 0; same < 2; same++) {
-            naive naive = naive_of(RUNG_F32_TO_F32, k);
+            naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, k);
             if (same) {
                 naive_set_all(&naive.problem.a, third_part_counts);
                 naive_set_all(&naive.problem.b, third_part_counts);
@@ -191,11 +191,11 @@ static void test_two_parts_are_not(void **state)
 static void test_modes_are_for_f32(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
-        rung_type in = lab_product_in((rung_product)product);
-        if (in == RUNG_F32 || in == RUNG_BF16 || lab_product_out((rung_product)product) == RUNG_F16)
+    for (int product = 0; product < lab_product_count(); product++) {
+        rung_type in = lab_product_at(product).in;
+        if (in == RUNG_F32 || in == RUNG_BF16 || lab_product_at(product).out == RUNG_F16)
             continue;
-        naive naive = naive_of((rung_product)product, K);
+        naive naive = naive_of(lab_product_at(product), K);
         naive.change = in == RUNG_F16 ? as_bf16 : as_tf32;
         naive_multiply(&naive);
         if (lab_is_whole(in)) /* exact, whatever was asked for */
@@ -209,7 +209,7 @@ static void test_modes_are_for_f32(void **state)
 static void test_infinity_in_parts_may_be_nan(void **state)
 {
     (void)state;
-    naive naive = naive_of(RUNG_F32_TO_F32, K);
+    naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
     for (int i = 0; i < NAIVE_M; i++)
         lab_element_set(&naive.problem.a, i, 3, INFINITY);
     multiply_split(&naive, 3);
@@ -225,7 +225,7 @@ static void test_a_finite_sum_may_not_be_nan(void **state)
 {
     (void)state;
     for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++) {
-        naive naive = naive_of(RUNG_F32_TO_F32, K);
+        naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
         naive_multiply(&naive);
         lab_element_set(&naive.problem.c, 5, 4, NAN);
         assert_false(is_right_in(&naive, (rung_compute)compute));

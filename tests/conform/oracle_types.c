@@ -5,9 +5,9 @@
 
 enum { K = 100 };
 
-static bool is_float(rung_product product)
+static bool is_float(lab_product product)
 {
-    return !lab_is_whole(lab_product_in(product));
+    return !lab_is_whole(product.in);
 }
 
 static double unit_of(rung_type type)
@@ -15,9 +15,9 @@ static double unit_of(rung_type type)
     return type == RUNG_F64 ? 0x1p-53 : type == RUNG_F32 ? 0x1p-24 : type == RUNG_F16 ? 0x1p-11 : 0x1p-8;
 }
 
-static bool is_narrower(rung_product product)
+static bool is_narrower(lab_product product)
 {
-    return unit_of(lab_product_out(product)) > unit_of(rung_product_sum(product));
+    return unit_of(product.out) > unit_of(lab_product_sum(product));
 }
 
 /* ---- Every product ------------------------------------------------------------------------------ */
@@ -25,10 +25,10 @@ static bool is_narrower(rung_product product)
 static void test_any_order_is_right(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+    for (int product = 0; product < lab_product_count(); product++)
         for (int order = 0; order < NAIVE_ORDERS; order++)
             for (int scaled = 0; scaled < 2; scaled++) {
-                naive naive = naive_of((rung_product)product, 300);
+                naive naive = naive_of(lab_product_at(product), 300);
                 naive.order = (naive_order)order;
                 if (scaled) {
                     naive.problem.alpha = is_float(naive.product) ? 1.25 : 3;
@@ -68,8 +68,8 @@ static void expect_each_to_count(const naive *naive, int sign)
 static void test_one_wrong_element_is_seen(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
-        naive naive = naive_of((rung_product)product, K);
+    for (int product = 0; product < lab_product_count(); product++) {
+        naive naive = naive_of(lab_product_at(product), K);
         if (is_float(naive.product)) {
             naive_make_positive(&naive.problem.a);
             naive_make_positive(&naive.problem.b);
@@ -84,8 +84,8 @@ static void test_one_wrong_element_is_seen(void **state)
 static void test_one_place_off_one_is_seen(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
-        naive naive = naive_of((rung_product)product, 1);
+    for (int product = 0; product < lab_product_count(); product++) {
+        naive naive = naive_of(lab_product_at(product), 1);
         if (!is_float(naive.product) || !is_narrower(naive.product))
             continue;
         naive_set_all(&naive.problem.a, 1);
@@ -101,8 +101,8 @@ static void test_one_place_off_one_is_seen(void **state)
 static void test_nothing_to_sum(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
-        naive naive = naive_of((rung_product)product, 0);
+    for (int product = 0; product < lab_product_count(); product++) {
+        naive naive = naive_of(lab_product_at(product), 0);
         naive.problem.beta = is_float(naive.product) ? 0.3f : 3;
         naive_multiply(&naive);
         assert_true(naive_is_right(&naive));
@@ -115,9 +115,9 @@ static void test_no_number_is_seen(void **state)
 {
     const double wrong[] = {NAN, INFINITY, -INFINITY};
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
-        for (int i = 0; is_float((rung_product)product) && i < 3; i++) {
-            naive naive = naive_of((rung_product)product, K);
+    for (int product = 0; product < lab_product_count(); product++)
+        for (int i = 0; is_float(lab_product_at(product)) && i < 3; i++) {
+            naive naive = naive_of(lab_product_at(product), K);
             naive_multiply(&naive);
             lab_element_set(&naive.problem.c, 6, 0, wrong[i]);
             assert_false(naive_is_right(&naive));
@@ -128,11 +128,11 @@ static void test_no_number_is_seen(void **state)
  * through that was not before. */
 static void test_engines_cut_off(void **state)
 {
-    const struct { rung_product product; rung_compute compute; double lost; bool by_engine; } cases[] = {
-        {RUNG_F16_TO_F32, RUNG_COMPUTE_STRICT, 0, true}, {RUNG_BF16_TO_F32, RUNG_COMPUTE_STRICT, 0, true},
-        {RUNG_F32_TO_F32, RUNG_COMPUTE_STRICT, 0, false}, {RUNG_F64_TO_F64, RUNG_COMPUTE_STRICT, 0, false},
-        {RUNG_F32_TO_F32, RUNG_COMPUTE_BF16X3, 5 * (K + 8) * 0x1p-24, false},
-        {RUNG_F32_TO_F32, RUNG_COMPUTE_TF32, 0x1p-10, true},
+    const struct { lab_product product; rung_compute compute; double lost; bool by_engine; } cases[] = {
+        {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, true}, {{RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, true},
+        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, false}, {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, 0, false},
+        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3, 5 * (K + 8) * 0x1p-24, false},
+        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, 0x1p-10, true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -155,7 +155,7 @@ static void test_engines_cut_off(void **state)
 /* Sums of doubles that were kept in floats. */
 static void test_f64_in_float_is_seen(void **state)
 {
-    const rung_product products[] = {RUNG_F64_TO_F64, RUNG_F64_TO_F32};
+    const lab_product products[] = {{RUNG_F64, RUNG_F64}, {RUNG_F64, RUNG_F32}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         naive naive = naive_of(products[i], 300);
@@ -170,9 +170,9 @@ static void test_narrow_sums_are_seen(void **state)
 {
     const rung_type narrow[] = {RUNG_F16, RUNG_BF16};
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
-        for (int i = 0; rung_product_sum((rung_product)product) == RUNG_F32 && i < 2; i++) {
-            naive naive = naive_of((rung_product)product, 2000);
+    for (int product = 0; product < lab_product_count(); product++)
+        for (int i = 0; lab_product_sum(lab_product_at(product)) == RUNG_F32 && i < 2; i++) {
+            naive naive = naive_of(lab_product_at(product), 2000);
             naive_make_positive(&naive.problem.a);
             naive_make_positive(&naive.problem.b);
             naive_multiply(&naive);
@@ -186,7 +186,7 @@ static void test_narrow_sums_are_seen(void **state)
 /* ---- The referee of F64 ---------------------------------------------------------------------------- */
 
 /* One element: a column of B that is all ones, and the whole of a row of A. */
-static naive row_of(rung_product product, int64_t k)
+static naive row_of(lab_product product, int64_t k)
 {
     naive naive = naive_of(product, k);
     naive.problem.a.rows = naive.problem.c.rows = naive.before.rows = 1;
@@ -209,7 +209,7 @@ static void test_f64_is_referred_to_more(void **state)
 {
     const int64_t k = 1001;
     (void)state;
-    naive naive = row_of(RUNG_F64_TO_F64, k);
+    naive naive = row_of((lab_product){RUNG_F64, RUNG_F64}, k);
     naive_set_all(&naive.problem.a, 1);
     lab_element_set(&naive.problem.a, 0, 0, 1e16);
     lab_element_set(&naive.problem.a, 0, k - 1, -1e16);
@@ -229,7 +229,7 @@ static void test_f64_is_referred_to_more(void **state)
 static void test_f64_products_are_exact(void **state)
 {
     (void)state;
-    naive naive = row_of(RUNG_F64_TO_F64, 2);
+    naive naive = row_of((lab_product){RUNG_F64, RUNG_F64}, 2);
     lab_element_set(&naive.problem.a, 0, 0, 1 + 0x1p-30);
     lab_element_set(&naive.problem.b, 0, 0, 1 - 0x1p-30);
     lab_element_set(&naive.problem.a, 0, 1, -1);
@@ -242,7 +242,7 @@ static void test_f64_compares_with_more(void **state)
 {
     const double high = 1 + 0x1p-25;
     (void)state;
-    naive naive = row_of(RUNG_F64_TO_F64, 1);
+    naive naive = row_of((lab_product){RUNG_F64, RUNG_F64}, 1);
     lab_element_set(&naive.problem.a, 0, 0, 1 + 0x1p-28);
     lab_element_set(&naive.problem.b, 0, 0, 1 + 7 * 0x1p-28);
     assert_true(verdict_on(&naive, NAN).expected == high);
@@ -254,11 +254,11 @@ static void test_f64_compares_with_more(void **state)
 static void test_scalars_are_of_the_sums_type(void **state)
 {
     (void)state;
-    naive naive = row_of(RUNG_F32_TO_F32, 1);
+    naive naive = row_of((lab_product){RUNG_F32, RUNG_F32}, 1);
     naive_set_all(&naive.problem.a, 1);
     naive.problem.alpha = 0.1;
     assert_true(verdict_on(&naive, NAN).expected == 0.1f);
-    naive = row_of(RUNG_F64_TO_F64, 1);
+    naive = row_of((lab_product){RUNG_F64, RUNG_F64}, 1);
     naive_set_all(&naive.problem.a, 1);
     naive.problem.alpha = 0.1;
     assert_true(verdict_on(&naive, NAN).expected == 0.1);
@@ -270,7 +270,7 @@ static void test_f64_survives_much_cancelling(void **state)
     const int64_t k = 1500;
     double small = 0;
     (void)state;
-    naive naive = row_of(RUNG_F64_TO_F64, k);
+    naive naive = row_of((lab_product){RUNG_F64, RUNG_F64}, k);
     for (int64_t i = 0; i < k / 3; i++) {
         double large = ldexp(1 + lab_random_real(7, 9, (uint64_t)i), 60), one = (double)(i % 17) - 8;
         lab_element_set(&naive.problem.a, 0, i, large);
@@ -285,7 +285,7 @@ static void test_f64_survives_much_cancelling(void **state)
 
 static void test_past_the_largest_f16(void **state)
 {
-    const rung_product products[] = {RUNG_F16_TO_F16, RUNG_F32_TO_F16};
+    const lab_product products[] = {{RUNG_F16, RUNG_F16}, {RUNG_F32, RUNG_F16}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         naive naive = row_of(products[i], 3);
@@ -307,7 +307,7 @@ static void test_past_the_largest_f16(void **state)
 static void test_past_the_largest_bf16(void **state)
 {
     (void)state;
-    naive naive = row_of(RUNG_F32_TO_BF16, 1);
+    naive naive = row_of((lab_product){RUNG_F32, RUNG_BF16}, 1);
     lab_element_set(&naive.problem.a, 0, 0, -0x1.ffp127);
     assert_true(verdict_on(&naive, -INFINITY).right);
     assert_false(verdict_on(&naive, INFINITY).right);
@@ -321,10 +321,10 @@ static void test_past_the_largest_bf16(void **state)
 static void test_infinite_inputs(void **state)
 {
     (void)state;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++) {
-        if (!is_float((rung_product)product))
+    for (int product = 0; product < lab_product_count(); product++) {
+        if (!is_float(lab_product_at(product)))
             continue;
-        naive naive = row_of((rung_product)product, 3);
+        naive naive = row_of(lab_product_at(product), 3);
         lab_element_set(&naive.problem.a, 0, 1, -INFINITY);
         assert_true(verdict_on(&naive, -INFINITY).right);
         assert_false(verdict_on(&naive, INFINITY).right);
@@ -341,7 +341,7 @@ static void test_infinite_inputs(void **state)
  * wrong, and so is one that is two of them off. */
 static void test_denormal_f16(void **state)
 {
-    const rung_product products[] = {RUNG_F16_TO_F16, RUNG_F32_TO_F16};
+    const lab_product products[] = {{RUNG_F16, RUNG_F16}, {RUNG_F32, RUNG_F16}};
     (void)state;
     for (int i = 0; i < 2; i++)
         for (int sign = -1; sign <= 1; sign += 2) {
@@ -359,7 +359,7 @@ static void test_denormal_f16(void **state)
 static void test_denormal_f32(void **state)
 {
     (void)state;
-    naive naive = row_of(RUNG_F32_TO_F32, 1);
+    naive naive = row_of((lab_product){RUNG_F32, RUNG_F32}, 1);
     lab_element_set(&naive.problem.a, 0, 0, 100 * 0x1p-149);
     assert_true(verdict_on(&naive, 100 * 0x1p-149).right);
     assert_false(verdict_on(&naive, 0).right);
@@ -370,7 +370,7 @@ static void test_denormal_f32(void **state)
 static void test_denormal_bf16(void **state)
 {
     (void)state;
-    naive naive = row_of(RUNG_BF16_TO_F32, 1);
+    naive naive = row_of((lab_product){RUNG_BF16, RUNG_F32}, 1);
     naive_set_all(&naive.problem.b, 0x1p100);
     lab_element_set(&naive.problem.a, 0, 0, 0x1p-127);
     assert_true(verdict_on(&naive, 0x1p-27).right);

@@ -146,7 +146,7 @@ static bool has_all(const char *name, const char *params)
 static const row *row_of(const rungi_cuda_image *image)
 {
     const char *name = image->name, *path = path_in(name);
-    const char *dtype = rung_product_name(rung_product_of(type_in(name, "IN"), type_in(name, "OUT")));
+    const char *dtype = rungi_product_name(rungi_product_of(type_in(name, "IN"), type_in(name, "IN"), type_in(name, "OUT")));
     size_t length = strcspn(name, ".");
     for (const row *row = rows; row < rows + row_count; row++)
         if (row->architecture == image->architecture && strlen(row->kernel) == length &&

@@ -21,7 +21,7 @@ enum { VENDOR, MKL, OPENBLAS, OURS, ROWS };
 /* FP32 of 1024 cubed by FMA, at a peak of 160 GFLOPS. */
 static lab_row row_of(const char *kernel, int64_t ms)
 {
-    lab_row row = {.product = RUNG_F32_TO_F32, .size = {1024, 1024, 1024}, .verified = true, .probe = LAB_PROBE_FMA_F32,
+    lab_row row = {.product = {RUNG_F32, RUNG_F32}, .size = {1024, 1024, 1024}, .verified = true, .probe = LAB_PROBE_FMA_F32,
                    .median_ns = ms * 1000000, .min_ns = ms * 1000000, .samples = 9, .probe_gflops = 160};
     row.is_vendor = strncmp(kernel, "00_vendor", 9) == 0;
     row.is_peer = row.is_vendor && strchr(kernel, ':');
@@ -117,7 +117,7 @@ static void set_modes(lab_row *row, int64_t fast, int64_t slow)
     row->mode = fast > 0 ? LAB_MODE_FAST : slow > 0 ? LAB_MODE_SLOW : LAB_MODE_ANY;
     row->median_ns = 1000000 * (fast > 0 ? fast : slow);
     row->probe = LAB_PROBE_AMX_BF16;
-    row->product = RUNG_BF16_TO_F32;
+    row->product = (lab_product){RUNG_BF16, RUNG_F32};
 }
 
 /* A time of the fast mode is never held against one of the slow. */
@@ -406,10 +406,10 @@ static void merged_calls(void **state)
 static void roofs(void **state)
 {
     (void)state;
-    assert_true(lab_probe_is_roof(LAB_PROBE_AMX_BF16, RUNG_BF16_TO_F32));
-    assert_false(lab_probe_is_roof(LAB_PROBE_FMA_F32, RUNG_I8_TO_I32));
-    assert_false(lab_probe_is_roof(LAB_PROBE_NONE, RUNG_F32_TO_F32));
-    assert_true(lab_probe_is_roof(LAB_PROBE_FMA_F32, RUNG_F32_TO_F32) == (lab_probe_width() > 0));
+    assert_true(lab_probe_is_roof(LAB_PROBE_AMX_BF16, (lab_product){RUNG_BF16, RUNG_F32}));
+    assert_false(lab_probe_is_roof(LAB_PROBE_FMA_F32, (lab_product){RUNG_I8, RUNG_I32}));
+    assert_false(lab_probe_is_roof(LAB_PROBE_NONE, (lab_product){RUNG_F32, RUNG_F32}));
+    assert_true(lab_probe_is_roof(LAB_PROBE_FMA_F32, (lab_product){RUNG_F32, RUNG_F32}) == (lab_probe_width() > 0));
 }
 
 int main(void)

@@ -190,11 +190,11 @@ static void modes_are_told_apart(void **state)
 static void probes_measure(void **state)
 {
     static const struct {
-        rung_product product;
+        lab_product product;
         rung_compute compute;
-    } all[] = {{RUNG_F32_TO_F32, RUNG_COMPUTE_STRICT}, {RUNG_F64_TO_F64, RUNG_COMPUTE_STRICT}, {RUNG_F64_TO_F32, RUNG_COMPUTE_STRICT},
-               {RUNG_BF16_TO_F32, RUNG_COMPUTE_STRICT}, {RUNG_I8_TO_I32, RUNG_COMPUTE_STRICT}, {RUNG_F32_TO_F32, RUNG_COMPUTE_BF16X3},
-               {RUNG_I32_TO_I32, RUNG_COMPUTE_STRICT}};
+    } all[] = {{{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT}, {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT}, {{RUNG_F64, RUNG_F32}, RUNG_COMPUTE_STRICT},
+               {{RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT}, {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT}, {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3},
+               {{RUNG_I32, RUNG_I32}, RUNG_COMPUTE_STRICT}};
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         lab_probe probe = lab_probe_of(all[i].product, all[i].compute);
@@ -202,9 +202,10 @@ static void probes_measure(void **state)
         assert_true(lab_probe_run(probe, 1) > 0);
         assert_true(lab_probe_run(probe, 2) > 0);
     }
-    assert_int_equal(lab_probe_of(RUNG_F32_TO_F32, RUNG_COMPUTE_STRICT), LAB_PROBE_FMA_F32);
-    assert_int_equal(lab_probe_of(RUNG_F64_TO_F32, RUNG_COMPUTE_STRICT), LAB_PROBE_FMA_F64);
-    assert_int_equal(lab_probe_of(RUNG_F32_TO_F32, RUNG_COMPUTE_BF16X3), lab_probe_of(RUNG_BF16_TO_F32, RUNG_COMPUTE_STRICT));
+    assert_int_equal(lab_probe_of((lab_product){RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT), LAB_PROBE_FMA_F32);
+    assert_int_equal(lab_probe_of((lab_product){RUNG_F64, RUNG_F32}, RUNG_COMPUTE_STRICT), LAB_PROBE_FMA_F64);
+    assert_int_equal(lab_probe_of((lab_product){RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3),
+                     lab_probe_of((lab_product){RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT));
     assert_true(lab_probe_run(LAB_PROBE_NONE, 1) == 0);
     assert_false(lab_probe_has_modes(LAB_PROBE_FMA_F32));
     assert_true(lab_probe_has_modes(LAB_PROBE_AMX_I8));

@@ -43,7 +43,7 @@ static char *read_file(const char *path)
     return copy_of(text);
 }
 
-static view look_at(const char *kernel, const char *parameters, rung_product product, int64_t m, int64_t n, int64_t k)
+static view look_at(const char *kernel, const char *parameters, lab_product product, int64_t m, int64_t n, int64_t k)
 {
     lab_look look = {.kernel = kernel, .parameters = parameters, .product = product,
                      .compute = RUNG_COMPUTE_STRICT, .m = m, .n = n, .k = k};
@@ -169,7 +169,7 @@ static lab_sight_branch branch_at(const view *view, const char *text)
  * of 128 bytes, 64 sectors and 16 lines. */
 static void naive(void **state)
 {
-    view view = look_at("01", "BLOCK=32", RUNG_F32_TO_F32, 32, 64, 16);
+    view view = look_at("01", "BLOCK=32", (lab_product){RUNG_F32, RUNG_F32}, 32, 64, 16);
     (void)state;
     expect_global(&view, "sum += widen(a[at(", LAB_GLOBAL_LOAD, "a", 4, 2 * 32 * 16, 32, 16, 4);
     expect_global(&view, "sum += widen(a[at(", LAB_GLOBAL_LOAD, "b", 4, 2 * 32 * 16, 1, 1, 1);
@@ -191,7 +191,7 @@ static void naive(void **state)
  *   A  one element for all lanes. B, C  32 floats side by side: 4 sectors, 1 line. */
 static void coalesced(void **state)
 {
-    view view = look_at("02", "BLOCK=32,UNROLL=4", RUNG_F32_TO_F32, 32, 32, 16);
+    view view = look_at("02", "BLOCK=32,UNROLL=4", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
     (void)state;
     expect_global(&view, "sum += widen(a[at(a_view, row, i + step", LAB_GLOBAL_LOAD, "a", 4, 32 * 16, 1, 1, 1);
     expect_global(&view, "sum += widen(a[at(a_view, row, i + step", LAB_GLOBAL_LOAD, "b", 4, 32 * 16, 4, 1, 4);
@@ -207,7 +207,7 @@ static void coalesced(void **state)
  *   read     of A two words, 16 apart, in two banks; of B 16 words side by side, twice: 1 */
 static void shared16(void **state)
 {
-    view view = look_at("04", "TILE=16", RUNG_F32_TO_F32, 16, 16, 32);
+    view view = look_at("04", "TILE=16", (lab_product){RUNG_F32, RUNG_F32}, 16, 16, 32);
     (void)state;
     expect_global(&view, "a_tile[tile_row][tile_col] =", LAB_GLOBAL_LOAD, "a", 4, 8 * 2, 4, 2, 4);
     expect_global(&view, "b_tile[tile_row][tile_col] =", LAB_GLOBAL_LOAD, "b", 4, 8 * 2, 4, 1, 4);
@@ -225,7 +225,7 @@ static void shared16(void **state)
 /* A warp has one row of 32: of A one word, of B 32 side by side. */
 static void shared32(void **state)
 {
-    view view = look_at("04", NULL, RUNG_F32_TO_F32, 32, 32, 32);
+    view view = look_at("04", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 32);
     (void)state;
     expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "a_tile", 4, 32, 1, 1);
     expect_shared(&view, "sum += widen(a_tile", LAB_SHARED_LOAD, "a_tile", 4, 32 * 32, 1, 1);
@@ -237,7 +237,7 @@ static void shared32(void **state)
 /* Tiles of 32 by 33: a warp still has one row. Padding has removed nothing. */
 static void padded32(void **state)
 {
-    view view = look_at("05", NULL, RUNG_F32_TO_F32, 32, 32, 32);
+    view view = look_at("05", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 32);
     (void)state;
     expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "a_tile", 4, 32, 1, 1);
     expect_shared(&view, "b_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "b_tile", 4, 32, 1, 1);
@@ -250,7 +250,7 @@ static void padded32(void **state)
  * Here padding costs: two wavefronts to write. Reading is as in 04: A's words are 17 apart. */
 static void padded16(void **state)
 {
-    view view = look_at("05", "tile16", RUNG_F32_TO_F32, 16, 16, 16);
+    view view = look_at("05", "tile16", (lab_product){RUNG_F32, RUNG_F32}, 16, 16, 16);
     (void)state;
     expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "a_tile", 4, 8, 2, 1);
     expect_shared(&view, "b_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "b_tile", 4, 8, 2, 1);
@@ -268,7 +268,7 @@ static void padded16(void **state)
  *   C        4 rows, 8 floats in each, 32 bytes apart: 32 sectors, a row of 256 bytes is 2 lines */
 static void tile2d(void **state)
 {
-    view view = look_at("07", "BM=64,BN=64,BK=8,TM=8,TN=8", RUNG_F32_TO_F32, 64, 64, 16);
+    view view = look_at("07", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_product){RUNG_F32, RUNG_F32}, 64, 64, 16);
     (void)state;
     expect_global(&view, "a_tile[row * BK + p] =", LAB_GLOBAL_LOAD, "a", 4, 2 * 8 * 2, 4, 2, 4);
     expect_global(&view, "b_tile[p * BN + col] =", LAB_GLOBAL_LOAD, "b", 4, 2 * 8 * 2, 4, 1, 4);
@@ -293,7 +293,7 @@ static void tile2d(void **state)
  *   C        16 bytes every 32: 32 sectors in 4 rows of 2 lines; 512 bytes would fit 16 */
 static void vector(void **state)
 {
-    view view = look_at("08", "BM=64,BN=64,BK=8,TM=8,TN=8", RUNG_F32_TO_F32, 64, 64, 16);
+    view view = look_at("08", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_product){RUNG_F32, RUNG_F32}, 64, 64, 16);
     (void)state;
     expect_global(&view, "bring(a_tile,", LAB_GLOBAL_LOAD, "a", 16, 2 * 2 * 2, 16, 8, 16);
     expect_shared(&view, "bring(a_tile,", LAB_SHARED_STORE, "a_tile", 4, 4 * 2 * 2 * 2, 2, 1);
@@ -316,7 +316,7 @@ static void vector(void **state)
  *   C        4 rows of 128 bytes, each a line */
 static void warptile(void **state)
 {
-    view view = look_at("09", "tiny", RUNG_F32_TO_F32, 32, 32, 16);
+    view view = look_at("09", "tiny", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
     (void)state;
     expect_global(&view, "bring(&a_tile[part", LAB_GLOBAL_LOAD, "a", 16, 2 * 2, 16, 8, 16);
     expect_shared(&view, "bring(&a_tile[part", LAB_SHARED_STORE, "a_tile", 4, 4 * 2 * 2, 1, 1);
@@ -334,7 +334,7 @@ static void warptile(void **state)
  * would meet, 1 and 3. In parts of two pieces it is as above. */
 static void warptile_deep(void **state)
 {
-    view view = look_at("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", RUNG_F32_TO_F32, 64, 64, 16);
+    view view = look_at("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", (lab_product){RUNG_F32, RUNG_F32}, 64, 64, 16);
     (void)state;
     expect_shared(&view, "bring(&a_tile[part", LAB_SHARED_STORE, "a_tile", 4, 4 * 8, 1, 1);
     leave(&view);
@@ -347,7 +347,7 @@ static void warptile_deep(void **state)
  * The operands of a step are read one step ahead, the first of a tile before its steps. */
 static void pipeline(void **state)
 {
-    view view = look_at("10", "tiny", RUNG_F32_TO_F32, 32, 32, 16);
+    view view = look_at("10", "tiny", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
     (void)state;
     expect_global(&view, "bring_async(&copies, stages, LDA", LAB_GLOBAL_LOAD, "a", 4, 4 * 2, 16, 8, 4);
     expect_shared(&view, "bring_async(&copies, stages, LDA", LAB_SHARED_STORE, "stages", 4, 4 * 2, 1, 1);
@@ -372,7 +372,7 @@ static void pipeline(void **state)
  * out by rows of 32 words, pairs by pairs: the 4 rows of each of 8 passes meet. */
 static void wmma(void **state)
 {
-    view view = look_at("11", "tiny", RUNG_F16_TO_F16, 16, 32, 16);
+    view view = look_at("11", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 16, 32, 16);
     (void)state;
     expect_shared(&view, "wmma_load(&a_part", LAB_SHARED_LOAD, "a_tile", 16, 2, 16, 4);
     expect_shared(&view, "wmma_load(&b_part", LAB_SHARED_LOAD, "b_tile", 16, 2, 16, 4);
@@ -399,7 +399,7 @@ static void wmma(void **state)
  *   C         8 rows of 64 bytes, a row of C is 128: 16 sectors, 8 lines */
 static void matrix(void **state)
 {
-    view view = look_at("12", "tiny", RUNG_F16_TO_F16, 32, 64, 32);
+    view view = look_at("12", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 32, 64, 32);
     (void)state;
     expect_global(&view, "copy16_async(copies,", LAB_GLOBAL_LOAD, "a", 16, 2 * 2, 16, 4, 16);
     expect_global(&view, "copy16_async(copies,", LAB_GLOBAL_LOAD, "b", 16, 2 * 4, 16, 4, 16);
@@ -421,7 +421,7 @@ static void matrix(void **state)
  * lanes 16 read, 8 rows of 32 bytes, while all write as before. */
 static void matrix_cut(void **state)
 {
-    view view = look_at("12", "tiny", RUNG_F16_TO_F16, 32, 64, 16);
+    view view = look_at("12", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 32, 64, 16);
     (void)state;
     lab_sight_line a = lab_sight_sum(&view.sight, line_of(&view, "copy16_async(copies,"), LAB_GLOBAL_LOAD, "a");
     compare("requests", "a", a.requests, 2 * 2);
@@ -437,7 +437,7 @@ static void matrix_cut(void **state)
 /* One warp, 16 steps, down a column of A: 32 rows of 64 bytes, two a line, as in 01. */
 static void user_uncoalesced(void **state)
 {
-    view view = look_at(KERNELS "/uncoalesced.cu", NULL, RUNG_F32_TO_F32, 32, 1, 16);
+    view view = look_at(KERNELS "/uncoalesced.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 1, 16);
     (void)state;
     expect_global(&view, "/* the load */", LAB_GLOBAL_LOAD, "a", 4, 16, 32, 16, 4);
     assert_string_equal(view.sight.file, "uncoalesced.cu");
@@ -452,7 +452,7 @@ static void user_column(void **state)
     static const char *const parameters[] = {"PAD=0", "PAD=1"};
     (void)state;
     for (int pad = 0; pad < 2; pad++) {
-        view view = look_at(KERNELS "/column.cu", parameters[pad], RUNG_F32_TO_F32, 32, 2, 32);
+        view view = look_at(KERNELS "/column.cu", parameters[pad], (lab_product){RUNG_F32, RUNG_F32}, 32, 2, 32);
         expect_shared(&view, "/* down a column */", LAB_SHARED_LOAD, "tile", 4, 2 * 32, pad ? 1 : 32, 1);
         expect_shared(&view, "tile[i][lane] =", LAB_SHARED_STORE, "tile", 4, 2 * 32, 1, 1);
         leave(&view);
@@ -464,7 +464,7 @@ static void user_column(void **state)
  * 1 2 1 2 lines; the other reads 64 bytes, 2 sectors, always in one line. */
 static void user_half_empty(void **state)
 {
-    view view = look_at(KERNELS "/half_empty.cu", NULL, RUNG_F32_TO_F32, 2, 48, 4);
+    view view = look_at(KERNELS "/half_empty.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 2, 48, 4);
     (void)state;
     lab_sight_line b = lab_sight_sum(&view.sight, line_of(&view, "/* the load */"), LAB_GLOBAL_LOAD, "b");
     compare("requests", "b", b.requests, 2 * 2 * 4);
@@ -478,7 +478,7 @@ static void user_half_empty(void **state)
     assert_int_equal(branch_at(&view, "if (col >= n)").divergent, 0);
     leave(&view);
     /* With 40 columns the half-empty warps part: 8 of their 16 lanes have nothing to do. */
-    view = look_at(KERNELS "/half_empty.cu", NULL, RUNG_F32_TO_F32, 2, 40, 4);
+    view = look_at(KERNELS "/half_empty.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 2, 40, 4);
     assert_int_equal(branch_at(&view, "if (col >= n)").passed, 4);
     assert_int_equal(branch_at(&view, "if (col >= n)").divergent, 2);
     leave(&view);
@@ -488,7 +488,7 @@ static void user_half_empty(void **state)
  * every other float is asked for: 4 sectors, where 64 bytes would fit 2. */
 static void user_turns(void **state)
 {
-    view view = look_at(KERNELS "/turns.cu", NULL, RUNG_F32_TO_F32, 1, 32, 8);
+    view view = look_at(KERNELS "/turns.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 1, 32, 8);
     (void)state;
     lab_sight_line b = lab_sight_sum(&view.sight, line_of(&view, "/* the loads */"), LAB_GLOBAL_LOAD, "b");
     compare("requests", "b", b.requests, 2 * 8);
@@ -505,7 +505,7 @@ static void user_turns(void **state)
 /* Two looks side by side see what each would alone. */
 static void *look_alone(void *user)
 {
-    lab_look look = {.kernel = "04", .parameters = user, .product = RUNG_F32_TO_F32, .m = 16, .n = 16, .k = 16};
+    lab_look look = {.kernel = "04", .parameters = user, .product = {RUNG_F32, RUNG_F32}, .m = 16, .n = 16, .k = 16};
     lab_sight *sight = malloc(sizeof *sight);
     char why[1000];
     if (sight && !lab_microscope_look(&look, sight, why, sizeof why)) {
@@ -547,7 +547,7 @@ static void expect_refusal(lab_look look, const char *word)
 
 static void refusals(void **state)
 {
-    lab_look look = {.kernel = "04", .product = RUNG_F32_TO_F32, .m = 8, .n = 8, .k = 8};
+    lab_look look = {.kernel = "04", .product = {RUNG_F32, RUNG_F32}, .m = 8, .n = 8, .k = 8};
     lab_look other = look;
     (void)state;
     other.parameters = "TILE=64";
@@ -570,7 +570,7 @@ static void refusals(void **state)
 
 static void missing_parts(void **state)
 {
-    lab_look look = {.kernel = "04", .product = RUNG_F32_TO_F32, .m = 8, .n = 8, .k = 8};
+    lab_look look = {.kernel = "04", .product = {RUNG_F32, RUNG_F32}, .m = 8, .n = 8, .k = 8};
     char *plugin = copy_of(getenv("RUNG_MICROSCOPE"));
     (void)state;
     setenv("RUNG_OCLGRIND", "/nowhere", 1);

@@ -171,7 +171,7 @@ static void test_type_counts(void **state)
 
 static double rank(const lab_space *space, const char *parameters, int64_t size, const rung_device_info *device)
 {
-    return lab_rank(space->kernel, parameters, RUNG_F32_TO_F32, size, size, size, device);
+    return lab_rank(space->kernel, parameters, (lab_product){RUNG_F32, RUNG_F32}, size, size, size, device);
 }
 
 static void test_rank(void **state)

@@ -4,6 +4,7 @@
  * write outside. So overlap is held against enumeration, and what the CPU device makes
  * of sound problems against loops that are written here once more. */
 #include "core/lists.h"
+#include "core/product.h"
 #include "unit.h"
 
 #include <math.h>
@@ -607,6 +608,12 @@ static const struct {
 
 enum { PRODUCTS = sizeof products / sizeof *products };
 
+/* The accumulator of rung.h's table, written out once more. */
+static rung_type sum_of(rung_type in)
+{
+    return in == RUNG_F64 ? RUNG_F64 : in == RUNG_I8 || in == RUNG_I32 ? RUNG_I32 : RUNG_F32;
+}
+
 static void every_pair_of_types(void **state)
 {
     int found = 0;
@@ -617,14 +624,18 @@ static void every_pair_of_types(void **state)
             for (int i = 0; i < PRODUCTS; i++)
                 if ((int)products[i].in == in && (int)products[i].out == out)
                     expected = products[i].word;
-            rung_product product = rung_product_of((rung_type)in, (rung_type)out);
-            assert_string_equal(rung_product_name(product), expected);
-            assert_int_equal(product == RUNG_PRODUCT_COUNT, *expected == '?');
-            found += product != RUNG_PRODUCT_COUNT;
+            rungi_product product = rungi_product_of((rung_type)in, (rung_type)in, (rung_type)out);
+            assert_int_equal(rung_accumulator_type((rung_type)in, (rung_type)in, (rung_type)out),
+                             *expected == '?' ? RUNG_TYPE_NONE : sum_of((rung_type)in));
+            assert_string_equal(rungi_product_name(product), expected);
+            assert_int_equal(product == RUNGI_PRODUCT_COUNT, *expected == '?');
+            found += product != RUNGI_PRODUCT_COUNT;
         }
-    assert_int_equal(found, RUNG_PRODUCT_COUNT);
-    assert_string_equal(rung_product_name((rung_product)-1), "?");
-    assert_string_equal(rung_product_name((rung_product)1000), "?");
+    assert_int_equal(found, RUNGI_PRODUCT_COUNT);
+    assert_string_equal(rungi_product_name((rungi_product)-1), "?");
+    assert_string_equal(rungi_product_name((rungi_product)1000), "?");
+    assert_int_equal(rungi_product_sum((rungi_product)-1), RUNG_TYPE_NONE);
+    assert_int_equal(rung_accumulator_type(RUNG_F16, RUNG_BF16, RUNG_F32), RUNG_TYPE_NONE); /* A and B differ */
 }
 
 /* A product that is none, and A and B of different types, are sound views that nobody
@@ -733,7 +744,7 @@ static void check_result(const rung_problem *problem, const char *what)
         double error = rounds ? errors[type] * (1 + fabs(expected[i])) : 0;
         if (!(fabs(found - expected[i]) <= error))
             fail_msg("%s, %s: C[%d] is %g, not %g", what,
-                     rung_product_name(rung_product_of(problem->a.type, type)), (int)i, found,
+                     rungi_product_name(rungi_product_of(problem->a.type, problem->b.type, type)), (int)i, found,
                      expected[i]);
     }
 }

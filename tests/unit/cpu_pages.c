@@ -121,7 +121,7 @@ static void fill(operand *operand, int which)
 /* ---- Cases ---------------------------------------------------------------------------------------- */
 
 typedef struct page_case {
-    rung_product    product;
+    rungi_product    product;
     rung_type       in, out;
     int64_t         m, n, k, alpha, beta;
     operand         operands[OPERANDS];
@@ -133,7 +133,7 @@ static const struct {
     rung_type in, out;
 } products[] = {
 #define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
-    RUNG_PRODUCT_LIST(X)
+    RUNGI_PRODUCT_LIST(X)
 #undef X
 };
 
@@ -150,7 +150,7 @@ static operand make_operand(rung_type type, int64_t rows, int64_t cols, int64_t 
     return operand;
 }
 
-static page_case make_case(rung_product product, int64_t m, int64_t n, int64_t k, uint64_t *seed)
+static page_case make_case(rungi_product product, int64_t m, int64_t n, int64_t k, uint64_t *seed)
 {
     page_case made = {.product = product, .in = products[product].in, .out = products[product].out,
                       .m = m, .n = n, .k = k};
@@ -214,7 +214,7 @@ static void tell_fault(int signal)
 static void tell_case(const char *kernel, const char *preset, const rungi_cpu_features *features, const page_case *c)
 {
     int used = snprintf(running, sizeof running, "%s %s %s %s %lld x %lld x %lld", kernel, preset,
-                        rungi_isa_name(features->isa), rung_product_name(c->product), (long long)c->m,
+                        rungi_isa_name(features->isa), rungi_product_name(c->product), (long long)c->m,
                         (long long)c->n, (long long)c->k);
     for (int i = A; i <= C; i++)
         used += snprintf(running + used, sizeof running - (size_t)used, ", %c by %lld,%lld", "ABC"[i],
@@ -296,7 +296,7 @@ static int64_t run_kernel(rung_kernel *kernel, const char *preset, const rungi_c
 {
     uint64_t seed = 1;
     int64_t taken = 0;
-    for (int product = 0; product < RUNG_PRODUCT_COUNT; product++)
+    for (int product = 0; product < RUNGI_PRODUCT_COUNT; product++)
         for (int64_t i = product % 2; i < ROWS * COLS; i += 2) { /* the other half in another product */
             rungi_values values;
             if (!(kernel->products & 1u << product))
@@ -304,7 +304,7 @@ static int64_t run_kernel(rung_kernel *kernel, const char *preset, const rungi_c
             int64_t m = rows[i / COLS], n = cols[i % COLS], k = steps[unit_random(&seed, STEPS)];
             if (rungi_kernel_values(kernel, preset, rung_type_size(products[product].in), &values) != RUNG_OK)
                 fail_msg("%s: %s", preset, rung_error_text());
-            page_case made = make_case((rung_product)product, m, n, k, &seed);
+            page_case made = make_case((rungi_product)product, m, n, k, &seed);
             tell_case(kernel->info.name, preset, features, &made);
             taken += run_case(kernel, values.value, features, &made);
         }

@@ -64,10 +64,10 @@ static void release(void *user, void *memory)
 
 /* ---- Multiplies ----------------------------------------------------------------------------------- */
 
-static void multiply(rung_product product, rung_compute compute, int64_t m, int64_t n, int64_t k, int64_t threads)
+static void multiply(rungi_product product, rung_compute compute, int64_t m, int64_t n, int64_t k, int64_t threads)
 {
-    rung_type in = product == RUNG_F64_TO_F64 ? RUNG_F64 : product == RUNG_BF16_TO_F32 ? RUNG_BF16
-                   : product == RUNG_I8_TO_I32 ? RUNG_I8 : RUNG_F32;
+    rung_type in = product == RUNGI_F64_TO_F64 ? RUNG_F64 : product == RUNGI_BF16_TO_F32 ? RUNG_BF16
+                   : product == RUNGI_I8_TO_I32 ? RUNG_I8 : RUNG_F32;
     rung_type out = in == RUNG_F64 ? RUNG_F64 : in == RUNG_I8 ? RUNG_I32 : RUNG_F32;
     rung_context *context;
     rung_device *device;
@@ -97,16 +97,16 @@ static void multiply(rung_product product, rung_compute compute, int64_t m, int6
 static void test_rows_of_a(void **state)
 {
     (void)state;
-    multiply(RUNG_F64_TO_F64, RUNG_COMPUTE_STRICT, 5101, 3072, 1024, 2);
+    multiply(RUNGI_F64_TO_F64, RUNG_COMPUTE_STRICT, 5101, 3072, 1024, 2);
 }
 
 /* Half of the columns fit into what is kept of B, and all of them did not. */
 static void test_slices_of_b(void **state)
 {
     (void)state;
-    multiply(RUNG_F32_TO_F32, RUNG_COMPUTE_BF16X3, 1500, 1500, 6000, 2);
-    multiply(RUNG_BF16_TO_F32, RUNG_COMPUTE_STRICT, 2560, 768, 16384, 2);
-    multiply(RUNG_I8_TO_I32, RUNG_COMPUTE_STRICT, 2560, 768, 32768, 2);
+    multiply(RUNGI_F32_TO_F32, RUNG_COMPUTE_BF16X3, 1500, 1500, 6000, 2);
+    multiply(RUNGI_BF16_TO_F32, RUNG_COMPUTE_STRICT, 2560, 768, 16384, 2);
+    multiply(RUNGI_I8_TO_I32, RUNG_COMPUTE_STRICT, 2560, 768, 32768, 2);
 }
 
 /* ---- The layout of 12_matrix, by any numbers ---------------------------------------------------------- */

@@ -373,7 +373,7 @@ static int compare_all(rung_device *device, const rung_kernel *kernel)
 #define X(in, out, sum, word)                                                        \
     if (turn++ % 4 == 0)                                                             \
         cut += compare(device, kernel, &shapes[i], RUNG_##in, RUNG_##out);
-        RUNG_PRODUCT_LIST(X)
+        RUNGI_PRODUCT_LIST(X)
 #undef X
     }
     return cut;

@@ -243,7 +243,7 @@ static void a_whole_text(void **state)
     assert_int_equal(info->number, -1);
     assert_string_equal(info->summary, "what it is about.");
     assert_string_equal(info->source, whole_text);
-    assert_int_equal(kernel->products, (1u << RUNG_PRODUCT_COUNT) - 1);
+    assert_int_equal(kernel->products, RUNGI_PRODUCTS_ALL);
 
     assert_int_equal(info->parameter_count, 3);
     assert_string_equal(rung_kernel_parameter(kernel, 0)->name, "TILE");
@@ -605,17 +605,17 @@ static void summaries(void **state)
 static void what_a_kernel_takes(void **state)
 {
     const struct { const char *text; unsigned products; } cases[] = {
-        {HEAD, (1u << RUNG_PRODUCT_COUNT) - 1},
-        {"// takes: f32\n" HEAD, 1u << RUNG_F32_TO_F32},
-        {"// takes: f32,f16:f32\n" HEAD, 1u << RUNG_F32_TO_F32 | 1u << RUNG_F16_TO_F32},
-        {"// takes:  i8 , bf16:f32\r\n" HEAD, 1u << RUNG_I8_TO_I32 | 1u << RUNG_BF16_TO_F32},
-        {"// takes: f16\n// takes: f64:f32\n" HEAD, 1u << RUNG_F16_TO_F16 | 1u << RUNG_F64_TO_F32},
-        {"/* takes: f16 */\n" HEAD, 1u << RUNG_F16_TO_F16},
-        {"int x; // takes: f16\n" HEAD, (1u << RUNG_PRODUCT_COUNT) - 1}, /* no line of its own */
-        {"#if 0\n// takes: f16\n#endif\n" HEAD, (1u << RUNG_PRODUCT_COUNT) - 1},
-        {"// it takes: time\n" HEAD, (1u << RUNG_PRODUCT_COUNT) - 1},
-        {HEAD "// takes: f32:f16", 1u << RUNG_F32_TO_F16},
-        {"// takes: f16 from sm_75\n// takes: i8\n" HEAD, 1u << RUNG_F16_TO_F16 | 1u << RUNG_I8_TO_I32},
+        {HEAD, RUNGI_PRODUCTS_ALL},
+        {"// takes: f32\n" HEAD, 1u << RUNGI_F32_TO_F32},
+        {"// takes: f32,f16:f32\n" HEAD, 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F16_TO_F32},
+        {"// takes:  i8 , bf16:f32\r\n" HEAD, 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_BF16_TO_F32},
+        {"// takes: f16\n// takes: f64:f32\n" HEAD, 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_F64_TO_F32},
+        {"/* takes: f16 */\n" HEAD, 1u << RUNGI_F16_TO_F16},
+        {"int x; // takes: f16\n" HEAD, RUNGI_PRODUCTS_ALL}, /* no line of its own */
+        {"#if 0\n// takes: f16\n#endif\n" HEAD, RUNGI_PRODUCTS_ALL},
+        {"// it takes: time\n" HEAD, RUNGI_PRODUCTS_ALL},
+        {HEAD "// takes: f32:f16", 1u << RUNGI_F32_TO_F16},
+        {"// takes: f16 from sm_75\n// takes: i8\n" HEAD, 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_I8_TO_I32},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -926,7 +926,7 @@ static void kernels_of_other_compute_modes(void **state)
     device.backend = rungi_backends[cuda];
     for (int64_t i = 0; rung_kernel_at(context, "cuda", i, &kernel) == RUNG_OK; i++) {
         if (kernel->info.compute == RUNG_COMPUTE_STRICT || kernel->info.number == 0 ||
-            !(kernel->products & 1u << RUNG_F32_TO_F32))
+            !(kernel->products & 1u << RUNGI_F32_TO_F32))
             continue;
         rung_tuning tuning = {sizeof(rung_tuning), kernel->info.name, NULL, 1};
         assert_not_saved(kernel->info.name, NULL, 1, path_of("strict"), "computes in");
