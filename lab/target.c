@@ -92,13 +92,23 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
     return NULL;
 }
 
+bool lab_compute_is_as_precise(rung_compute mode, rung_compute requested)
+{
+    static const int ranks[LAB_COMPUTE_COUNT] = { /* 1: the most precise */
+        [RUNG_COMPUTE_STRICT] = 1, [RUNG_COMPUTE_BF16X3] = 2, [RUNG_COMPUTE_TF32] = 3, [RUNG_COMPUTE_BF16X1] = 4,
+    };
+    int first = (int)mode, second = (int)requested;
+    return first >= 0 && first < LAB_COMPUTE_COUNT && second >= 0 && second < LAB_COMPUTE_COUNT &&
+           ranks[first] <= ranks[second];
+}
+
 bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
     bool is_f32 = dtype->product.in == RUNG_F32;
     rung_type in = dtype->product.in, out = dtype->product.out;
     return !info ||
-           (rung_kernel_supports(kernel, in, in, out, NULL) && (!is_f32 || info->compute <= dtype->compute));
+           (rung_kernel_supports(kernel, in, in, out, NULL) && (!is_f32 || lab_compute_is_as_precise(info->compute, dtype->compute)));
 }
 
 const char *lab_peer_of(const rung_kernel *kernel)

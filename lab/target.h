@@ -66,6 +66,9 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
 /* Whether a matrix engine may have computed what a kernel, or with NULL the library, gives. */
 bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel);
 
+/* Returns whether `mode` is at least as precise as `requested`. The numbers of the modes say nothing about it. */
+bool lab_compute_is_as_precise(rung_compute mode, rung_compute requested);
+
 /* Whether a kernel multiplies that; NULL, rung_gemm, finds one that does. */
 bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/compute.h"
 #include "core/problem.h"
 #include "core/store.h"
 #include "core/tiles.h"
@@ -31,7 +32,7 @@ static rung_status check_types(const rung_kernel *kernel, const rung_problem *pr
 static rung_status check_compute(const rung_kernel *kernel, const rung_problem *problem)
 {
     const rung_kernel_info *info = &kernel->info;
-    if (problem->a.type == RUNG_F32 && info->compute > problem->compute)
+    if (problem->a.type == RUNG_F32 && !rungi_compute_is_as_precise(info->compute, problem->compute))
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s computes in %s, which is less than %s", info->name,
                           rung_compute_name(info->compute), rung_compute_name(problem->compute));
     return RUNG_OK;

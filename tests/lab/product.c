@@ -11,6 +11,7 @@
 
 #include "lists.h"
 #include "product.h"
+#include "target.h"
 
 /* Written out once more: old results and tuning files have these words. */
 static const struct {
@@ -68,12 +69,25 @@ static void counts_are_the_library_s(void **state)
     assert_string_equal(rung_activation_name((rung_activation)LAB_ACTIVATION_COUNT), "?");
 }
 
+/* From most to least precise, whatever their numbers are. */
+static void modes_have_an_order(void **state)
+{
+    const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32, RUNG_COMPUTE_BF16X1};
+    const int count = sizeof order / sizeof *order;
+    (void)state;
+    assert_int_equal(count, LAB_COMPUTE_COUNT);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++)
+            assert_int_equal(lab_compute_is_as_precise(order[i], order[j]), i <= j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_found),
         cmocka_unit_test(other_types_are_no_products),
         cmocka_unit_test(counts_are_the_library_s),
+        cmocka_unit_test(modes_have_an_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * what is refused here: an overlap that passes is a race, an offset that passes is a
  * write outside. So overlap is held against enumeration, and what the CPU device makes
  * of sound problems against loops that are written here once more. */
+#include "core/compute.h"
 #include "core/lists.h"
 #include "core/product.h"
 #include "unit.h"
@@ -540,6 +541,21 @@ static void activations_and_modes_that_are_none(void **state)
     assert_string_equal(rung_activation_name(RUNG_ACTIVATION_SILU), "silu");
 }
 
+/* From most to least precise, written out once more: the numbers of later modes will not be in this order. */
+static void modes_have_an_order(void **state)
+{
+    const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32, RUNG_COMPUTE_BF16X1};
+    const int count = sizeof order / sizeof *order;
+    (void)state;
+    assert_int_equal(count, RUNGI_COMPUTE_COUNT);
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < count; j++)
+            assert_int_equal(rungi_compute_is_as_precise(order[i], order[j]), i <= j);
+        assert_false(rungi_compute_is_as_precise((rung_compute)-1, order[i]));
+        assert_false(rungi_compute_is_as_precise(order[i], (rung_compute)RUNGI_COMPUTE_COUNT));
+    }
+}
+
 static void whole_numbers_have_no_gelu(void **state)
 {
     (void)state;
@@ -1042,6 +1058,7 @@ int main(void)
         cmocka_unit_test(epilogues_that_do_not_fit),
         cmocka_unit_test(epilogues_that_meet_c),
         cmocka_unit_test(activations_and_modes_that_are_none),
+        cmocka_unit_test(modes_have_an_order),
         cmocka_unit_test(whole_numbers_have_no_gelu),
         cmocka_unit_test(what_is_repeated),
         cmocka_unit_test(every_pair_of_types),
