@@ -107,7 +107,7 @@ typedef enum lab_suite {
 } lab_suite;
 
 /* What of a contender decides its problems: the tile of C that a block computes, its step
- * along k, whether numbers are whole, and what it is able to do (RUNG_ABILITY_LIST). */
+ * along k, whether numbers are whole, and what it is able to do (RUNG_ABILITY_... bits). */
 typedef struct lab_traits {
     int64_t  bm, bn, bk;
     bool     whole;

@@ -61,7 +61,7 @@ double lab_whole_limit(rung_type type);
 bool lab_oracle_takes_k(lab_product product, int64_t k);
 
 /* How strictly: to the last bit, or, where a GPU's matrix engine may have summed, with what
- * it cuts off (see RUNG_COMPUTE_LIST). */
+ * it cuts off (see rung_compute). */
 typedef enum lab_rigour { LAB_BOUNDED, LAB_EXACT, LAB_ON_ENGINE } lab_rigour;
 
 /* Judges problem->c, the result, against A, B and C0, the C of before; all with data. */
