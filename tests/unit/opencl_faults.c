@@ -725,10 +725,105 @@ static void events_that_cannot_be_retained(void **state)
     }
 }
 
+/* ---- A driver with many devices ------------------------------------------------- */
+
+enum { PLATFORMS = 20, DEVICES_EACH = 5, LONG_NAME = 3000, LONG_EXTENSIONS = 20000, WAVEFRONT_WIDTH_AMD = 0x4043 };
+
+static cl_int CL_API_CALL many_platforms(cl_uint room, cl_platform_id *ids, cl_uint *count)
+{
+    cl_platform_id first;
+    cl_int error = fault.real.GetPlatformIDs(1, &first, NULL);
+    for (cl_uint i = 0; ids && i < room && i < PLATFORMS; i++)
+        ids[i] = first;
+    if (count)
+        *count = PLATFORMS;
+    return error;
+}
+
+static cl_int CL_API_CALL many_devices(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *ids,
+                                       cl_uint *count)
+{
+    cl_device_id first;
+    cl_int error = fault.real.GetDeviceIDs(platform, type, 1, &first, NULL);
+    for (cl_uint i = 0; ids && i < room && i < DEVICES_EACH; i++)
+        ids[i] = first;
+    if (count)
+        *count = DEVICES_EACH;
+    return error;
+}
+
+/* Writes `length` letters and an ending, as a driver answers. */
+static cl_int answer(size_t length, const char *ending, size_t room, void *value, size_t *bytes)
+{
+    size_t all = length + strlen(ending) + 1;
+    if (bytes)
+        *bytes = all;
+    if (value && room < all)
+        return CL_INVALID_VALUE;
+    if (value) {
+        memset(value, 'x', length);
+        strcpy((char *)value + length, ending);
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL long_texts(cl_device_id id, cl_device_info what, size_t room, void *value, size_t *bytes)
+{
+    if (what == CL_DEVICE_NAME)
+        return answer(LONG_NAME, "", room, value, bytes);
+    if (what == CL_DEVICE_EXTENSIONS)
+        return answer(LONG_EXTENSIONS, " cl_amd_device_attribute_query", room, value, bytes);
+    if (what == WAVEFRONT_WIDTH_AMD) {
+        memcpy(value, &(cl_uint){64}, sizeof(cl_uint));
+        return CL_SUCCESS;
+    }
+    return fault.real.GetDeviceInfo(id, what, room, value, bytes);
+}
+
+static void imitate_many(rungi_cl *cl)
+{
+    cl->GetPlatformIDs = many_platforms;
+    cl->GetDeviceIDs = many_devices;
+    cl->GetDeviceInfo = long_texts;
+}
+
+/* Nothing is cut: neither the lists of a driver nor its texts. */
+static void many_devices_and_long_texts(void **state)
+{
+    const failure many = {imitate_many, 0, RUNG_OK, ""};
+    rung_context *fresh = fresh_context();
+    rungi_cl *cl = table_of(fresh);
+    rung_device_list *list;
+    rung_device *device;
+    int64_t found = 0;
+    (void)state;
+    arm(cl, &many, 0);
+    assert_int_equal(rung_device_list_create(fresh, &list), RUNG_OK);
+    for (int64_t i = 0; i < rung_device_list_count(list); i++) {
+        const rung_device_info *info = rung_device_list_at(list, i);
+        char name[32];
+        if (strcmp(info->backend, "opencl") != 0)
+            continue;
+        snprintf(name, sizeof name, "opencl:%lld", (long long)found++);
+        assert_string_equal(info->name, name);
+        assert_int_equal(strlen(info->title), LONG_NAME);
+        assert_int_equal(info->warp_size, 64); /* the extension at the end of the list was seen */
+    }
+    assert_int_equal(found, PLATFORMS * DEVICES_EACH);
+    rung_device_list_destroy(list);
+    assert_int_equal(rung_device_open(fresh, "opencl:99", &device), RUNG_OK);
+    assert_int_equal(strlen(rung_device_describe(device)->title), LONG_NAME);
+    rung_device_close(device);
+    assert_int_equal(rung_device_open(fresh, "opencl:100", &device), RUNG_STATUS_NO_DEVICE);
+    heal(cl);
+    rung_context_destroy(fresh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_launches),
+        cmocka_unit_test(many_devices_and_long_texts),
         cmocka_unit_test(objects_are_given_back),
         cmocka_unit_test(a_multiply_leaves_nothing),
         cmocka_unit_test(each_function_may_fail_at_each_call),
