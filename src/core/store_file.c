@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/atomic_file.h"
 #include "core/files.h"
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
@@ -161,19 +161,6 @@ bool rungi_store_is_missing(const char *path)
     return access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* ---- Rights ---------------------------------------------------------------------------------- */
-
-enum { EVERYBODY = S_IRWXU | S_IRWXG | S_IRWXO, READ_BY_ALL = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH };
-
-/* Owner, group and rights of an old file for a new one, whatever the umask says; what this
- * process may not give stays as it is. */
-static void give_rights(int file, const struct stat *old, mode_t mode)
-{
-    if (fchown(file, old->st_uid, old->st_gid) != 0 && fchown(file, (uid_t)-1, old->st_gid) != 0)
-        mode &= ~(mode_t)S_IRWXG; /* another group's rights are not this group's */
-    fchmod(file, mode);
-}
-
 /* Whoever may write a store may lock it, and nobody else, who could keep others from writing. */
 static mode_t lock_mode(mode_t mode)
 {
@@ -225,8 +212,8 @@ static const char *lock_open_file(const char *path, int file)
     if (!S_ISREG(status.st_mode))
         return "it is no regular file";
     if (is_our_lock(&status) && stat(path, &store) == 0 &&
-        (status.st_mode & EVERYBODY) != lock_mode(store.st_mode))
-        give_rights(file, &store, lock_mode(store.st_mode));
+        (status.st_mode & RUNGI_EVERYBODY) != lock_mode(store.st_mode))
+        rungi_give_rights(file, &store, lock_mode(store.st_mode));
     return take_lock(file);
 }
 
@@ -246,75 +233,18 @@ static rung_status open_lock(const char *path, int *lock)
 
 /* ---- Writing --------------------------------------------------------------------------------------- */
 
-/* A process that writes past its limit on file sizes is sent a signal that ends it. */
-static bool passes_limit(size_t bytes)
+/* NULL, or what is wrong. */
+static const char *replace_file(const char *path, const char *text, size_t bytes)
 {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
-}
-
-enum { ASIDE = RUNGI_STORE_PATH + 32, NAME_KEPT = 200 /* of the 255 that a name may have */ };
-
-/* Makes a file of a name in the store's folder that nothing has: whatever stands there is
- * somebody's. -1 on failure. */
-static int open_aside(const char *path, char aside[ASIDE], mode_t mode)
-{
-    enum { TRIES = 100 };
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    for (unsigned i = 0; i < TRIES; i++) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        unsigned mixed = ((unsigned)now.tv_nsec ^ (unsigned)getpid() << 12) + i;
-        snprintf(aside, ASIDE, "%.*s.%.*s.rung-%06x", (int)(name - path), path, NAME_KEPT, name, mixed & 0xFFFFFF);
-        int file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-        if (file >= 0 || (errno != EEXIST && errno != EINTR))
-            return file;
-    }
-    return -1;
-}
-
-static bool sync_file(int file)
-{
-    while (fsync(file) != 0)
-        if (errno != EINTR)
-            return false;
-    return true;
-}
-
-/* Writes a new file to the end and closes it. The old file's rights stay. */
-static bool fill_file(int file, const struct stat *old, const char *text, size_t bytes)
-{
-    if (old)
-        give_rights(file, old, old->st_mode & EVERYBODY);
-    bool written = rungi_write_all(file, text, bytes) && sync_file(file);
-    int number = errno;
-    bool closed = close(file) == 0 || errno == EINTR; /* then it is closed all the same */
-    if (!written)
-        errno = number;
-    return written && closed;
-}
-
-static bool replace_file(const char *path, const char *text, size_t bytes)
-{
-    char aside[ASIDE];
-    struct stat old;
-    bool is_old = stat(path, &old) == 0;
-    if (passes_limit(bytes)) {
-        errno = EFBIG;
-        return false;
-    }
-    int file = open_aside(path, aside, is_old ? S_IRUSR | S_IWUSR : READ_BY_ALL);
-    if (file < 0)
-        return false;
-    if (fill_file(file, is_old ? &old : NULL, text, bytes) && rename(aside, path) == 0) {
-        rungi_sync_folder(path);
-        return true;
-    }
-    int number = errno;
-    unlink(aside);
-    errno = number;
-    return false;
+    rungi_atomic_file file;
+    const char *wrong = rungi_atomic_open(&file, path, (int64_t)bytes);
+    if (wrong)
+        return wrong;
+    if (rungi_write_all(file.file, text, bytes))
+        return rungi_atomic_commit(&file);
+    wrong = strerror(errno);
+    rungi_atomic_discard(&file);
+    return wrong;
 }
 
 /* ---- Putting records into a text ---------------------------------------------------------------------- */
@@ -448,10 +378,9 @@ static rung_status write_edit(rung_context *context, const edit *edit, const cha
     if (!text)
         return RUNG_STATUS_NO_MEMORY;
     put_all(edit, text, last, line);
-    bool written = replace_file(path, text, bytes);
-    int number = errno;
+    const char *wrong = replace_file(path, text, bytes);
     rungi_release(context, text);
-    return written ? RUNG_OK : rungi_fail(RUNG_STATUS_INVALID, "%s cannot be written: %s", path, strerror(number));
+    return wrong ? rungi_fail(RUNG_STATUS_INVALID, "%s cannot be written: %s", path, wrong) : RUNG_OK;
 }
 
 /* What a store begins with. */
