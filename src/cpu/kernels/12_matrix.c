@@ -717,10 +717,19 @@ static void pack_floats(const engine *e, const k_slice *slice, char *packed)
     }
 }
 
+/* Whether the layout has bytes that packing does not write: an odd last panel, or floats and ranges that end before
+ * their places do. */
+static bool has_gaps(const engine *e)
+{
+    return e->job->n % (2 * PANEL) != 0 || e->l.packing == RUNGI_PACK_PARTS;
+}
+
 static void pack(const rungi_cpu_job *job, char *packed)
 {
     path path = (enum path)(job->form->path / REGIMES);
     engine e = {.job = job, .path = path, .l = lay_out(job, path, IS_LARGE, true, INT64_MAX)};
+    if (has_gaps(&e)) /* a file of the packed B must not hold what was in this memory before */
+        memset(packed, 0, (size_t)job->form->packed.bytes);
     for (int64_t number = 0; number < e.l.slices; number++) {
         k_slice slice = slice_of(&e, number);
         rungi_stretch from = columns_of(&e, 0, job->n, &slice);
