@@ -861,20 +861,62 @@ RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
 
-/* Packs B, for example the weights of a network, so that many runs can use it. A plan created with packed_b reads
- * the packed B from a buffer of rung_plan_info.packed_b_bytes bytes that begins at a multiple of 64 bytes. Fill the buffer
- * with rung_plan_pack_b and that plan, or another plan for the same device, kernel, parameters, types, compute mode,
- * k and n; m, batch, A, C, the epilogue and the number of threads may differ. All items of a batch share B.
- * A run reads only the form of the problem's B: types, sizes and strides. Its memory may be absent.
+/* ---- Packed operands ----------------------------------------------------------------- */
+
+/* Packs B once, for example the weights of a network, for many runs:
  *
- * The packed B begins with a header that describes its layout. A run compares the header with its plan and
- * returns RUNG_STATUS_INVALID if the buffer was not filled by rung_plan_pack_b, has another layout or has a damaged header. The
- * elements behind the header are not checked. The buffer may be copied, or stored in a file for the same version
- * of the library.
+ *     rung_plan_options options = rung_plan_options_default();
+ *     options.packed_b = 1;
+ *     rung_plan_create(device, &problem, &options, &plan);
+ *     rung_buffer_create(device, rung_plan_describe(plan)->packed_b_bytes, &weights);
+ *     rung_plan_pack_b(plan, queue, &b, weights, NULL);
  *
- * Only the CPU packs; on other devices a plan with packed_b is RUNG_STATUS_UNSUPPORTED. */
+ *     rung_run_options run = rung_run_options_default();
+ *     run.packed_b = weights;
+ *     rung_plan_run(plan, queue, &problem, &run);       (as often as you like)
+ *
+ * The buffer must be 64-byte aligned; buffers of rung_buffer_create() are. Every plan with the
+ * same device, kernel, parameters, types, compute mode, k and n can use it; m, batch, A, C, the
+ * epilogue and the number of threads may differ. All items of a batch share B. A run reads only
+ * the form of the problem's B; its memory may be gone.
+ *
+ * The packed data begin with a header, which every run compares with its plan; a buffer with
+ * other contents is RUNG_STATUS_INVALID. The elements themselves are not checked.
+ *
+ * Only the CPU supports packed operands in this version; on other devices a plan with packed_b
+ * is RUNG_STATUS_UNSUPPORTED. */
 RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
-                               const rung_run_options *options);
+                                      const rung_run_options *options);
+
+/* Save a packed B in a file, and create a buffer with the packed B of a file. Both return when
+ * the file is complete or the buffer is filled.
+ *
+ *     rung_packed_save(plan, queue, weights, "weights.packed");
+ *
+ *     rung_packed_load(plan, queue, "weights.packed", &weights);   (in another process)
+ *     run.packed_b = weights;
+ *
+ * A file is for the machine that saved it and for machines with the same instruction sets,
+ * caches and byte order: others may select another kernel or layout. So keep B itself, and be
+ * prepared to pack it again.
+ *
+ * rung_packed_save() writes under a temporary name in the same folder, syncs and renames: the
+ * path holds the old file or the whole new one. A symbolic link is followed. A file that cannot
+ * be written, a directory and a special file are RUNG_STATUS_IO; the text names the reason. A
+ * buffer that does not hold a packed B of this plan is RUNG_STATUS_INVALID.
+ *
+ * rung_packed_load() compares the file with the plan before it allocates memory.
+ *
+ *     RUNG_STATUS_NOT_FOUND   there is no such file
+ *     RUNG_STATUS_INVALID     the file was packed for another kernel, layout, type, k or n, was
+ *                             saved by a version with another format, or is not a packed B; the
+ *                             text names each difference
+ *     RUNG_STATUS_IO          the file cannot be read, or a checksum shows that it is damaged
+ *
+ * After RUNG_STATUS_INVALID or a damaged file, pack B again. The checksum finds accidental
+ * damage, not changes made on purpose. */
+RUNG_API rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *packed, const char *path);
+RUNG_API rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const char *path, rung_buffer **packed);
 
 /* ---- Tuning ----------------------------------------------------------------------------- */
 

@@ -14,6 +14,9 @@ typedef struct rungi_sizes {
     int64_t m, n, k, batch;
 } rungi_sizes;
 
+/* A packed operand begins with a header of so many bytes, whose contents are the device's own. */
+enum { RUNGI_PACKED_HEADER = 128 };
+
 /* What a device can do. A `native` that is not NULL is the caller's object, to be
  * wrapped. Sizes, ownership and bounds are checked before these are called. */
 typedef struct rungi_device_ops {
@@ -71,6 +74,11 @@ typedef struct rungi_device_ops {
     /* Optional: B into plan->info.packed_b_bytes bytes, for plans whose kernels take it so. */
     rung_status (*plan_pack)(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                              const rung_run_options *options);
+    /* With plan_pack: compares the first RUNGI_PACKED_HEADER bytes of a packed B with what the plan expects.
+     * RUNG_STATUS_INVALID and a sentence that names each difference if the plan cannot use it. */
+    rung_status (*packed_check)(const rung_plan *plan, const void *header);
+    /* Optional: prepares a new buffer for the packed B that is about to be copied into it. */
+    void (*packed_prepare)(const rung_buffer *packed);
     void (*plan_destroy)(rung_plan *plan);
 } rungi_device_ops;
 

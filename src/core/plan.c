@@ -481,20 +481,27 @@ static rung_status check_pack_form(const rung_plan *plan, const rung_matrix *b)
     return RUNG_OK;
 }
 
+rung_status rungi_plan_check_packing(const rung_plan *plan, const rung_queue *queue, const rung_buffer *packed)
+{
+    if (!plan->packed_b)
+        return rungi_fail(RUNG_STATUS_INVALID, "the plan does not use a packed B; create it with rung_plan_options.packed_b = 1");
+    if (queue->device != plan->device)
+        return rungi_fail(RUNG_STATUS_INVALID, "the queue belongs to another device than the plan");
+    return packed ? check_packed_buffer(plan, packed) : RUNG_OK;
+}
+
 rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
-                      const rung_run_options *options)
+                             const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_run_options run_options;
     if (!plan || !queue || !b || !packed)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b needs a plan, a queue, a matrix and a buffer");
-    if (!plan->packed_b)
-        return rungi_fail(RUNG_STATUS_INVALID, "the plan reads B as it stands; make one with packed_b");
-    if (queue->device != plan->device)
-        return rungi_fail(RUNG_STATUS_INVALID, "the queue is of another device than the plan");
     rung_problem alone = rung_problem_of(rung_matrix_of(b->type, 0, b->rows, NULL), *b,
                                          rung_matrix_of(plan->problem.c.type, 0, b->cols, NULL));
-    rung_status status = check_pack_form(plan, b);
+    rung_status status = rungi_plan_check_packing(plan, queue, NULL);
+    if (status == RUNG_OK)
+        status = check_pack_form(plan, b);
     if (status == RUNG_OK)
         status = rungi_run_check(queue, options, &run_options);
     if (status == RUNG_OK)

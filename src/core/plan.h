@@ -55,6 +55,10 @@ rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_proble
 bool        rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem);
 rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem);
 
+/* Checks that the plan takes a packed B, that the queue belongs to its device, and that `packed`, unless it is NULL, is a
+ * buffer that can hold the plan's packed B. */
+rung_status rungi_plan_check_packing(const rung_plan *plan, const rung_queue *queue, const rung_buffer *packed);
+
 /* A rung_code and the memory behind it. The backend fills all but parameters and context. */
 struct rungi_code {
     rung_code     code;

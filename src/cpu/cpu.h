@@ -96,6 +96,7 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
                                rungi_sizes sizes, const rung_run_options *options);
 rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                                 const rung_run_options *options);
+rung_status rungi_cpu_packed_check(const rung_plan *plan, const void *header);
 void        rungi_cpu_plan_destroy(rung_plan *plan);
 
 /* device.c: the time now, and the event that a run signals. */

@@ -286,6 +286,8 @@ static const rungi_device_ops ops = {
     .plan_create = rungi_cpu_plan_create,
     .plan_run = rungi_cpu_plan_run,
     .plan_pack = rungi_cpu_plan_pack,
+    .packed_check = rungi_cpu_packed_check,
+    .packed_prepare = rungi_cpu_buffer_use_large_pages,
     .plan_destroy = rungi_cpu_plan_destroy,
 };
 

@@ -28,7 +28,8 @@ typedef struct rungi_packed_header {
     uint64_t checksum;     /* of all bytes before it */
 } rungi_packed_header;
 
-_Static_assert(sizeof(rungi_packed_header) == 128, "a header has no padding and keeps 64-byte alignment");
+_Static_assert(sizeof(rungi_packed_header) == RUNGI_PACKED_HEADER, "no padding");
+_Static_assert(RUNGI_PACKED_HEADER % 64 == 0, "the elements are as aligned as the header");
 
 /* Fills the header of the plan's packed B. */
 void rungi_packed_header_fill(const rung_plan *plan, const rungi_packed_layout *layout, rungi_packed_header *header);

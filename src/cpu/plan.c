@@ -289,3 +289,9 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
     rungi_cpu_signal(options, started);
     return RUNG_OK;
 }
+
+rung_status rungi_cpu_packed_check(const rung_plan *plan, const void *header)
+{
+    const cpu_plan *made = plan->state;
+    return rungi_packed_header_check(&made->header, header);
+}
