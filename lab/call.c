@@ -54,11 +54,11 @@ static int by_wall(const void *x, const void *y)
 rung_status lab_call_run(lab_caller *caller, const rung_problem *problem, lab_call *call)
 {
     lab_call calls[CALLS] = {{0}};
-    rung_status status = rung_multiply(caller->context, problem); /* compiles */
+    rung_status status = rung_multiply(caller->context, problem, NULL); /* compiles */
     for (int i = 0; status == RUNG_OK && i < CALLS; i++) {
         caller->call = &calls[i];
         int64_t started = lab_now();
-        status = rung_multiply(caller->context, problem);
+        status = rung_multiply(caller->context, problem, NULL);
         calls[i].wall_ns = lab_now() - started;
     }
     caller->call = NULL;

@@ -61,7 +61,7 @@ static void multiply_on(const char *device, finding *finding)
     double start = now();
     rung_status status = rung_context_create(&options, &context);
     if (status == RUNG_OK)
-        status = rung_multiply(context, &problem);
+        status = rung_multiply(context, &problem, NULL);
     finding->seconds = now() - start;
     if (status != RUNG_OK)
         snprintf(finding->why_not, sizeof finding->why_not, "%s", rung_error_text());

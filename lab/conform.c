@@ -379,7 +379,7 @@ static rung_status run_case(const lab_subject *subject, const lab_case *problem,
 {
     rung_problem run = problem_of(subject, problem, setting);
     return subject->kernel ? run_on_device(subject, problem, setting)
-                           : rung_multiply(subject->context, &run);
+                           : rung_multiply(subject->context, &run, NULL);
 }
 
 /* ---- Judging ----------------------------------------------------------------------------------- */

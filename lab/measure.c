@@ -250,7 +250,7 @@ static rung_status run_call(const lab_problem *problem, int64_t *time)
 {
     rung_problem multiply = lab_problem_multiply(problem, false);
     int64_t started = lab_now();
-    rung_status status = rung_multiply(problem->context, &multiply);
+    rung_status status = rung_multiply(problem->context, &multiply, NULL);
     *time = lab_now() - started;
     return status;
 }
@@ -329,7 +329,7 @@ static rung_status run_repeated(const lab_problem *problem, const lab_contender 
         if (problem->sets)
             multiply = lab_sets_turn(problem->sets, &multiply);
         status = contender->kernel ? rung_plan_run(contender->plan, problem->queue, &multiply, &options)
-                                   : rung_multiply(problem->context, &multiply);
+                                   : rung_multiply(problem->context, &multiply, NULL);
     }
     *time = lab_clock_now(problem->clock) - started;
     return status;

@@ -387,8 +387,24 @@ RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b,
                                double beta, rung_matrix c);
 
-/* The same with all that a problem may have: a batch, a compute mode, an epilogue. */
-RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem);
+typedef struct rung_multiply_options {
+    size_t  size;    /* set by rung_multiply_options_default() */
+    int64_t threads; /* CPU: maximum number of threads, including the calling thread, 1 to 8192; 0: the
+                      * context's. Other devices ignore it */
+} rung_multiply_options;
+
+static inline rung_multiply_options rung_multiply_options_default(void)
+{
+    rung_multiply_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Does the same for any problem. `options` may be NULL. The number of threads does not change the
+ * bits of the result; see rung_context_create(). */
+RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem,
+                                   const rung_multiply_options *options);
 
 /* ---- Context ------------------------------------------------------------------- */
 
@@ -570,6 +586,8 @@ typedef struct rung_run_options {
     rung_buffer       *workspace;  /* plans: at least rung_plan_info.workspace_bytes, 16-byte aligned, not
                                     * used by an operand or another run in flight */
     rung_buffer       *packed_b;   /* plans with packed_b: B as packed by rung_plan_pack_b() */
+    int64_t            threads;    /* CPU: at most this many threads of those the plan has; 0: all. Other
+                                    * devices ignore it */
 } rung_run_options;
 
 static inline rung_run_options rung_run_options_default(void)

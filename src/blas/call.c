@@ -86,7 +86,7 @@ static void copy_rows(char *to, int64_t to_step, const char *from, int64_t from_
 /* NULL, or why it did not. */
 static const char *multiply(const rung_problem *problem)
 {
-    return rung_multiply(NULL, problem) == RUNG_OK ? NULL : rung_error_text();
+    return rung_multiply(NULL, problem, NULL) == RUNG_OK ? NULL : rung_error_text();
 }
 
 /* A device that fails may have written parts of C already. Where C is read too, what it was is

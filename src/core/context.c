@@ -109,12 +109,12 @@ static int64_t overlap_asked_for(void)
     return value && rungi_read_whole(value, 0, INT64_MAX, &bytes) ? bytes : overlap_default;
 }
 
-rung_status rungi_threads_check(int64_t threads)
+rung_status rungi_threads_check(int64_t threads, const char *automatic)
 {
     if (threads >= 0 && threads <= RUNGI_THREADS_MAX)
         return RUNG_OK;
-    return rungi_fail(RUNG_STATUS_INVALID, "%lld threads cannot be; ask for 1 to %d, or for 0 to leave it to the library",
-                      (long long)threads, RUNGI_THREADS_MAX);
+    return rungi_fail(RUNG_STATUS_INVALID, "threads is %lld; valid numbers are 1 to %d (0 selects %s)", (long long)threads,
+                      RUNGI_THREADS_MAX, automatic);
 }
 
 /* What the environment says where the caller does not; 0 if neither does. */
@@ -148,7 +148,7 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     if (!options->allocate != !options->release)
         return rungi_fail(RUNG_STATUS_INVALID, "a context takes both an allocate and a release function, "
                           "or neither");
-    if (rungi_threads_check(options->threads) != RUNG_OK)
+    if (rungi_threads_check(options->threads, "the number of available CPUs") != RUNG_OK)
         return RUNG_STATUS_INVALID;
     rung_context start = {
         .log = options->log,

@@ -78,8 +78,8 @@ void rungi_log(const rung_context *context, int level, const char *format, ...) 
  * has a log function and has not asked for silence. */
 void rungi_warn(const rung_context *context, const char *format, ...) RUNG_PRINTF(2, 3);
 
-/* Whether so many threads may be asked for. */
-rung_status rungi_threads_check(int64_t threads);
+/* Checks a number of threads that a caller requests. `automatic` says in the message what 0 selects. */
+rung_status rungi_threads_check(int64_t threads, const char *automatic);
 
 /* The backend of that name and its state in this context, loaded at first use. */
 rung_status rungi_context_backend(rung_context *context, const char *name,

@@ -89,6 +89,7 @@ struct rung_device {
     bool                    holds_context;
     atomic_int              references;
     bool                    takes_data; /* views may point into this process's memory */
+    int64_t                 threads;    /* CPU: threads of a plan that is created without a number; else 0 */
     const char             *preset;       /* parameters for its kind, where a kernel has them, */
     const char             *architecture; /* and for its architecture; NULL if there are none */
     rung_device_info        info;

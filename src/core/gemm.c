@@ -34,17 +34,30 @@ static void bring_forward(rung_queue *queue, int place, rung_plan *plan)
     queue->plans[0] = plan;
 }
 
+/* Most calls request no number. */
+static inline bool suits_threads(const rung_plan *plan, int64_t threads)
+{
+    return plan->threads_asked == threads || rungi_plan_suits_threads(plan, threads);
+}
+
+static bool suits(const rung_plan *plan, const rung_problem *problem, int64_t threads)
+{
+    return suits_threads(plan, threads) && rungi_plan_suits(plan, problem);
+}
+
 /* Making a plan takes longer than a small multiply, and programs make the same ones again and
  * again: a queue keeps the plans that were used last on it. A new one takes the place of that
  * which was used the longest ago. */
-static rung_status take_plan(rung_queue *queue, const rung_problem *problem, rung_plan **plan)
+static rung_status take_plan(rung_queue *queue, const rung_problem *problem, int64_t threads, rung_plan **plan)
 {
-    rung_plan_options choice = {.size = sizeof(rung_plan_options), .max_workspace_bytes = rungi_workspace_max};
+    rung_plan_options choice = rung_plan_options_default();
+    choice.max_workspace_bytes = rungi_workspace_max;
+    choice.threads = threads;
     int place = 0, last = RUNGI_PLANS_KEPT - 1;
-    while (place < last && queue->plans[place] && !rungi_plan_suits(queue->plans[place], problem))
+    while (place < last && queue->plans[place] && !suits(queue->plans[place], problem, threads))
         place++;
     *plan = queue->plans[place];
-    if (!*plan || (place == last && !rungi_plan_suits(*plan, problem))) {
+    if (!*plan || (place == last && !suits(*plan, problem, threads))) {
         rung_status status = rung_plan_create(queue->device, problem, &choice, plan);
         if (status != RUNG_OK)
             return status;
@@ -55,29 +68,31 @@ static rung_status take_plan(rung_queue *queue, const rung_problem *problem, run
 }
 
 /* A problem like one before, with nothing wrong that could be seen at a glance, is run at once. */
-static bool run_as_before(rung_context *context, const rung_problem *problem, rung_status *status)
+static bool run_as_before(rung_context *context, const rung_problem *problem, int64_t threads, rung_status *status)
 {
+    static const rung_run_options no_options;
     rung_queue *queue = context->span || problem->alpha == 0 ? NULL : rungi_context_take_idle(context);
     int place = 0;
     if (!queue)
         return false;
     while (place < RUNGI_PLANS_KEPT && queue->plans[place] &&
-           !rungi_plan_sees_through(queue->plans[place], queue, problem))
+           !(suits_threads(queue->plans[place], threads) &&
+             rungi_plan_sees_through(queue->plans[place], queue, problem)))
         place++;
     bool found = place < RUNGI_PLANS_KEPT && queue->plans[place];
     if (found) {
         bring_forward(queue, place, queue->plans[place]);
-        *status = rungi_plan_run_seen(queue->plans[0], queue, problem);
+        *status = rungi_plan_run_seen(queue->plans[0], queue, problem, &no_options);
     }
     rungi_context_give_queue(context, queue);
     return found;
 }
 
-static rung_status run(rung_queue *queue, const rung_problem *problem, rungi_spans *spans)
+static rung_status run(rung_queue *queue, const rung_problem *problem, int64_t threads, rungi_spans *spans)
 {
     rung_plan *plan;
-    rung_run_options options = {.size = sizeof(rung_run_options)};
-    rung_status status = take_plan(queue, problem, &plan);
+    rung_run_options options = rung_run_options_default();
+    rung_status status = take_plan(queue, problem, threads, &plan);
     if (status != RUNG_OK)
         return status;
     if (plan->info.workspace_bytes > 0)
@@ -92,7 +107,7 @@ static rung_status run(rung_queue *queue, const rung_problem *problem, rungi_spa
     return status;
 }
 
-static rung_status run_here(rung_context *context, rung_device *device, const rung_problem *problem)
+static rung_status run_here(rung_context *context, rung_device *device, const rung_problem *problem, int64_t threads)
 {
     rung_queue *queue;
     rungi_spans spans;
@@ -100,25 +115,26 @@ static rung_status run_here(rung_context *context, rung_device *device, const ru
     rung_status status = rungi_context_take_queue(context, device, &queue);
     if (status != RUNG_OK)
         return status;
-    status = run(queue, problem, &spans);
+    status = run(queue, problem, threads, &spans);
     rungi_context_give_queue(context, queue);
     return rungi_spans_end(&spans, status);
 }
 
-rung_status rung_multiply(rung_context *context, const rung_problem *problem)
+static rung_status check_options(const rung_multiply_options *options)
 {
-    rung_device *device;
-    context = rungi_context_of(context);
-    if (!context)
-        return RUNG_STATUS_NO_MEMORY;
-    if (!problem)
-        return rungi_fail(RUNG_STATUS_INVALID, "the problem is NULL");
-    rung_status status;
-    if (run_as_before(context, problem, &status))
-        return status;
+    if (options->size < sizeof *options)
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_multiply_options.size is %zu; create the options with "
+                          "rung_multiply_options_default()", options->size);
+    return rungi_threads_check(options->threads, "the context's number");
+}
+
+/* Multiplies with all checks. Not inlined, so that the fast path needs little stack. */
+static __attribute__((noinline)) rung_status multiply_checked(rung_context *context, const rung_problem *problem, int64_t threads)
+{
     RUNGI_DISABLE_CANCELLATION;
+    rung_device *device;
     rung_problem settled;
-    status = rungi_problem_read(problem, &settled);
+    rung_status status = rungi_problem_read(problem, &settled);
     if (status != RUNG_OK)
         return status;
     for (int i = 0; i < RUNGI_OPERANDS; i++)
@@ -133,11 +149,28 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem)
         rungi_problem_drop_inputs(&settled);
     status = rungi_context_device(context, &device);
     if (status == RUNG_OK) {
-        status = device->takes_data ? run_here(context, device, &settled)
+        status = device->takes_data ? run_here(context, device, &settled, threads)
                                     : rungi_overlap_run(context, device, &settled);
         rung_device_close(device);
     }
     return status;
+}
+
+static rung_status multiply(rung_context *context, const rung_problem *problem, int64_t threads)
+{
+    rung_status status;
+    context = rungi_context_of(context);
+    if (!context)
+        return RUNG_STATUS_NO_MEMORY;
+    return run_as_before(context, problem, threads, &status) ? status : multiply_checked(context, problem, threads);
+}
+
+rung_status rung_multiply(rung_context *context, const rung_problem *problem, const rung_multiply_options *options)
+{
+    rung_status status = options ? check_options(options) : RUNG_OK;
+    if (!problem)
+        return rungi_fail(RUNG_STATUS_INVALID, "the problem is NULL");
+    return status == RUNG_OK ? multiply(context, problem, options ? options->threads : 0) : status;
 }
 
 rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta,
@@ -146,5 +179,5 @@ rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_m
     rung_problem problem = rung_problem_of(a, b, c);
     problem.alpha = alpha;
     problem.beta = beta;
-    return rung_multiply(context, &problem);
+    return multiply(context, &problem, 0);
 }

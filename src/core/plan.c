@@ -63,6 +63,16 @@ bool rungi_plan_suits(const rung_plan *plan, const rung_problem *settled)
     return rungi_problem_same_form(&plan->problem, settled) && plan->aligned == alignment_of(settled);
 }
 
+bool rungi_plan_suits_threads(const rung_plan *plan, int64_t threads)
+{
+    int64_t planned = plan->threads_asked, ours = plan->device->threads;
+    if (ours == 0)
+        return true;
+    planned = planned > 0 ? planned : ours;
+    threads = threads > 0 ? threads : ours;
+    return planned == threads || (plan->info.threads < planned && plan->info.threads <= threads);
+}
+
 /* For runs that are seen at a glance to be sound: see rungi_plan_sees_through. */
 static void note_plain(rung_plan *plan)
 {
@@ -158,7 +168,7 @@ static rung_status check_options(const rung_plan_options *options, const rung_pr
                           "may be negative", (long long)options->split_k, (long long)options->max_workspace_bytes);
     if (options->packed_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
         return rungi_fail(RUNG_STATUS_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
-    return rungi_threads_check(options->threads);
+    return rungi_threads_check(options->threads, "the context's number");
 }
 
 /* Creates a plan for a problem and options of this version's size. */
@@ -370,10 +380,11 @@ bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, con
     return sees_through(plan, queue, problem, NULL);
 }
 
-/* The packed B of options that hold nothing else, or NULL. */
-static const rung_buffer *packed_alone(const rung_run_options *options)
+/* Whether options have no more than a packed B and a valid number of threads. */
+static bool are_plain(const rung_run_options *options)
 {
-    return options->size == sizeof *options && options->wait_count == 0 && !options->wait && !options->signal && !options->workspace ? options->packed_b : NULL;
+    return options->size == sizeof *options && options->wait_count == 0 && !options->wait && !options->signal && !options->workspace &&
+           (uint64_t)options->threads <= RUNGI_THREADS_MAX;
 }
 
 static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
@@ -404,12 +415,13 @@ static rung_status run_unread(rung_plan *plan, rung_queue *queue, const rung_pro
     return run(plan->unread, queue, given, &rest, options);
 }
 
-rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem)
+rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                                const rung_run_options *options)
 {
     rungi_sizes sizes = sizes_of(problem, problem->alpha);
     if (goes_unread(plan, sizes))
-        return run_unread(plan, queue, problem, problem, &no_options);
-    return plan->device->ops->plan_run(plan, queue, problem, sizes, &no_options);
+        return run_unread(plan, queue, problem, problem, options);
+    return plan->device->ops->plan_run(plan, queue, problem, sizes, options);
 }
 
 /* The problem as it was given, for the log, and as it is run. */
@@ -457,9 +469,9 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
     if (!plan || !queue || !problem)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_run needs a plan, a queue and a problem");
     if (!options && sees_through(plan, queue, problem, NULL))
-        return rungi_plan_run_seen(plan, queue, problem);
-    if (options && packed_alone(options) && sees_through(plan, queue, problem, options->packed_b))
-        return plan->device->ops->plan_run(plan, queue, problem, sizes_of(problem, problem->alpha), options);
+        return rungi_plan_run_seen(plan, queue, problem, &no_options);
+    if (options && are_plain(options) && sees_through(plan, queue, problem, options->packed_b))
+        return rungi_plan_run_seen(plan, queue, problem, options);
     return run_checked(plan, queue, problem, options);
 }
 

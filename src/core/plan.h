@@ -44,6 +44,17 @@ void rungi_plan_begin(rung_plan *plan, const rung_problem *problem);
  * store has not changed, and options are the same. */
 bool rungi_plan_suits(const rung_plan *plan, const rung_problem *settled);
 
+/* Whether the plan is what would be created for a call with so many threads, 0: the device's number. A plan that has
+ * fewer threads than it might have, because the problem is small, serves every call that allows these. */
+bool rungi_plan_suits_threads(const rung_plan *plan, int64_t threads);
+
+/* CPU: returns the number of threads of a run. */
+static inline int64_t rungi_plan_threads(const rung_plan *plan, const rung_run_options *options)
+{
+    int64_t threads = plan->info.threads;
+    return options->threads > 0 && options->threads < threads ? options->threads : threads;
+}
+
 /* rung_plan_run without a look at what was looked at: a settled problem that the plan suits, in
  * memory that its device reaches, and options with the workspace that it needs. */
 rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *settled,
@@ -51,9 +62,10 @@ rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_proble
 
 /* Whether it is seen at a glance that the plan runs this problem, as it stands, and that nothing is
  * wrong with it: one multiply of matrices in memory whose ranges lie apart. Then it may be run
- * without another question. */
+ * without another question, with options that have a packed B and a number of threads at most. */
 bool        rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem);
-rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem);
+rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                                const rung_run_options *options);
 
 /* Checks that the plan takes a packed B, that the queue belongs to its device, and that `packed`, unless it is NULL, is a
  * buffer that can hold the plan's packed B. */

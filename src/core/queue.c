@@ -227,7 +227,7 @@ rung_status rungi_run_check(const rung_queue *queue, const rung_run_options *giv
                               "rung_event_wait for that one first");
     if (given->signal && given->signal->device != queue->device)
         return rungi_fail(RUNG_STATUS_INVALID, "the event to signal is of another device");
-    return RUNG_OK;
+    return rungi_threads_check(given->threads, "all threads of the plan");
 }
 
 static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer, int64_t offset,

@@ -74,14 +74,14 @@ static void append_epilogue(char *text, size_t capacity, const rung_problem *pro
         append(text, capacity, "%sresidual", comma);
 }
 
-/* Whether threads of this process share the work; those of a GPU's block are not worth a word. */
-static bool has_threads(const rung_plan *plan)
+/* Threads of this process that share the work; 1 for other devices. */
+static int64_t threads_of(const rung_plan *plan, const rung_run_options *options)
 {
-    return plan->device->takes_data && plan->info.threads > 1;
+    return plan->device->takes_data ? rungi_plan_threads(plan, options) : 1;
 }
 
 /* All but types, sizes, strides and scalars. */
-static void append_rest(char *text, size_t capacity, const rung_plan *plan, const rung_problem *problem)
+static void append_rest(char *text, size_t capacity, const rung_plan *plan, const rung_problem *problem, int64_t threads)
 {
     if (rungi_problem_items(problem) != 1)
         append(text, capacity, " --batch %lld", (long long)rungi_problem_items(problem));
@@ -91,12 +91,12 @@ static void append_rest(char *text, size_t capacity, const rung_plan *plan, cons
         append(text, capacity, " --compute %s", rung_compute_name(problem->compute));
     if (plan->info.split_k > 1)
         append(text, capacity, " --splits %lld", (long long)plan->info.split_k);
-    if (has_threads(plan))
-        append(text, capacity, " --threads %lld", (long long)plan->info.threads);
+    if (threads > 1)
+        append(text, capacity, " --threads %lld", (long long)threads);
     append_epilogue(text, capacity, problem);
 }
 
-static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_problem *problem)
+static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_problem *problem, int64_t threads)
 {
     const char *device = plan->device->info.name;
     bool has_parameters = *plan->parameters != '\0';
@@ -109,8 +109,8 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     if (problem->compute != RUNG_COMPUTE_STRICT)
         append(line->head, sizeof line->head, "%s asked for, %s taken ",
                rung_compute_name(problem->compute), rung_compute_name(plan->info.compute));
-    if (has_threads(plan))
-        append(line->head, sizeof line->head, "%lld threads ", (long long)plan->info.threads);
+    if (threads > 1)
+        append(line->head, sizeof line->head, "%lld threads ", (long long)threads);
 
     char *tail = line->tail;
     size_t capacity = sizeof line->tail;
@@ -124,7 +124,7 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     append_strides(tail, capacity, "a-strides", &problem->a, rungi_problem_items(problem));
     append_strides(tail, capacity, "b-strides", &problem->b, rungi_problem_items(problem));
     append_strides(tail, capacity, "c-strides", &problem->c, rungi_problem_items(problem));
-    append_rest(tail, capacity, plan, problem);
+    append_rest(tail, capacity, plan, problem, threads);
     append(tail, capacity, " --alpha %.17g --beta %.17g; rejected: %s", problem->alpha, problem->beta,
            *plan->rejected ? plan->rejected : "none");
 }
@@ -181,7 +181,7 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
     }
     if (options->signal)
         status = plan->device->ops->event_copy(line->event, options->signal);
-    describe(line, plan, given);
+    describe(line, plan, given, threads_of(plan, options));
     tell_done(queue);
     if (queue->last_line)
         queue->last_line->next = line;

@@ -335,6 +335,7 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     rungi_cpu_features_find(&made->features);
     made->pool = state;
     made->base.takes_data = true;
+    made->base.threads = rungi_pool_threads(state);
     describe(&made->base.info, &made->base.texts, rungi_pool_processors(made->pool));
     *device = &made->base;
     return RUNG_OK;

@@ -19,7 +19,6 @@
 typedef struct cpu_plan {
     rungi_cpu_form form;
     rungi_cpu_grid grid;
-    int64_t        threads;
     rungi_packed_header header; /* of a packed B */
 } cpu_plan;
 
@@ -184,16 +183,14 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is slower than another kernel for so few rows, columns or steps, and is "
                           "selected only by name", plan->kernel->info.name);
     int64_t threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
-    made->threads = kernel->is_threaded ? threads_worth(&job, problem->batch, threads) : 1;
+    threads = kernel->is_threaded ? threads_worth(&job, problem->batch, threads) : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed */
         job.m = job.n = 1;
-    bool is_enough = problem->batch >= 2 * made->threads; /* items, to give each thread whole ones */
-    made->grid = rungi_cpu_cut(job.m, job.n, &made->form, is_enough ? 1 : parts_worth(&job, made->threads));
+    bool is_enough = problem->batch >= 2 * threads; /* items, to give each thread whole ones */
+    made->grid = rungi_cpu_cut(job.m, job.n, &made->form, is_enough ? 1 : parts_worth(&job, threads));
     int64_t parts = problem->batch * made->grid.rows * made->grid.cols;
-    if (parts < made->threads)
-        made->threads = parts;
-    plan->info.threads = made->threads;
-    return rungi_pool_reserve(device->pool, made->threads, made->form.scratch);
+    plan->info.threads = rungi_smaller(parts, threads);
+    return rungi_pool_reserve(device->pool, plan->info.threads, made->form.scratch);
 }
 
 rung_status rungi_cpu_plan_create(rung_plan *plan)
@@ -264,7 +261,7 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
     int64_t started = options->signal ? rungi_cpu_now() : 0;
     (void)queue;
     if (sizes.m > 0 && sizes.n > 0)
-        rungi_pool_run(device->pool, made->threads, made->form.scratch,
+        rungi_pool_run(device->pool, rungi_plan_threads(plan, options), made->form.scratch,
                        sizes.batch * made->grid.rows * made->grid.cols, run_part, &run);
     rungi_cpu_signal(options, started);
     return RUNG_OK;

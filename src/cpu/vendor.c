@@ -16,7 +16,6 @@ typedef struct vendor_plan {
     rungi_peer      peer;
     rungi_onednn    onednn; /* if it is that */
     rungi_peer_work form;   /* of the turned problem, without its memory */
-    int64_t         threads;
     char            library[512]; /* "MKL 2026.2, /usr/lib/libmkl_rt.so.3" */
     int32_t        *sums;         /* of whole numbers: A B, where more is done with it, */
     char           *scratch;      /* and what the library's way needs besides */
@@ -122,11 +121,10 @@ static rung_status fill(rung_plan *plan, vendor_plan *made)
         status = rungi_onednn_create(&made->peer, &made->form, &made->onednn);
     if (status != RUNG_OK)
         return status;
-    made->threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
     snprintf(made->library, sizeof made->library, "%s%s%s, %s", made->peer.title, *made->peer.version ? " " : "",
              made->peer.version, made->peer.path);
     plan->info.compute = RUNG_COMPUTE_STRICT;
-    plan->info.threads = made->threads;
+    plan->info.threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
     plan->info.library = made->library;
     plan->info.warning = made->peer.doubt;
     return RUNG_OK;
@@ -213,7 +211,7 @@ rung_status rungi_cpu_vendor_run(rung_plan *plan, const rung_problem *problem, r
     work.c = rungi_cpu_item(&by_rows.c, 0);
     if (sizes.m > 0 && sizes.n > 0) {
         pthread_mutex_lock(&one_at_a_time);
-        int64_t before = rungi_peer_set_threads(&made->peer, made->threads);
+        int64_t before = rungi_peer_set_threads(&made->peer, rungi_plan_threads(plan, options));
         status = work.in == RUNG_I8 ? multiply_whole(made, &work) : multiply(made, &work);
         rungi_peer_set_threads(&made->peer, before);
         pthread_mutex_unlock(&one_at_a_time);

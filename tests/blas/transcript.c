@@ -97,9 +97,9 @@ CBLAS_HANDLER(scipy_cblas_xerbla64_, int64_t)
 static int64_t served;
 
 /* Stands before librung's own. */
-VISIBLE rung_status rung_multiply(rung_context *context, const rung_problem *problem)
+VISIBLE rung_status rung_multiply(rung_context *context, const rung_problem *problem, const rung_multiply_options *options)
 {
-    rung_status (*real)(rung_context *, const rung_problem *);
+    rung_status (*real)(rung_context *, const rung_problem *, const rung_multiply_options *);
     void *address = dlsym(RTLD_NEXT, "rung_multiply");
     const char *fails = getenv("TRANSCRIPT_FAILS");
     memcpy(&real, &address, sizeof real);
@@ -107,7 +107,7 @@ VISIBLE rung_status rung_multiply(rung_context *context, const rung_problem *pro
         memset(problem->c.data, 0x55, problem->c.type == RUNG_F64 ? sizeof(double) : sizeof(float));
     if (fails)
         return RUNG_STATUS_DEVICE_LOST;
-    rung_status status = real(context, problem);
+    rung_status status = real(context, problem, options);
     served += status == RUNG_OK;
     return status;
 }

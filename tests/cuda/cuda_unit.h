@@ -232,7 +232,7 @@ static inline void trial_compare(rung_queue *queue, trial_memory *memory)
     assert_ok(rung_queue_finish(queue));
     if (!cpu)
         assert_ok(rung_context_create(&options, &cpu));
-    assert_ok(rung_multiply(cpu, &memory->problem));
+    assert_ok(rung_multiply(cpu, &memory->problem, NULL));
     assert_memory_equal(memory->result, memory->data[2], TRIAL_BYTES);
 }
 

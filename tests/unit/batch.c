@@ -662,11 +662,11 @@ static void products_that_are_none(void **state)
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 3, a_data),
                                            rung_matrix_of(RUNG_F32, 3, 4, b_data),
                                            rung_matrix_of(RUNG_F64, 2, 4, c_data));
-    assert_int_equal(rung_multiply(context, &problem), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
     problem.c = rung_matrix_of(RUNG_F32, 2, 4, c_data);
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     problem.b = rung_matrix_of(RUNG_F16, 3, 4, b_data);
-    assert_int_equal(rung_multiply(context, &problem), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
 }
 
 /* ---- Results --------------------------------------------------------------------- */
@@ -754,7 +754,7 @@ static void check_result(const rung_problem *problem, const char *what)
                 expected[problem->c.offset + item_at(&problem->c, item) +
                          i * problem->c.row_stride + j * problem->c.col_stride] =
                     expected_of(problem, item, i, j);
-    assert_int_equal(rung_multiply(context, problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, problem, NULL), RUNG_OK);
     for (int64_t i = 0; i < SPACE; i++) {
         double found = get(type, problem->c.data, i);
         double error = rounds ? errors[type] * (1 + fabs(expected[i])) : 0;
@@ -872,7 +872,7 @@ static void scalars_of_zero_in_a_batch(void **state)
     for (int i = 0; i < OPERANDS - 2; i++)
         for (int64_t j = 0; j < SPACE; j++)
             put(RUNG_F32, memories[i], j, (double)NAN);
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     for (int64_t i = 0; i < ITEMS * M * N; i++)
         assert_true(get(RUNG_F32, memories[C], i) == get(RUNG_F32, memories[BIAS], 0));
 }
@@ -885,7 +885,7 @@ static void relu_keeps_a_nan(void **state)
                                            rung_matrix_of(RUNG_F32, 1, 1, &one),
                                            rung_matrix_of(RUNG_F32, 3, 1, c));
     problem.activation = RUNG_ACTIVATION_RELU;
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     assert_true(isnan(c[0]) && c[1] == 0 && c[2] == 1);
 }
 
@@ -899,7 +899,7 @@ static void whole_numbers_wrap_before_relu(void **state)
                                            rung_matrix_of(RUNG_I32, 3, 1, c));
     problem.bias = rung_matrix_of(RUNG_I32, 3, 1, bias);
     problem.activation = RUNG_ACTIVATION_RELU;
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     assert_int_equal(c[0], 3);
     assert_int_equal(c[1], 0);
     assert_int_equal(c[2], 0);
@@ -922,7 +922,7 @@ static void a_batch_of_zero_is_one_item(void **state)
     }
     one.batch = 1;
     one.c.data = expected;
-    assert_int_equal(rung_multiply(context, &one), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &one, NULL), RUNG_OK);
     assert_true(expected[0] != -1 && expected[8] == -1);
     rung_problem zero = one;
     zero.batch = 0;
@@ -930,7 +930,7 @@ static void a_batch_of_zero_is_one_item(void **state)
     zero.a.batch_stride = INT64_MAX / 4; /* no item begins there */
     assert_checked(&zero, RUNG_OK);
     for (int round = 0; round < 2; round++) { /* the second finds the plan of the first */
-        assert_int_equal(rung_multiply(context, &zero), RUNG_OK);
+        assert_int_equal(rung_multiply(context, &zero, NULL), RUNG_OK);
         assert_memory_equal(c_data, expected, sizeof expected);
         c_data[0] = -1;
     }
@@ -966,11 +966,11 @@ static void one_call_takes_no_buffers(void **state)
         rung_problem problem = with_epilogue();
         operand(&problem, i)->data = NULL;
         operand(&problem, i)->buffer = buffer;
-        assert_int_equal(rung_multiply(context, &problem), RUNG_STATUS_INVALID);
+        assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_STATUS_INVALID);
         assert_non_null(strstr(rung_error_text(), "matrices in memory"));
     }
     rung_buffer_destroy(buffer);
-    assert_int_equal(rung_multiply(context, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_multiply(context, NULL, NULL), RUNG_STATUS_INVALID);
 }
 
 /* The strides of what is not there are not taken: an empty view may say anything. */
@@ -981,12 +981,12 @@ static void strides_of_nothing(void **state)
     problem.batch = 5;
     problem.bias = (rung_matrix){.batch_stride = INT64_MAX};
     problem.residual = (rung_matrix){.batch_stride = INT64_MAX, .offset = INT64_MAX};
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     problem = sound_problem();
     problem.batch = 6;
     problem.a.cols = problem.b.rows = 0;
     problem.a.batch_stride = problem.b.batch_stride = INT64_MAX / 4;
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
 }
 
 /* A plan is compiled for these; run with others it would compute something else. */

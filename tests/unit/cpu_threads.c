@@ -173,6 +173,43 @@ static void small_problems_have_one(void **state)
     rung_context_destroy(context);
 }
 
+/* Both kinds of calls, also where the fast path would take them. */
+static void assert_calls_reject(rung_device *device, int64_t threads)
+{
+    float memory[3][8 * 8] = {{0}};
+    char words[128];
+    rung_problem problem = square_of(8);
+    rung_queue *queue;
+    rung_plan *plan;
+    problem.a.data = memory[0];
+    problem.b.data = memory[1];
+    problem.c.data = memory[2];
+    rung_multiply_options options = rung_multiply_options_default();
+    rung_run_options run = rung_run_options_default();
+    options.threads = run.threads = threads;
+    assert_int_equal(rung_multiply(rung_device_context(device), &problem, &options), RUNG_STATUS_INVALID);
+    snprintf(words, sizeof words, "threads is %lld; valid numbers are 1 to 8192 (0 selects the context's number)", (long long)threads);
+    assert_string_equal(rung_error_text(), words);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &run), RUNG_STATUS_INVALID);
+    snprintf(words, sizeof words, "threads is %lld; valid numbers are 1 to 8192 (0 selects all threads of the plan)", (long long)threads);
+    assert_string_equal(rung_error_text(), words);
+    rung_plan_destroy(plan);
+    rung_queue_destroy(queue);
+}
+
+static void options_without_a_size(void **state)
+{
+    rung_multiply_options options = {.threads = 1};
+    rung_problem problem = square_of(0);
+    (void)state;
+    assert_int_equal(rung_multiply(NULL, &problem, &options), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_multiply_options_default()"));
+    options = rung_multiply_options_default();
+    assert_int_equal(rung_multiply(NULL, &problem, &options), RUNG_OK);
+}
+
 static void numbers_that_cannot_be(void **state)
 {
     static const int64_t wrong[] = {-1, INT64_MIN, RUNGI_THREADS_MAX + 1, INT64_MAX};
@@ -193,6 +230,7 @@ static void numbers_that_cannot_be(void **state)
         assert_int_equal(rung_plan_create(device, &problem, &choice, &plan), RUNG_STATUS_INVALID);
         assert_null(plan);
         assert_non_null(strstr(rung_error_text(), "1 to 8192"));
+        assert_calls_reject(device, wrong[i]);
     }
     rung_device_close(device);
     rung_context_destroy(context);
@@ -211,6 +249,88 @@ static void numbers_that_cannot_be(void **state)
     rung_context_destroy(context_of(0, &lines));
     assert_string_equal(lines.last, "");
     unsetenv("RUNG_THREADS");
+}
+
+/* ---- Fewer threads per run ------------------------------------------------------------ */
+
+/* Runs a plan of 6 threads with `threads`, and returns how many took part. */
+static int seen_by(rung_plan *plan, rung_queue *queue, const rung_problem *problem, int64_t threads, rung_event *signal)
+{
+    rung_run_options options = rung_run_options_default();
+    options.threads = threads;
+    options.signal = signal; /* not the fast path */
+    threaded_begin_round();
+    assert_int_equal(rung_plan_run(plan, queue, problem, &options), RUNG_OK);
+    return atomic_load(&threaded_seen);
+}
+
+/* At most as many threads as a run allows take part, on both paths. How many of them come in time is left to chance,
+ * so several runs are counted. */
+static void runs_with_fewer_threads(void **state)
+{
+    enum { SIDE = 160, RUNS = 6, PLANNED = 6 };
+    rung_context *context = context_of(PLANNED, NULL);
+    rung_problem problem = square_of(SIDE);
+    rung_device *device;
+    rung_queue *queue;
+    rung_event *event;
+    rung_plan *plan;
+    threaded threaded;
+    (void)state;
+    problem.a.data = calloc(SIDE * SIDE, sizeof(float));
+    problem.b.data = calloc(SIDE * SIDE, sizeof(float));
+    problem.c.data = calloc(SIDE * SIDE, sizeof(float));
+    assert_true(threaded_make(context, &threaded));
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_event_create(device, &event), RUNG_OK);
+    rung_plan_options options = rung_plan_options_default();
+    options.kernel = &threaded.kernel;
+    assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_describe(plan)->threads, PLANNED);
+    for (int64_t threads = 1; threads <= PLANNED + 2; threads++)
+        for (int i = 0; i < RUNS; i++)
+            assert_in_range(seen_by(plan, queue, &problem, threads, i % 2 ? event : NULL), 1,
+                            least((int)threads, PLANNED));
+    int most = 0;
+    for (int i = 0; i < 100 && most < 2; i++)
+        most = seen_by(plan, queue, &problem, 0, NULL);
+    assert_true(most > 1);
+    rung_plan_destroy(plan);
+    rung_event_destroy(event);
+    rung_queue_destroy(queue);
+    rung_device_close(device);
+    rung_context_destroy(context);
+    free(problem.a.data);
+    free(problem.b.data);
+    free(problem.c.data);
+}
+
+/* The log says how many there were. */
+static void fewer_threads_are_logged(void **state)
+{
+    enum { SIDE = 300 };
+    lines lines;
+    rung_context *context = context_of(6, &lines);
+    rung_problem problem = square_of(SIDE);
+    rung_multiply_options options = rung_multiply_options_default();
+    (void)state;
+    problem.a.data = calloc(SIDE * SIDE, sizeof(float));
+    problem.b.data = calloc(SIDE * SIDE, sizeof(float));
+    problem.c.data = calloc(SIDE * SIDE, sizeof(float));
+    options.threads = 2;
+    assert_int_equal(rung_multiply(context, &problem, &options), RUNG_OK);
+    assert_non_null(strstr(lines.last, " 2 threads "));
+    assert_non_null(strstr(lines.last, " --threads 2"));
+    options.threads = 1;
+    assert_int_equal(rung_multiply(context, &problem, &options), RUNG_OK);
+    assert_null(strstr(lines.last, " threads "));
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
+    assert_non_null(strstr(lines.last, " 6 threads "));
+    rung_context_destroy(context);
+    free(problem.a.data);
+    free(problem.b.data);
+    free(problem.c.data);
 }
 
 /* ---- The same bits ---------------------------------------------------------------------- */
@@ -318,8 +438,9 @@ static void free_operands(operands *made)
     free(made->before);
 }
 
-/* C with so many threads, and how many the plan has; 0 if no plan can be made for it. */
-static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands *made, int64_t threads)
+/* Computes C with a plan of so many threads, of which the run uses `fewer` (0: all). Returns how many threads the plan has; 0 if
+ * no plan can be created. */
+static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands *made, int64_t threads, int64_t fewer)
 {
     rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads};
     rung_plan *plan;
@@ -331,7 +452,9 @@ static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands
     int64_t planned = rung_plan_describe(plan)->threads;
     memcpy(made->problem.c.data, made->before, (size_t)made->bytes);
     assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
-    assert_int_equal(rung_plan_run(plan, queue, &made->problem, NULL), RUNG_OK);
+    rung_run_options run = rung_run_options_default();
+    run.threads = fewer;
+    assert_int_equal(rung_plan_run(plan, queue, &made->problem, fewer ? &run : NULL), RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
     rung_queue_destroy(queue);
     rung_plan_destroy(plan);
@@ -341,15 +464,15 @@ static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands
 /* True if it was cut between threads at all. */
 static bool compare(rung_device *device, const rung_kernel *kernel, const shape *shape, rung_type in, rung_type out)
 {
-    static const int64_t counts[] = {7, 3, 2};
+    static const int64_t counts[] = {7, 3, 2, 7};
     operands made = make_operands(shape, in, out);
-    int64_t alone = multiply(device, kernel, &made, 1), most = 0;
+    int64_t alone = multiply(device, kernel, &made, 1, 0), most = 0;
     assert_in_range(alone, 0, 1);
     void *expected = malloc((size_t)made.bytes);
     assert_non_null(expected);
     memcpy(expected, made.problem.c.data, (size_t)made.bytes);
     for (size_t i = 0; alone == 1 && i < sizeof counts / sizeof *counts; i++) {
-        int64_t planned = multiply(device, kernel, &made, counts[i]);
+        int64_t planned = multiply(device, kernel, &made, counts[i], (int64_t)i); /* 7 threads, 1 of 3, 2 of 2, 3 of 7 */
         assert_in_range(planned, 1, counts[i]);
         if (memcmp(made.problem.c.data, expected, (size_t)made.bytes) != 0)
             fail_msg("%s, %s:%s, %lld x %lld x %lld, %lld items: other bits on %lld threads than on one",
@@ -454,10 +577,10 @@ static void compare_special(rung_device *device, const rung_kernel *kernel, cons
     void *expected = malloc((size_t)made.bytes);
     assert_non_null(expected);
     made.problem.beta = beta;
-    if (multiply(device, kernel, &made, 1) == 1) {
+    if (multiply(device, kernel, &made, 1, 0) == 1) {
         memcpy(expected, made.problem.c.data, (size_t)made.bytes);
         for (int threads = 2; threads <= 5; threads++) {
-            multiply(device, kernel, &made, threads);
+            multiply(device, kernel, &made, threads, 0);
             if (differences(out, expected, made.problem.c.data, count, &nans) != 0)
                 fail_msg("%s, %s:%s, %lld x %lld x %lld: other bits on %d threads than on one", kernel->info.name,
                          rung_type_name(in), rung_type_name(out), (long long)shape->m, (long long)shape->n,
@@ -540,7 +663,7 @@ static void two_hundred_callers(void **state)
     (void)state;
     assert_int_equal(rung_device_open(context, "cpu", &first.device), RUNG_OK);
     assert_true(threaded_make(context, &threaded));
-    assert_int_equal(multiply(first.device, &threaded.kernel, &made, 1), 1);
+    assert_int_equal(multiply(first.device, &threaded.kernel, &made, 1, 0), 1);
     rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = &threaded.kernel, .threads = 2};
     assert_int_equal(rung_plan_create(first.device, &made.problem, &options, &first.plan), RUNG_OK);
     assert_int_equal(rung_plan_describe(first.plan)->threads, 2);
@@ -635,10 +758,10 @@ static void the_log_tells(void **state)
     (void)state;
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     assert_true(threaded_make(context, &threaded));
-    assert_int_equal(multiply(device, &threaded.kernel, &made, 0), 3);
+    assert_int_equal(multiply(device, &threaded.kernel, &made, 0, 0), 3);
     assert_non_null(strstr(lines.last, "f32 3 threads "));
     assert_non_null(strstr(lines.last, " --threads 3 "));
-    assert_int_equal(multiply(device, &threaded.kernel, &made, 1), 1);
+    assert_int_equal(multiply(device, &threaded.kernel, &made, 1, 0), 1);
     assert_null(strstr(lines.last, "threads"));
     free_operands(&made);
     rung_device_close(device);
@@ -653,6 +776,9 @@ int main(void)
         cmocka_unit_test(who_says_how_many),
         cmocka_unit_test(small_problems_have_one),
         cmocka_unit_test(numbers_that_cannot_be),
+        cmocka_unit_test(options_without_a_size),
+        cmocka_unit_test(runs_with_fewer_threads),
+        cmocka_unit_test(fewer_threads_are_logged),
         cmocka_unit_test(the_same_bits),
         cmocka_unit_test(the_same_bits_of_large_ones),
         cmocka_unit_test(only_bits_of_nan_may_differ),

@@ -70,7 +70,7 @@ static rung_problem problem_of_rows(int64_t rows)
 static void assert_multiplies(rung_context *context, int64_t rows)
 {
     rung_problem problem = problem_of_rows(rows);
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
 }
 
@@ -118,7 +118,7 @@ static void refused_problems_put_out_nothing(void **state)
         assert_multiplies(context, rows);
     rung_problem odd = problem_of_rows(3);
     odd.a.type = RUNG_I8; /* by f32: no kernel takes that */
-    assert_int_equal(rung_multiply(context, &odd), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_multiply(context, &odd, NULL), RUNG_STATUS_UNSUPPORTED);
     for (int64_t rows = 1; rows <= RUNGI_PLANS_KEPT; rows++)
         assert_int_equal(allocations_of(context, &counts, rows), 0);
     rung_context_destroy(context);
@@ -155,20 +155,20 @@ static void problems_alike_are_told_apart(void **state)
     scaled.alpha = 2;
     nothing.alpha = 0;
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(rung_multiply(context, &plain), RUNG_OK);
+        assert_int_equal(rung_multiply(context, &plain, NULL), RUNG_OK);
         assert_true(last_of(&plain) == -5);
-        assert_int_equal(rung_multiply(context, &relu), RUNG_OK);
+        assert_int_equal(rung_multiply(context, &relu, NULL), RUNG_OK);
         assert_true(last_of(&relu) == 0);
-        assert_int_equal(rung_multiply(context, &biased), RUNG_OK);
+        assert_int_equal(rung_multiply(context, &biased, NULL), RUNG_OK);
         assert_true(last_of(&biased) == 995);
-        assert_int_equal(rung_multiply(context, &transposed), RUNG_OK);
+        assert_int_equal(rung_multiply(context, &transposed, NULL), RUNG_OK);
         assert_true(last_of(&transposed) == -5);
         c_memory[41] = 7;
-        assert_int_equal(rung_multiply(context, &batch), RUNG_OK);
+        assert_int_equal(rung_multiply(context, &batch, NULL), RUNG_OK);
         assert_true(c_memory[41] == -5);
-        assert_int_equal(rung_multiply(context, &scaled), RUNG_OK);
+        assert_int_equal(rung_multiply(context, &scaled, NULL), RUNG_OK);
         assert_true(last_of(&scaled) == -10);
-        assert_int_equal(rung_multiply(context, &nothing), RUNG_OK);
+        assert_int_equal(rung_multiply(context, &nothing, NULL), RUNG_OK);
         assert_true(last_of(&nothing) == 0);
     }
     rung_context_destroy(context);
@@ -203,6 +203,57 @@ static void form_and_alignment_must_suit(void **state)
     assert_false(rungi_plan_suits(plan, &aligned)); /* which may have a faster one */
     rung_plan_destroy(plan);
     rung_device_close(device);
+}
+
+/* ---- Threads ---------------------------------------------------------------------------------------- */
+
+static void multiply_with(rung_context *context, const rung_problem *problem, int64_t threads)
+{
+    rung_multiply_options options = rung_multiply_options_default();
+    options.threads = threads;
+    assert_int_equal(rung_multiply(context, problem, &options), RUNG_OK);
+}
+
+static int plans_of(rung_context *context)
+{
+    int count = 0;
+    while (count < RUNGI_PLANS_KEPT && context->idle->plans[count])
+        count++;
+    return count;
+}
+
+/* A call gets a plan for its number of threads. A small problem has one plan for any number. */
+static void plans_differ_by_threads(void **state)
+{
+    enum { LARGE = 300 };
+    static float memory[3][LARGE * LARGE];
+    rung_context *context;
+    rung_context_options options = rung_context_options_default();
+    (void)state;
+    options.device = "cpu";
+    options.threads = 3;
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    rung_problem small = problem_of_rows(3);
+    rung_problem large = rung_problem_of(rung_matrix_of(RUNG_F32, LARGE, LARGE, memory[0]),
+                                         rung_matrix_of(RUNG_F32, LARGE, LARGE, memory[1]),
+                                         rung_matrix_of(RUNG_F32, LARGE, LARGE, memory[2]));
+    for (int64_t threads = 0; threads <= 5; threads++)
+        multiply_with(context, &small, threads);
+    assert_int_equal(plans_of(context), 1);
+    for (int round = 0; round < 2; round++) /* the second round finds the plans of the first */
+        for (int64_t threads = 1; threads <= 4; threads++) {
+            multiply_with(context, &large, threads);
+            assert_int_equal(context->idle->plans[0]->info.threads, threads);
+        }
+    multiply_with(context, &large, 0); /* 3, the context's */
+    assert_int_equal(context->idle->plans[0]->info.threads, 3);
+    large.beta = 1.0 / 3; /* not on the fast path, the same plans */
+    for (int64_t threads = 1; threads <= 4; threads++) {
+        multiply_with(context, &large, threads);
+        assert_int_equal(context->idle->plans[0]->info.threads, threads);
+    }
+    assert_int_equal(plans_of(context), 5);
+    rung_context_destroy(context);
 }
 
 /* ---- What is known of it --------------------------------------------------------------------------- */
@@ -295,6 +346,7 @@ int main(void)
         cmocka_unit_test(refused_problems_put_out_nothing),
         cmocka_unit_test(problems_alike_are_told_apart),
         cmocka_unit_test(form_and_alignment_must_suit),
+        cmocka_unit_test(plans_differ_by_threads),
         cmocka_unit_test(saved_records_are_taken),
         cmocka_unit_test(threads_do_not_share_plans),
     };

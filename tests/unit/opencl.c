@@ -81,7 +81,7 @@ static void a_plan_from_end_to_end(void **state)
 
     rung_run_options run = {.size = sizeof(rung_run_options), .signal = sent};
     send_operands(queue, &operands, &run);
-    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &sent, .wait_count = 1, .signal = done};
+    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &sent, .wait_count = 1, .signal = done, .threads = 1};
     assert_int_equal(rung_plan_run(plan, queue, &operands.problem, &run), RUNG_OK);
     fetch_and_check(queue, &operands);
     assert_int_equal(rung_event_time(done, &time), RUNG_OK);

@@ -186,7 +186,9 @@ static void multiply(rung_context *on, rung_problem problem)
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         if (!rungi_matrix_is_empty(rungi_problem_view(&problem, i)))
             rungi_problem_place(&problem, i)->data = memory[i].here;
-    if (rung_multiply(on, &problem) != RUNG_OK)
+    rung_multiply_options options = rung_multiply_options_default();
+    options.threads = 2; /* for the CPU; other devices ignore it */
+    if (rung_multiply(on, &problem, &options) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     check(&problem);
 }
@@ -510,7 +512,7 @@ static void spans_of_the_cpu(void **state)
     assert_int_equal(rung_kernel_find(on, "cpu", told.spans[0].name, &kernel), RUNG_OK);
     check_order();
     told.count = 0;
-    assert_int_equal(rung_multiply(on, &(rung_problem){.size = sizeof(rung_problem), .batch = -1}), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_multiply(on, &(rung_problem){.size = sizeof(rung_problem), .batch = -1}, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(told.count, 0); /* what failed tells nothing */
     rung_context_destroy(on);
 }

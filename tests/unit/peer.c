@@ -66,6 +66,8 @@ static void assert_refused(const char *kernel, const rung_problem *problem, cons
 
 enum { M = 3, N = 5, K = 4 };
 
+static int64_t run_threads; /* of rung_run_options; 0: the plan's, 2 */
+
 /* C = 2 A B + 3 C of F32 in these orders, on a library at that path. */
 static void multiply_f32(const char *kernel, bool a_by_rows, bool b_by_rows, bool c_by_rows)
 {
@@ -83,7 +85,9 @@ static void multiply_f32(const char *kernel, bool a_by_rows, bool b_by_rows, boo
     problem.alpha = 2;
     problem.beta = 3;
     assert_int_equal(make_plan(kernel, &problem, 2, &plan), RUNG_OK);
-    assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
+    rung_run_options options = rung_run_options_default();
+    options.threads = run_threads;
+    assert_int_equal(rung_plan_run(plan, queue, &problem, run_threads ? &options : NULL), RUNG_OK);
     rung_plan_destroy(plan);
     for (int64_t i = 0; i < M; i++)
         for (int64_t j = 0; j < N; j++) {
@@ -121,6 +125,14 @@ static void threads_are_told(void **state)
     int (*exchange)(int);
     *(void **)&exchange = dlsym(dlopen(STANDIN_MKL, RTLD_NOW | RTLD_NOLOAD), "MKL_Set_Num_Threads_Local");
     assert_int_equal(exchange(0), 0); /* nothing of this thread's own is left */
+
+    run_threads = 1; /* fewer than the plan has */
+    multiply_f32("00_vendor", true, true, true);
+    assert_int_equal(record_of(STANDIN_MKL)->threads, 1);
+    run_threads = 5; /* more */
+    multiply_f32("00_vendor", true, true, true);
+    assert_int_equal(record_of(STANDIN_MKL)->threads, 2);
+    run_threads = 0;
 }
 
 /* What a plan and the list of dependencies report. */

@@ -563,7 +563,7 @@ static void the_library_cuts_by_itself(void **state)
     rung_plan_destroy(plan);
     memset(found, 0, sizeof found);
     work.here.c.data = found;
-    assert_int_equal(rung_multiply(context, &work.here), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &work.here, NULL), RUNG_OK);
     assert_int_equal(wrong_elements(&work, found), 0);
     destroy_work(&work);
 }
@@ -714,7 +714,7 @@ static void one_call_takes_a_scattered_batch(void **state)
     work.here.beta = 1;
     rung_problem problem = work.here;
     problem.c.data = memcpy(found, work.data[C], sizeof found);
-    assert_int_equal(rung_multiply(context, &problem), RUNG_OK);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     assert_int_equal(wrong_elements(&work, found), 0);
     destroy_work(&work);
     for (int i = 0; i < 3; i++)
