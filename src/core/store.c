@@ -254,26 +254,26 @@ const char *rungi_record_parse(const char *line, size_t length, rungi_record *re
     rungi_slice words[WORDS];
     memset(record, 0, sizeof *record);
     if (length >= RUNGI_STORE_LINE)
-        return "it is too long";
+        return "the line is too long";
     if (memchr(line, '\0', length))
-        return "it has a byte of 0";
+        return "the line contains a NUL byte";
     if (length > 0 && line[length - 1] == '\r')
-        return "it ends in a carriage return; lines of a store end in a newline alone";
+        return "the line ends in a carriage return; lines must end in a newline only";
     if (!split_line(line, length, words))
-        return "a record is eleven words with one space between them";
+        return "a record has eleven words, separated by single spaces";
     enum { BACKEND_MAX = 15 };
     if (!is_name(words[BACKEND], BACKEND_MAX) || !is_escaped(words[DEVICE]) ||
         !is_escaped(words[DRIVER]))
-        return "its device is not written as the library writes it";
+        return "the backend, device or driver is not in the form that the library writes";
     if (!is_product(words[PRODUCT]) || !is_compute(words[COMPUTE]) || !is_layout(words[LAYOUT]))
-        return "its product, compute mode or layout is unknown";
+        return "the types, compute mode or layout are unknown";
     record->is_batch = is_word(words[BATCH], "batch");
     if (!read_shape(words[SHAPE], record->order) || !(record->is_batch || is_word(words[BATCH], "one")))
-        return "its shape is none";
+        return "the shape or batch is invalid";
     if (!is_name(words[KERNEL], RUNGI_STORE_NAME - 1) || !is_parameters(words[PARAMETERS]))
-        return "its kernel or parameters cannot be any";
+        return "the kernel or its parameters are invalid";
     if (!read_thousandths(words[GFLOPS], &record->mflops))
-        return "its last word is no number of GFLOPS";
+        return "the last word is not a number of GFLOPS";
     record->line = (rungi_slice){line, length};
     record->whose = from_to(&words[BACKEND], &words[LAYOUT]);
     record->key = from_to(&words[BACKEND], &words[BATCH]);
@@ -323,11 +323,11 @@ static void add_line(rung_context *context, rungi_records *records, rungi_slice 
     if (line.length == 0 || line.text[0] == '#')
         return;
     if (records->count == RUNGI_STORE_RECORDS) {
-        skip(context, records, number, "a store has 4096 records at most");
+        skip(context, records, number, "a tuning file has at most 4096 records");
         return;
     }
     const char *wrong = is_ended ? rungi_record_parse(line.text, line.length, &record)
-                                 : "it has no newline, and may be cut short";
+                                 : "the line has no newline and may be truncated";
     if (wrong) {
         skip(context, records, number, wrong);
         return;

@@ -103,7 +103,7 @@ static rung_status read_open(rung_context *context, int file, char **text, int64
         return RUNG_OK;
     }
     if (!S_ISREG(status.st_mode) || status.st_size > RUNGI_STORE_BYTES) {
-        *wrong = S_ISREG(status.st_mode) ? "it has more than 1 MiB" : "it is no regular file";
+        *wrong = S_ISREG(status.st_mode) ? "it has more than 1 MiB" : "it is not a regular file";
         return RUNG_OK;
     }
     int64_t room = (int64_t)status.st_size + 1; /* whether it has grown meanwhile */
@@ -151,7 +151,7 @@ rung_status rungi_records_read(rung_context *context, const char *path, rungi_re
         return status;
     status = rungi_records_parse(context, path, text, bytes, out);
     if (status == RUNG_OK)
-        rungi_log(context, (*out)->skipped ? 1 : 2, "rung: tuning: %s: %lld records; %lld lines are none", path,
+        rungi_log(context, (*out)->skipped ? 1 : 2, "rung: tuning: %s: %lld records; skipped lines: %lld", path,
                   (long long)(*out)->count, (long long)(*out)->skipped);
     return status;
 }
@@ -185,7 +185,7 @@ static const char *take_lock(int file)
         while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
             ;
     }
-    return "another process has held the lock for ten seconds";
+    return "another process has held the lock for 10 seconds";
 }
 
 _Static_assert(LOCK_TRIES * LOCK_PAUSE == 10000, "a sentence here and one in rung.h say ten seconds");
@@ -210,7 +210,7 @@ static const char *lock_open_file(const char *path, int file)
     if (fstat(file, &status) != 0)
         return strerror(errno);
     if (!S_ISREG(status.st_mode))
-        return "it is no regular file";
+        return "it is not a regular file";
     if (is_our_lock(&status) && stat(path, &store) == 0 &&
         (status.st_mode & RUNGI_EVERYBODY) != lock_mode(store.st_mode))
         rungi_give_rights(file, &store, lock_mode(store.st_mode));
@@ -228,7 +228,7 @@ static rung_status open_lock(const char *path, int *lock)
         return RUNG_OK;
     if (*lock >= 0)
         close(*lock);
-    return rungi_fail(RUNG_STATUS_INVALID, "%s cannot be locked, so nothing is written beside it: %s", name, wrong);
+    return rungi_fail(RUNG_STATUS_INVALID, "%s cannot be locked, so the tuning file is not written: %s", name, wrong);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------------- */
@@ -371,8 +371,8 @@ static rung_status write_edit(rung_context *context, const edit *edit, const cha
 {
     size_t bytes = put_all(edit, NULL, last, line);
     if (bytes > RUNGI_STORE_BYTES || edit->count > RUNGI_STORE_RECORDS)
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s would have %lld records in %zu bytes; a store has %d in %d at "
-                          "most: remove those of devices that are gone", path, (long long)edit->count, bytes,
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s would have %lld records in %zu bytes; the maximum is %d records "
+                          "in %d bytes. Remove the records of devices that are gone", path, (long long)edit->count, bytes,
                           RUNGI_STORE_RECORDS, RUNGI_STORE_BYTES);
     char *text = rungi_allocate(context, (int64_t)bytes, 1);
     if (!text)
@@ -401,8 +401,8 @@ static rung_status read_old(rung_context *context, const char *path, rungi_recor
     if (text && bytes > 0 && (bytes < (int64_t)sizeof RUNGI_STORE_HEAD ||
                               memcmp(text, beginning, sizeof RUNGI_STORE_HEAD) != 0)) {
         rungi_release(context, text);
-        return rungi_fail(RUNG_STATUS_INVALID, "%s does not begin with \"%s\", and is left as it is; name another "
-                          "file or move it away", path, RUNGI_STORE_HEAD);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s is not a tuning file, because it does not begin with \"%s\"; it is "
+                          "left as it is. Name another file or move this one away", path, RUNGI_STORE_HEAD);
     }
     *is_new = bytes == 0;
     if (*is_new) {
@@ -441,7 +441,8 @@ rung_status rungi_records_put(rung_context *context, const char *path, const run
     int lock;
     *changed = *line = 0;
     if (strlen(path) >= sizeof real)
-        return rungi_fail(RUNG_STATUS_INVALID, "the path of a store has %d bytes at most", RUNGI_STORE_PATH - 1);
+        return rungi_fail(RUNG_STATUS_INVALID, "the path of the tuning file has %zu bytes; the maximum is %d", strlen(path),
+                          RUNGI_STORE_PATH - 1);
     if (mode == RUNGI_PUT_REMOVE && rungi_store_is_missing(path))
         return RUNG_OK;
     if (realpath(path, real))

@@ -241,7 +241,7 @@ static void what_files_may_look_like(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         assert_parsed(files[i].text, strlen(files[i].text), files[i].count, files[i].skipped);
-    assert_non_null(strstr(logged, "store:3 is skipped: a record is eleven words"));
+    assert_non_null(strstr(logged, "store:3 is skipped: a record has eleven words"));
 }
 
 static size_t add_text(char *text, size_t used, const char *more)
@@ -560,7 +560,7 @@ static void duplicates(void **state)
     char lines[4096];
     (void)state;
     use_store("no record\n");
-    assert_has(logged, "/used: 0 records; 1 lines are none");
+    assert_has(logged, "/used: 0 records; skipped lines: 1");
     snprintf(lines, sizeof lines, "%s%s", line_of("64x64x64 one 04_shared TILE=16 9"),
              line_of("64x64x64 one 04_shared TILE=8 5"));
     use_store(lines);
@@ -701,7 +701,7 @@ static void what_stands_where_a_file_should(void **state)
     assert_int_equal(symlink("loop", path_of("loop")), 0);
     write_text("large", large, RUNGI_STORE_BYTES + 1);
     static const struct { const char *name, *told; } files[] = {
-        {"pipe", "no regular file"}, {"folder", "no regular file"}, {"link", NULL}, {"missing", NULL},
+        {"pipe", "not a regular file"}, {"folder", "not a regular file"}, {"link", NULL}, {"missing", NULL},
         {"loop", "is not read"}, {"large", "more than 1 MiB"}, {"missing/below", NULL}, {"large/below", NULL},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -905,12 +905,12 @@ static void what_is_not_saved(void **state)
     read_text(path, text, sizeof text);
     assert_string_equal(text, "rung-tuning 2\nsomething\n");
     assert_int_equal(mkdir(path_of("folder"), 0700), 0);
-    assert_not_saved("04_shared", "TILE=8", 1, path_of("folder"), "no regular file");
+    assert_not_saved("04_shared", "TILE=8", 1, path_of("folder"), "not a regular file");
     assert_not_saved("04_shared", "TILE=8", 1, path_of("no/such/folder"), "cannot be locked");
     assert_int_equal(mkdir(path_of("locked.lock"), 0700), 0);
     assert_not_saved("04_shared", "TILE=8", 1, path_of("locked"), "cannot be locked");
     assert_int_equal(mkfifo(path_of("piped.lock"), 0700), 0);
-    assert_not_saved("04_shared", "TILE=8", 1, path_of("piped"), "it is no regular file");
+    assert_not_saved("04_shared", "TILE=8", 1, path_of("piped"), "it is not a regular file");
     assert_int_equal(rung_tuning_save(&device, NULL, NULL, path), RUNG_STATUS_INVALID);
 }
 
