@@ -86,7 +86,7 @@ void rungi_cpu_signal(const rung_run_options *options, int64_t started)
 
 static rung_status nothing_to_wrap(void *native, const char *what)
 {
-    return native ? rungi_fail(RUNG_STATUS_UNSUPPORTED, "the CPU has no %s of the caller's to wrap", what)
+    return native ? rungi_fail(RUNG_STATUS_UNSUPPORTED, "the CPU device has no native %s to wrap", what)
                   : RUNG_OK;
 }
 
@@ -327,7 +327,7 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
                                rung_device **device)
 {
     if (index > 0)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "there is one CPU device; it is called \"cpu\"");
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "cpu:%lld does not exist; the only CPU device is \"cpu\"", (long long)index);
     rungi_cpu_device *made = rungi_new(context, sizeof *made);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;

@@ -71,7 +71,7 @@ static rung_status check(int status, const char *function)
         return RUNG_OK;
     if (status == 1)
         return rungi_fail(RUNG_STATUS_NO_MEMORY, "00_vendor: %s of oneDNN is out of memory", function);
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s of oneDNN gives error %d", function, status);
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s of oneDNN returned error %d", function, status);
 }
 
 static rung_status make_memory(rungi_onednn *made, int index, int64_t rows, int64_t cols, bool by_rows, int64_t ld,

@@ -283,8 +283,8 @@ static rung_status find_kind(rungi_peer_kind kind, const rungi_cpu_features *fea
     memset(peer, 0, sizeof *peer);
     if (search(kind, features, peer))
         return RUNG_OK;
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor:%s: %s of %s was not found; install it (%s), or say where it is: "
-                      "RUNG_CPU_VENDOR=/where/it/is.so", peers[kind].word, files[kind][0], peers[kind].title,
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor:%s: %s of %s was not found; install it (%s), or set "
+                      "RUNG_CPU_VENDOR=/path/to/library.so", peers[kind].word, files[kind][0], peers[kind].title,
                       peers[kind].install);
 }
 
@@ -296,7 +296,7 @@ static rung_status find_first(const rungi_cpu_features *features, rungi_peer *pe
             return RUNG_OK;
     }
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: no library to compare with was found; install MKL (%s) or "
-                      "another of mkl, openblas, blis and onednn, or say where one is: RUNG_CPU_VENDOR=/where/it/is.so",
+                      "another of mkl, openblas, blis and onednn, or set RUNG_CPU_VENDOR=/path/to/library.so",
                       peers[RUNGI_PEER_MKL].install);
 }
 
@@ -313,8 +313,8 @@ rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *feat
     for (int i = 0; i < RUNGI_PEER_COUNT; i++)
         if (strcmp(text, peers[i].word) == 0)
             return find_kind((rungi_peer_kind)i, features, peer);
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; it may be mkl, openblas, blis, "
-                      "onednn, or the path of a library", text);
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; valid values are mkl, openblas, blis, "
+                      "onednn and the path of a library", text);
 }
 
 void rungi_peer_list(rung_dependency_list *list)

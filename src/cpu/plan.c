@@ -180,8 +180,8 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     if (status != RUNG_OK)
         return status;
     if (made->form.is_slow && plan->is_open)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is slower than another kernel for so few rows, columns or steps, and is "
-                          "selected only by name", plan->kernel->info.name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is slower than another kernel for so few rows, columns or steps of k; it "
+                          "is selected only by name", plan->kernel->info.name);
     int64_t threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
     threads = kernel->is_threaded ? threads_worth(&job, problem->batch, threads) : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed */

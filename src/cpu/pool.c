@@ -191,7 +191,7 @@ static void start(rungi_pool *pool, int64_t wanted)
     if (error != 0) {
         atomic_fetch_sub(&pool->started, 1);
         atomic_store(&pool->retry_at, rungi_cpu_now() + retry_ns);
-        rungi_log(pool->context, 1, "rung: cpu: %lld of %lld threads could be made (%s); fewer do the work",
+        rungi_log(pool->context, 1, "rung: cpu: only %lld of %lld threads could be created (%s); the work runs on fewer",
                   (long long)atomic_load(&pool->started) + 1, (long long)wanted + 1, strerror(error));
         rungi_error_restore(&before);
     }

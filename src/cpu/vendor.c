@@ -55,16 +55,16 @@ static rung_status check_form(const rung_plan *plan, vendor_plan *made)
     bool c_by_rows;
     *form = (rungi_peer_work){.in = problem.a.type, .m = problem.c.rows, .n = problem.c.cols, .k = problem.a.cols};
     if (problem.batch != 1)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: a batch is not handed to %s", name, title);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: batches are not passed to %s", name, title);
     if (form->k == 0 || !as_blas(&problem.a, &form->a_by_rows, &form->lda) ||
         !as_blas(&problem.b, &form->b_by_rows, &form->ldb) || !as_blas(&problem.c, &c_by_rows, &form->ldc) ||
         !c_by_rows)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s takes matrices with one stride of one and k above zero", name,
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s supports only matrices with one stride of 1, and k > 0", name,
                           title);
     bool is_wide = made->peer.is_wide || made->peer.kind == RUNGI_PEER_ONEDNN;
     if (!is_wide && (form->m > INT32_MAX || form->n > INT32_MAX || form->k > INT32_MAX || form->lda > INT32_MAX ||
                      form->ldb > INT32_MAX || form->ldc > INT32_MAX))
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s takes sizes below 2^31", name, title);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s supports only sizes below 2^31", name, title);
     return RUNG_OK;
 }
 
@@ -83,7 +83,7 @@ static rung_status check_type(const rung_plan *plan, const vendor_plan *made)
     if (!has)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s does not multiply %s", name, peer->title, rung_type_name(in));
     if (in == RUNG_I8 && !features->has_vnni)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s may cut off sums of i8 on a processor without VNNI", name,
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s may saturate sums of i8 on a processor without VNNI", name,
                           peer->title);
     return RUNG_OK;
 }
@@ -98,7 +98,7 @@ static rung_status make_scratch(rung_context *context, vendor_plan *made)
         return RUNG_OK;
     if (!rungi_multiply(form->m, form->ldc, &sums) || !rungi_multiply(sums, sizeof *made->sums, &sums) ||
         (made->peer.i8 && !rungi_cblas_i8_scratch(form, &scratch)))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "00_vendor: %lld x %lld x %lld is too large", (long long)form->m,
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "00_vendor: %lld x %lld x %lld needs more memory than can be addressed", (long long)form->m,
                           (long long)form->n, (long long)form->k);
     made->sums = rungi_allocate(context, sums, 64);
     made->scratch = rungi_allocate(context, scratch, 64);

@@ -749,15 +749,15 @@ static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *
 {
     bool has_tiles = has->isa >= RUNGI_ISA_AMX, has_dots = in == RUNG_BF16 ? has->has_bf16 : has->has_vnni;
     if (in == RUNG_F32 && !has_tiles)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix multiplies f32 by AMX, which is not here");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs AMX for f32, which is not available");
     if (in == RUNG_BF16 && !has_dots)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix multiplies bf16 by AMX or AVX512_BF16, which are not here");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs AMX or AVX512_BF16 for bf16, which are not available");
     if (in == RUNG_I8 && !has_dots)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix multiplies i8 by AMX or AVX512_VNNI, which are not here");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs AMX or AVX512_VNNI for i8, which are not available");
     has_tiles = has_tiles && rungi_cpu_ask_for_tiles();
     if (in == RUNG_F32 && !has_tiles)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix: the system does not let this process use AMX; if it has signal "
-                          "handlers on stacks of their own (sigaltstack), give those 16 KiB or more");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix: the system denies AMX to this process; if alternate signal stacks "
+                          "(sigaltstack) exist, give them at least 16 KiB");
     *path = in == RUNG_F32    ? TILES_PARTS
             : in == RUNG_BF16 ? has_tiles ? TILES_BF16 : DOT_BF16
                               : has_tiles ? TILES_I8 : DOT_I8;

@@ -23,7 +23,7 @@ rung bench --device cpu --kernels 00_vendor:openblas,01 --sizes 16 --threads 2 -
     jq -c '[.settings[].name | select(test("^(KMP|GOMP|BLIS)_"))]'
 # MKL is nowhere, unless this machine has it where every program finds it.
 HOME=/nonexistent VIRTUAL_ENV= CONDA_PREFIX= MKLROOT= rung verify --device cpu --kernels 00_vendor:mkl --m 4 --json |
-    jq -r '.by_kernel[] | if .skipped == 0 then "00_vendor:mkl: libmkl_rt.so.3 of MKL was not found; install it (pip install mkl), or say where it is: RUNG_CPU_VENDOR=/where/it/is.so"
+    jq -r '.by_kernel[] | if .skipped == 0 then "00_vendor:mkl: libmkl_rt.so.3 of MKL was not found; install it (pip install mkl), or set RUNG_CPU_VENDOR=/path/to/library.so"
            else .why_skipped end'
 
 rung bench --device cpu --kernels 01 --sizes 24,3x5x7 --threads 1 --budget 0.02 --json > out.json; echo "exit $?"
