@@ -122,7 +122,7 @@ static rung_status run_here(rung_context *context, rung_device *device, const ru
 
 static rung_status check_options(const rung_multiply_options *options)
 {
-    if (options->size < sizeof *options)
+    if (options->size < offsetof(rung_multiply_options, threads) + sizeof options->threads)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_multiply_options.size is %zu; create the options with "
                           "rung_multiply_options_default()", options->size);
     return rungi_threads_check(options->threads, "the context's number");
