@@ -190,7 +190,7 @@ static void the_engine_is_used(void **state)
 static void records_do_not_change_the_layout(void **state)
 {
     (void)state;
-    char path[] = "/tmp/rung-packed-XXXXXX";
+    char path[] = "/tmp/rung-packed-XXXXXX", lock[sizeof path + 8];
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
@@ -216,6 +216,8 @@ static void records_do_not_change_the_layout(void **state)
     rung_context_destroy(context);
     setenv("RUNG_TUNING", "off", 1);
     unlink(path);
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    unlink(lock);
 }
 
 int main(void)
