@@ -16,6 +16,7 @@
 /* CUDA's limits for a block whose shared memory is declared: those of every architecture. */
 #define THREADS_MAX "1024"
 #define SHARED_MAX "49152"
+#define LARGE_SHARED_MAX "233472"
 
 const char *lab_remark_kind_name(lab_remark_kind kind)
 {
@@ -201,25 +202,23 @@ void lab_check_read_log(const char *log, const rung_kernel_info *kernel, lab_che
     drop_consequences(check);
 }
 
-/* ---- What the child was refused -------------------------------------------------------------------------- */
+/* ---- What the child rejected ------------------------------------------------------------------------------ */
 
-/* The number before this word. */
-static long long number_before(const char *text, const char *word)
+/* Returns how many bytes of shared memory a block of the simulated GPU may have. */
+static const char *shared_max(const rung_kernel_info *kernel)
 {
-    const char *found = strstr(text, word);
-    while (found && found > text && found[-1] >= '0' && found[-1] <= '9')
-        found--;
-    return found ? atoll(found) : 0;
+    return strstr(kernel->source, "LARGE_SHARED(") ? LARGE_SHARED_MAX : SHARED_MAX;
 }
 
-static void read_refusal(const char *why, const rung_kernel_info *kernel, lab_check *check)
+/* Adds a remark if a block of the rejected kernel needs more than the simulated GPU has. */
+static void read_needs(const lab_value *result, const rung_kernel_info *kernel, lab_check *check)
 {
-    long long threads = number_before(why, " threads a block"), bytes = number_before(why, " bytes of shared memory");
-    if (threads > 0)
+    long long threads = lab_integer(result, "threads", 0), bytes = lab_integer(result, "shared_bytes", 0);
+    if (threads > atoll(THREADS_MAX))
         add(check, LAB_REMARK_THREADS, line_of(kernel->source, "\nKERNEL(") + 1,
             "too many threads: a block has %lld, and no CUDA GPU takes more than " THREADS_MAX "; let a thread compute "
             "several elements, or make the block smaller", threads);
-    else if (bytes > 0)
+    else if (bytes > atoll(shared_max(kernel)))
         add(check, LAB_REMARK_SHARED_MEMORY, line_of(kernel->source, "__shared__"),
             "too much shared memory: a block declares %lld bytes, and CUDA gives it " SHARED_MAX " (48 KiB); make the "
             "tiles smaller, or see LARGE_SHARED in dialect.h", bytes);
@@ -244,7 +243,7 @@ static bool read_verdict(const char *path, const rung_kernel_info *kernel, lab_c
         snprintf(check->why_not, sizeof check->why_not, "it did not run");
         good = false;
     } else if (good)
-        read_refusal(lab_text(lab_field(document.root, "by_kernel")->first, "why_skipped", ""), kernel, check);
+        read_needs(lab_field(document.root, "by_kernel")->first, kernel, check);
     else
         snprintf(check->why_not, sizeof check->why_not, "OpenCL gave %s's driver instead of Oclgrind's: is another "
                  "libOpenCL than ocl-icd's (Debian: ocl-icd-libopencl1) in its way?", platform);
@@ -262,14 +261,13 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
 {
     enum { LOG_TEXT = 1 << 20, PROBLEMS = 3 };
     char *log = malloc(LOG_TEXT), errors[2000], limit[32];
-    bool large = strstr(kernel->source, "LARGE_SHARED(") != NULL;
     int code = -1;
     char *argv[] = {NULL, "verify", "--device", "opencl", "--kernels", (char *)kernel->file, "--suite", "edges",
                     "--every", "13", "--json", "--quiet", "--time-limit", limit, "--dtype", (char *)dtype, parameters ? "--params" : NULL,
                     (char *)parameters, NULL};
     const lab_variable own[] = {
         {"OCL_ICD_VENDORS", driver}, {"OCLGRIND_DATA_RACES", "1"}, {"OCLGRIND_UNINITIALIZED", uninitialised ? "1" : "0"},
-        {"OCLGRIND_CHECK_API", "1"}, {"OCLGRIND_LOCAL_MEM_SIZE", large ? "233472" : SHARED_MAX},
+        {"OCLGRIND_CHECK_API", "1"}, {"OCLGRIND_LOCAL_MEM_SIZE", shared_max(kernel)},
         {"OCLGRIND_MAX_WGSIZE", THREADS_MAX}, {"OCLGRIND_MAX_ERRORS", "1000"}, {"OCLGRIND_LOG", place->log}};
     snprintf(limit, sizeof limit, "%.17g", seconds);
     bool ended = log && lab_self_run(argv, own, sizeof own / sizeof *own, place->output, place->errors,

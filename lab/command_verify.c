@@ -30,6 +30,7 @@ typedef struct contender {
     lab_suite          suite;
     int64_t            cases, wrong, skipped;
     char               why_skipped[256];
+    int64_t            threads, shared_bytes; /* per block of a kernel that was rejected; 0: not known */
     lab_tally          tally;
 } contender;
 
@@ -400,6 +401,25 @@ static void keep_failure(session *session, const contender *contender, const lab
     insert_failure(session, &failure);
 }
 
+/* Notes what a block of a rejected kernel needs, as far as the library determines it. */
+static void note_needs(contender *contender, const lab_subject *subject, const lab_case *problem)
+{
+    rung_type in = lab_product_in(contender->dtype.product), out = lab_product_out(contender->dtype.product);
+    rung_problem form = rung_problem_of(rung_matrix_of(in, problem->m, problem->k, NULL),
+                                        rung_matrix_of(in, problem->k, problem->n, NULL),
+                                        rung_matrix_of(out, problem->m, problem->n, NULL));
+    rung_plan_options options = rung_plan_options_default();
+    rung_candidate_list *list;
+    options.kernel = subject->kernel;
+    options.parameters = subject->parameters;
+    form.compute = contender->dtype.compute;
+    if (rung_candidate_list_create(subject->device, &form, &options, &list) != RUNG_OK)
+        return;
+    contender->threads = rung_candidate_list_at(list, 0)->threads;
+    contender->shared_bytes = rung_candidate_list_at(list, 0)->shared_bytes;
+    rung_candidate_list_destroy(list);
+}
+
 static void note(session *session, contender *contender, const lab_subject *subject,
                  const lab_case *problem, const lab_outcome *outcome)
 {
@@ -411,7 +431,8 @@ static void note(session *session, contender *contender, const lab_subject *subj
     case LAB_RIGHT:
         return;
     case LAB_REFUSED:
-        contender->skipped++;
+        if (contender->skipped++ == 0 && is_file(contender))
+            note_needs(contender, subject, problem);
         snprintf(contender->why_skipped, sizeof contender->why_skipped, "%.*s",
                  (int)sizeof contender->why_skipped - 1, outcome->message);
         return;
@@ -803,6 +824,10 @@ static void print_json(const session *session)
         lab_json_integer(&json, "wrong", contender->wrong);
         lab_json_integer(&json, "skipped", contender->skipped);
         lab_json_string(&json, "why_skipped", contender->why_skipped);
+        if (contender->threads > 0) {
+            lab_json_integer(&json, "threads", contender->threads);
+            lab_json_integer(&json, "shared_bytes", contender->shared_bytes);
+        }
         lab_json_end(&json, '}');
     }
     lab_json_end(&json, ']');

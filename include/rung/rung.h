@@ -936,27 +936,65 @@ RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const 
 RUNG_API rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *packed, const char *path);
 RUNG_API rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const char *path, rung_buffer **packed);
 
-/* ---- Tuning ----------------------------------------------------------------------------- */
+/* ---- Candidates ----------------------------------------------------------------------- */
 
-/* What was measured to be fast on a device is kept in a store: a text file, a record a line,
- * which every process of the user's reads from then on. Three files are read, where they are
- * there, the later winning over the earlier: the system's (/etc/rung/tuning unless the library
- * was built otherwise), the user's ($XDG_CONFIG_HOME/rung/tuning, else ~/.config/rung/tuning)
- * and the one that $RUNG_TUNING names. RUNG_TUNING=off, or an empty one, reads none. They are
- * read once a context, at its first plan that leaves the kernel to the library.
+/* One way to run a problem on a device. */
+typedef struct rung_candidate {
+    const char *kernel;       /* "10_pipeline" */
+    const char *parameters;   /* all of them; "" if they could not be determined */
+    rung_origin origin;
+    const char *origin_text;  /* as in rung_plan_info */
+    rung_status status;       /* RUNG_OK: a plan can be created; else why not: RUNG_STATUS_UNSUPPORTED, ... */
+    const char *reason;       /* "" or a sentence; a compiler's log follows if there is one */
+    int64_t     threads;      /* per block; 0 on the CPU, or if they could not be determined */
+    int64_t     shared_bytes; /* shared memory per block; likewise */
+} rung_candidate;
+
+/* Lists every kernel of the device's ladder for a problem, in the order in which
+ * rung_plan_create() prefers them: the first entry with RUNG_OK is what it selects. Rejected
+ * kernels follow with their reasons; kernels of vendor libraries and emulated engines are among
+ * them, because they are selected only by name. A tuning record is an entry of its own, so that
+ * its kernel may be listed twice.
  *
- * A record is for problems like the one it was measured with: the same device, with as many
- * compute units, and driver, product, compute mode and layout, m, n and k of the same order (up
- * to 16, 64, 256, 1024, 4096, or more), a batch or none.
- * A record whose kernel or parameters do not suit is refused like a kernel, with the reason in
- * rung_plan_info.rejected, and lines that are no records count for nothing: a store that is
- * damaged, of another version or of another machine costs speed at most. Verbose 2 tells of
- * each, and verbose 1 if the file that $RUNG_TUNING names is not there. */
+ *     rung_candidate_list_create(device, &problem, NULL, &list);
+ *     for (int64_t i = 0; i < rung_candidate_list_count(list); i++) {
+ *         const rung_candidate *candidate = rung_candidate_list_at(list, i);
+ *         printf("%s %s %s\n", candidate->kernel, candidate->parameters, candidate->reason);
+ *     }
+ *     rung_candidate_list_destroy(list);
+ *
+ * Creating the list compiles every kernel, which takes seconds on a GPU whose code is not
+ * cached. `options` as for rung_plan_create(); a given kernel restricts the list to it. A kernel
+ * that does not compile is an entry; the call fails if the problem or the options are invalid,
+ * if memory is short or if the device is lost. An index outside the list gives NULL. */
+typedef struct rung_candidate_list rung_candidate_list;
+
+RUNG_API rung_status           rung_candidate_list_create(rung_device *device, const rung_problem *problem,
+                                                          const rung_plan_options *options,
+                                                          rung_candidate_list **list);
+RUNG_API int64_t               rung_candidate_list_count(const rung_candidate_list *list);
+RUNG_API const rung_candidate *rung_candidate_list_at(const rung_candidate_list *list, int64_t index);
+RUNG_API void                  rung_candidate_list_destroy(rung_candidate_list *list);
+
+/* ---- Tuning --------------------------------------------------------------------------- */
+
+/* Tuning files record the fastest kernel and parameters measured on a device. They are text
+ * with one record per line. A context reads up to three files at its first plan without a given
+ * kernel; a later file takes precedence:
+ *
+ *     the system's   /etc/rung/tuning (a build option)
+ *     the user's     $XDG_CONFIG_HOME/rung/tuning, else ~/.config/rung/tuning
+ *     RUNG_TUNING    a path; "off" or empty: read no file
+ *
+ * A record applies to problems of the same device, compute units, driver, types, compute mode
+ * and layout, with m, n and k in the same size classes (up to 16, 64, 256, 1024, 4096, larger),
+ * and with or without a batch. A record that does not fit is rejected like a kernel; a line
+ * that is not a record is ignored. A damaged or foreign file costs speed at most. */
 typedef struct rung_tuning {
     size_t      size;       /* set by rung_tuning_default() */
     const char *kernel;     /* "07_tile2d" */
     const char *parameters; /* all of them: "BM=64,BN=64,..." */
-    double      gflops;     /* measured; 0: not told */
+    double      gflops;     /* as measured; 0: unknown */
 } rung_tuning;
 
 static inline rung_tuning rung_tuning_default(void)
@@ -967,35 +1005,29 @@ static inline rung_tuning rung_tuning_default(void)
     return tuning;
 }
 
-/* What a record is found by, as text: device, driver, product, compute mode, layout, orders
- * of m, n and k, batch or none. RUNG_STATUS_TOO_LARGE if it does not fit. */
-RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem,
-                                     char *text, size_t capacity);
+/* Writes the key of a problem's tuning record as text. RUNG_STATUS_TOO_LARGE if it does not fit. */
+RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text,
+                                     size_t capacity);
 
-/* Keeps a record for problems like this one in the file `path`; NULL: the user's. One of the
- * same key is replaced, all other lines stay. The file is written anew beside itself, synced
- * and renamed, one process at a time: for one that holds its lock, in the file beside it whose
- * name ends in ".lock", the others wait up to 10 s and then fail. The device's context takes the
- * record from now on. An unknown kernel is refused, and so are one that computes in less than
- * the problem asks for, parameters that it refuses, and any below half the smallest or above
- * twice the largest value that the kernel lists for it. */
-RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem,
-                                      const rung_tuning *found, const char *path);
+/* Saves a record for problems like this one in the file `path` (NULL: the user's). A record with
+ * the same key is replaced; other lines stay. The file is replaced atomically under a lock file,
+ * PATH.lock; other processes wait at most 10 seconds for the lock. The device's context uses the
+ * record from now on. Unknown kernels, kernels less precise than the problem requests, and
+ * parameters below half the smallest or above twice the largest listed value are rejected. */
+RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, const rung_tuning *tuning,
+                                      const char *path);
 
-/* Removes the records for problems like this one from the file `path`; NULL: the user's. All other lines
- * stay, and the file is written as by rung_tuning_save(). The device's context stops using the removed
- * records; records of weaker files count again. `removed` receives their number, 0 also where the file
- * does not exist, and may be NULL. */
+/* Removes the records for problems like this one from the file `path` (NULL: the user's).
+ * `removed` receives their number and may be NULL. A missing file has none. */
 RUNG_API rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem, const char *path,
                                         int64_t *removed);
 
-/* Copies the records of one file into another, made if it is not there; where both have a
- * key, the faster stays. Lines that are no records are left behind. `changed` counts the lines
- * that were added or replaced and may be NULL. */
-RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into,
-                                       int64_t *changed);
+/* Copies the records of one file into another, which is created if necessary. Of two records with
+ * the same key, the faster stays. `changed` receives the number of lines added or replaced and
+ * may be NULL. */
+RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed);
 
-/* Where the user's store is, whether it is there or not. */
+/* Writes the path of the user's tuning file, whether or not it exists. */
 RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity);
 
 #ifdef __cplusplus

@@ -121,6 +121,8 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
     bool are_defaults = !parameters;
     set_origin(plan, origin, origin_text);
     plan->kernel = kernel;
+    plan->has_values = false;
+    plan->block_threads = plan->block_shared_bytes = 0;
     plan->info.workspace_bytes = 0;
     plan->info.packed_b_bytes = 0;
     plan->info.split_k = 1;
@@ -140,6 +142,7 @@ rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const 
         snprintf(plan->origin_text, sizeof plan->origin_text, "%s%s", *preset ? "preset " : "defaults", preset);
     }
     status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &plan->values);
+    plan->has_values = status == RUNG_OK;
     if (status == RUNG_OK && are_defaults)
         fit_defaults(plan, kernel);
     return status;
@@ -163,6 +166,7 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
         check_abilities(plan, kernel) != RUNG_OK)
         return status;
     rungi_error_save(&first);
+    int64_t threads = plan->block_threads, shared_bytes = plan->block_shared_bytes;
     for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
         const rung_parameter *parameter = &kernel->parameters[i];
         for (int64_t j = 0; j < parameter->choice_count; j++) {
@@ -175,6 +179,9 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
                 return RUNG_OK;
         }
     }
+    rungi_choose_take(plan, kernel, NULL, RUNG_ORIGIN_DEFAULTS, "defaults"); /* what the sentence is about */
+    plan->block_threads = threads;
+    plan->block_shared_bytes = shared_bytes;
     rungi_error_restore(&first);
     return status;
 }
@@ -198,6 +205,46 @@ static void note_refusal(rung_plan *plan, const char *whose)
     const char *sentence = rung_error_text();
     snprintf(plan->rejected + used, sizeof plan->rejected - used, "%s%s%s%.*s", used ? "; " : "",
              whose ? whose : "", whose ? ": " : "", (int)strcspn(sentence, "\n"), sentence);
+}
+
+/* ---- Attempts ------------------------------------------------------------------------------ */
+
+static void begin_attempt(rung_plan *plan, rung_origin origin, const char *origin_text)
+{
+    plan->kernel = NULL;
+    plan->has_values = false;
+    plan->block_threads = plan->block_shared_bytes = 0;
+    set_origin(plan, origin, origin_text);
+}
+
+/* Makes a created plan what it was before. */
+static void undo(rung_plan *plan)
+{
+    plan->device->ops->plan_destroy(plan);
+    plan->state = NULL;
+    plan->needs_aligned = 0;
+    plan->info.library = plan->info.warning = "";
+}
+
+/* Reports an attempt and destroys what it created. */
+static rung_status report(rung_plan *plan, const rungi_visitor *visitor, const char *kernel, const char *parameters,
+                          rung_status status)
+{
+    char all[RUNG_PARAMETERS_TEXT];
+    if (plan->has_values) {
+        rungi_kernel_values_text(plan->kernel, &plan->values, all, sizeof all);
+        parameters = all;
+    }
+    rung_status visited = visitor->visit(visitor->user, plan, &(rungi_attempt){kernel, parameters, status});
+    if (status == RUNG_OK)
+        undo(plan);
+    return visited;
+}
+
+/* Returns whether a failure is the kernel's and leaves other kernels a chance. */
+static bool is_rejection(rung_status status)
+{
+    return status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED;
 }
 
 /* ---- What was measured ------------------------------------------------------------------- */
@@ -244,33 +291,40 @@ static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
     return try_kernel(plan, kernel, proposal->parameters, RUNG_ORIGIN_TUNING, proposal->origin);
 }
 
-/* Whatever a record fails by is no failure of the plan: where memory is really short or the
- * device lost, the ladder will find so too. */
-static bool serves(rung_plan *plan, const rungi_proposal *proposal, bool is_told)
+/* Whatever a record fails by is no failure of the plan: if memory is really short or the device is lost, the ladder
+ * fails too. */
+static rung_status consider_record(rung_plan *plan, const rungi_proposal *proposal, bool is_noted)
 {
+    begin_attempt(plan, RUNG_ORIGIN_TUNING, proposal->origin);
     rung_status status = try_proposal(plan, proposal);
     if (status == RUNG_STATUS_COMPILE_FAILED)
         rungi_store_pass_over(plan->device->context, proposal);
-    if (status != RUNG_OK && is_told)
+    if (status != RUNG_OK && is_noted)
         note_refusal(plan, proposal->origin);
-    return status == RUNG_OK;
+    return status;
 }
 
-/* RUNG_STATUS_NOT_FOUND if no record serves. */
-static rung_status choose_by_store(rung_plan *plan)
+/* RUNG_STATUS_NOT_FOUND if no record serves, or all were reported. */
+static rung_status choose_by_store(rung_plan *plan, const rungi_visitor *visitor)
 {
-    enum { TOLD = 2 }; /* the rest of the line is for kernels */
+    enum { NOTED = 2 }; /* the rest of the line is for kernels */
     rungi_proposal proposals[RUNGI_PROPOSALS];
-    int count, refused = 0;
+    int count, rejected = 0;
     rung_status status = rungi_store_find(plan->device, &plan->problem, proposals, &count);
     if (status != RUNG_OK)
         return status;
-    while (refused < count && !serves(plan, &proposals[refused], refused < TOLD))
-        refused++;
+    for (int i = 0; i < count; i++) {
+        status = consider_record(plan, &proposals[i], rejected < NOTED);
+        rejected += status != RUNG_OK;
+        if (visitor)
+            status = report(plan, visitor, proposals[i].kernel, proposals[i].parameters, status);
+        if ((status == RUNG_OK) != (visitor != NULL))
+            return status; /* created, or the visitor failed */
+    }
     size_t used = strlen(plan->rejected);
-    if (refused > TOLD)
-        snprintf(plan->rejected + used, sizeof plan->rejected - used, "; %d more records", refused - TOLD);
-    return refused < count ? RUNG_OK : RUNG_STATUS_NOT_FOUND;
+    if (rejected > NOTED)
+        snprintf(plan->rejected + used, sizeof plan->rejected - used, "; %d more records", rejected - NOTED);
+    return RUNG_STATUS_NOT_FOUND;
 }
 
 /* ---- What can be counted ------------------------------------------------------------------- */
@@ -278,10 +332,11 @@ static rung_status choose_by_store(rung_plan *plan)
 /* One kernel of an open choice. */
 static rung_status consider(rung_plan *plan, const rung_kernel *kernel)
 {
+    begin_attempt(plan, RUNG_ORIGIN_DEFAULTS, "defaults");
     rung_status status = check_choice(kernel);
     if (status == RUNG_OK)
         status = try_choices(plan, kernel);
-    if (status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED)
+    if (is_rejection(status))
         note_refusal(plan, NULL);
     return status;
 }
@@ -319,7 +374,7 @@ static rung_status fail_choice(const rung_plan *plan, rung_status refusal)
 
 /* From the top of the ladder down, the first that takes the problem; those with
  * parameters for this kind of device before all others. */
-static rung_status choose_by_ladder(rung_plan *plan)
+static rung_status choose_by_ladder(rung_plan *plan, const rungi_visitor *visitor)
 {
     const rungi_backend *backend = plan->device->backend;
     const char *preset = plan->device->preset;
@@ -334,29 +389,62 @@ static rung_status choose_by_ladder(rung_plan *plan)
             if (is_meant != (round == 0))
                 continue;
             status = consider(plan, kernel);
-            if (status != RUNG_STATUS_UNSUPPORTED && status != RUNG_STATUS_COMPILE_FAILED)
+            if (is_rejection(status))
+                refusal = status;
+            if (visitor && (status == RUNG_OK || is_rejection(status)))
+                status = report(plan, visitor, kernel->info.name, "", status);
+            if (visitor ? status != RUNG_OK : !is_rejection(status))
                 return status;
-            refusal = status;
         }
     }
-    return fail_choice(plan, refusal);
+    return visitor ? RUNG_OK : fail_choice(plan, refusal);
 }
 
-rung_status rungi_choose(rung_plan *plan)
+static rung_status choose_freely(rung_plan *plan, const rungi_visitor *visitor)
 {
-    rungi_error before;
-    rungi_error_save(&before);
     plan->is_open = true;
     /* Records are for one order of m, and a packed B has one layout for every m. */
-    rung_status status = plan->packed_b ? RUNG_STATUS_NOT_FOUND : choose_by_store(plan);
-    if (status == RUNG_STATUS_NOT_FOUND)
-        status = choose_by_ladder(plan);
-    if (status == RUNG_OK)
-        rungi_error_restore(&before); /* a refusal on the way is no failure */
-    return status;
+    rung_status status = plan->packed_b ? RUNG_STATUS_NOT_FOUND : choose_by_store(plan, visitor);
+    return status == RUNG_STATUS_NOT_FOUND ? choose_by_ladder(plan, visitor) : status;
 }
 
-rung_status rungi_choose_given(rung_plan *plan, const rung_kernel *kernel, const char *parameters)
+/* ---- What the caller names --------------------------------------------------------------- */
+
+static rung_status check_given(const rung_plan *plan, const rung_kernel *kernel)
 {
-    return try_kernel(plan, kernel, parameters && *parameters ? parameters : NULL, RUNG_ORIGIN_GIVEN, "given");
+    if (kernel->backend != plan->device->backend)
+        return rungi_fail(RUNG_STATUS_INVALID, "%s is a kernel of %s, not of %s", kernel->info.name,
+                          kernel->backend->name, plan->device->info.name);
+    if (kernel->context != plan->device->context)
+        return rungi_fail(RUNG_STATUS_INVALID, "%s was found in another context than the device's", kernel->info.name);
+    return RUNG_OK;
+}
+
+static rung_status choose_given(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
+                                const rungi_visitor *visitor)
+{
+    rung_status status = check_given(plan, kernel);
+    if (status != RUNG_OK)
+        return status;
+    status = try_kernel(plan, kernel, parameters && *parameters ? parameters : NULL, RUNG_ORIGIN_GIVEN, "given");
+    if (!visitor || status == RUNG_STATUS_NO_MEMORY || status == RUNG_STATUS_DEVICE_LOST)
+        return status;
+    return report(plan, visitor, kernel->info.name, "", status);
+}
+
+rung_status rungi_choose(rung_plan *plan, const rung_plan_options *options, const rungi_visitor *visitor)
+{
+    rungi_error before;
+    rung_status status;
+    rungi_error_save(&before);
+    if (options && options->kernel)
+        status = choose_given(plan, options->kernel, options->parameters, visitor);
+    else if (options && options->parameters && *options->parameters)
+        status = rungi_fail(RUNG_STATUS_INVALID, "parameters are a kernel's; say which kernel \"%s\" are for",
+                            options->parameters);
+    else
+        status = choose_freely(plan, visitor);
+    if (status == RUNG_OK)
+        rungi_error_restore(&before); /* a rejection on the way is no failure */
+    return status;
 }

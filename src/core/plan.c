@@ -122,22 +122,7 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
 
 static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 {
-    rung_status status;
-    if (options && options->kernel) {
-        if (options->kernel->backend != plan->device->backend)
-            return rungi_fail(RUNG_STATUS_INVALID, "%s is a kernel of %s, not of %s",
-                              options->kernel->info.name, options->kernel->backend->name,
-                              plan->device->info.name);
-        if (options->kernel->context != plan->device->context)
-            return rungi_fail(RUNG_STATUS_INVALID, "%s was found in another context than the device's",
-                              options->kernel->info.name);
-        status = rungi_choose_given(plan, options->kernel, options->parameters);
-    } else if (options && options->parameters && *options->parameters) {
-        return rungi_fail(RUNG_STATUS_INVALID, "parameters are a kernel's; say which kernel \"%s\" are for",
-                          options->parameters);
-    } else {
-        status = rungi_choose(plan);
-    }
+    rung_status status = rungi_choose(plan, options, NULL);
     if (status != RUNG_OK)
         return status;
     RUNGI_ASSERT(plan->kernel);
@@ -171,8 +156,7 @@ static rung_status check_options(const rung_plan_options *options, const rung_pr
     return rungi_threads_check(options->threads, "the context's number");
 }
 
-/* Creates a plan for a problem and options of this version's size. */
-static rung_status create_plan(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
+rung_status rungi_plan_prepare(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
                                rung_plan **out)
 {
     rung_status status = rungi_problem_check_form(problem);
@@ -191,6 +175,18 @@ static rung_status create_plan(rung_device *device, const rung_problem *problem,
     plan->threads_asked = options->threads;
     plan->packed_b = options->packed_b != 0;
     plan->info.library = plan->info.warning = "";
+    *out = plan;
+    return RUNG_OK;
+}
+
+/* Creates a plan for a problem and options of this version's size. */
+static rung_status create_plan(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
+                               rung_plan **out)
+{
+    rung_plan *plan;
+    rung_status status = rungi_plan_prepare(device, problem, options, &plan);
+    if (status != RUNG_OK)
+        return status;
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
         rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was rejected: %s", device->info.name,

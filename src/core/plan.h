@@ -17,6 +17,9 @@ struct rung_plan {
     rung_problem       problem; /* its form alone */
     const rung_kernel *kernel;
     rungi_values       values;
+    bool               has_values; /* values are those of this kernel */
+    int64_t            block_threads;      /* that a block of the kernel needs, as far as the device has determined */
+    int64_t            block_shared_bytes; /* them, also if it rejects the kernel for them; else 0 */
     rung_plan_info     info;
     char               parameters[RUNG_PARAMETERS_TEXT];
     char               origin_text[256];
@@ -36,6 +39,11 @@ struct rung_plan {
                                 * kernel of the library takes the problem */
     void              *state;  /* the device's own */
 };
+
+/* Checks what rung_plan_create() checks first and creates a plan that has no kernel yet and does not hold its device.
+ * rungi_release() frees it. */
+rung_status rungi_plan_prepare(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
+                               rung_plan **plan);
 
 /* Fills a plan, zeroed but for its device, with a problem's form. */
 void rungi_plan_begin(rung_plan *plan, const rung_problem *problem);

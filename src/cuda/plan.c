@@ -2,6 +2,7 @@
 /* plan.c - a kernel's function and its launches on a stream. Running calls nothing of the
  * driver but launches, copies and events, so that it can be captured in a CUDA graph. */
 #include "core/assert.h"
+#include "core/checked.h"
 #include "core/problem.h"
 #include "cuda/device.h"
 
@@ -25,7 +26,7 @@ static int64_t blocks_max(rungi_cuda_device *device)
 
 /* What the compiler says a block may have, and shared memory as far as it is declared. */
 static rung_status check_function(rungi_cuda_device *device, const rung_kernel *kernel, int64_t threads,
-                                  rungi_cu_function function)
+                                  rungi_cu_function function, int64_t *shared_bytes)
 {
     int threads_max = 0, shared = 0;
     rung_status status = rungi_cuda_check(device, device->cu->FuncGetAttribute(
@@ -41,6 +42,7 @@ static rung_status check_function(rungi_cuda_device *device, const rung_kernel *
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
                           "registers for %d", kernel->info.name, (long long)threads,
                           device->base.info.name, threads_max);
+    *shared_bytes = rungi_larger(*shared_bytes, shared); /* dynamic memory, which the caller knows, is not declared */
     if (shared > device->base.info.shared_bytes_per_block)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %d bytes of shared memory a block; %s has %lld",
                           kernel->info.name, shared, device->base.info.name,
@@ -49,10 +51,10 @@ static rung_status check_function(rungi_cuda_device *device, const rung_kernel *
 }
 
 static rung_status make_function(rungi_cuda_device *device, const rungi_cuda_wish *wish, int64_t threads,
-                                 rungi_cu_function *function)
+                                 rungi_cu_function *function, int64_t *shared_bytes)
 {
     rung_status status = rungi_cuda_function_of(device, wish, function);
-    return status == RUNG_OK ? check_function(device, wish->kernel, threads, *function) : status;
+    return status == RUNG_OK ? check_function(device, wish->kernel, threads, *function, shared_bytes) : status;
 }
 
 /* The second half of a plan whose k is cut: adds up the shares. */
@@ -61,12 +63,13 @@ static rung_status make_reduce(rungi_cuda_device *device, const rung_plan *plan,
     rung_kernel *kernel;
     rungi_values values;
     rungi_cuda_wish wish = {.values = &values};
+    int64_t shared_bytes = 0;
     rung_status status = rungi_simt_reduce_of(plan, blocks_max(device), &own->work, &kernel, &values,
                                               &wish.path);
     if (status != RUNG_OK)
         return status;
     wish.kernel = kernel;
-    status = make_function(device, &wish, own->work.reduce_shape.threads, &own->reduce);
+    status = make_function(device, &wish, own->work.reduce_shape.threads, &own->reduce, &shared_bytes);
     rung_kernel_destroy(kernel);
     return status;
 }
@@ -77,7 +80,7 @@ static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda
 {
     rung_status status = rungi_simt_finish_apart(plan, &own->work);
     wish->path = own->work.path;
-    return status == RUNG_OK ? make_function(device, wish, own->work.shape.threads, &own->kernel) : status;
+    return status == RUNG_OK ? make_function(device, wish, own->work.shape.threads, &own->kernel, &plan->block_shared_bytes) : status;
 }
 
 /* What a matrix engine multiplies came with one architecture after the other. */
@@ -114,7 +117,7 @@ static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_pl
         return status;
     own->shared_bytes = (unsigned int)dynamic_bytes;
     rungi_cuda_wish wish = {plan->kernel, &plan->values, own->work.path, own->shared_bytes, plan->carveout};
-    status = make_function(device, &wish, own->work.shape.threads, &own->kernel);
+    status = make_function(device, &wish, own->work.shape.threads, &own->kernel, &plan->block_shared_bytes);
     if (status == RUNG_STATUS_UNSUPPORTED && rungi_problem_has_epilogue(&plan->problem) && !own->work.path.split &&
         own->work.arguments == RUNGI_SIMT_FINISH_ARGUMENTS)
         status = finish_apart(device, plan, own, &wish);

@@ -20,7 +20,7 @@ typedef struct opencl_plan {
 
 /* Registers, shared memory and arguments are known only after compiling. */
 static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel *kernel,
-                                  int64_t threads, cl_kernel compiled)
+                                  int64_t threads, cl_kernel compiled, int64_t *shared_bytes)
 {
     cl_ulong shared = 0;
     cl_uint arguments = 0;
@@ -35,6 +35,7 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
                                           NULL);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetKernelInfo");
+    *shared_bytes = (int64_t)shared;
     if ((int64_t)shared > device->base.info.shared_bytes_per_block)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %lld bytes of shared memory a block; %s has %lld",
                           kernel->info.name, (long long)shared, device->base.info.name,
@@ -52,7 +53,7 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
 
 static rung_status make_kernel(rungi_opencl_device *device, const rung_kernel *kernel,
                                const rungi_values *values, const rungi_simt_path *path,
-                               int64_t threads, cl_kernel *out)
+                               int64_t threads, cl_kernel *out, int64_t *shared_bytes)
 {
     cl_program program;
     cl_int error;
@@ -66,7 +67,7 @@ static rung_status make_kernel(rungi_opencl_device *device, const rung_kernel *k
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clCreateKernel");
     rungi_cl_count(device->cl, RUNGI_CL_KERNEL);
-    status = check_compiled(device, kernel, threads, *out);
+    status = check_compiled(device, kernel, threads, *out, shared_bytes);
     if (status != RUNG_OK) {
         rungi_cl_release_kernel(device->cl, *out);
         *out = NULL;
@@ -80,10 +81,11 @@ static rung_status make_reduce(rungi_opencl_device *device, const rung_plan *pla
     rung_kernel *kernel;
     rungi_values values;
     rungi_simt_path path;
+    int64_t shared_bytes;
     rung_status status = rungi_simt_reduce_of(plan, device->blocks_max, &own->work, &kernel, &values, &path);
     if (status != RUNG_OK)
         return status;
-    status = make_kernel(device, kernel, &values, &path, own->work.reduce_shape.threads, &own->reduce);
+    status = make_kernel(device, kernel, &values, &path, own->work.reduce_shape.threads, &own->reduce, &shared_bytes);
     rung_kernel_destroy(kernel);
     return status;
 }
@@ -120,7 +122,7 @@ static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, openc
     rung_status status = rungi_simt_work_of(plan, device->blocks_max, &own->work);
     if (status == RUNG_OK)
         status = make_kernel(device, plan->kernel, &plan->values, &own->work.path,
-                             own->work.shape.threads, &own->kernel);
+                             own->work.shape.threads, &own->kernel, &plan->block_shared_bytes);
     if (status == RUNG_OK && own->work.path.split)
         status = make_reduce(device, plan, own);
     if (status == RUNG_OK && pthread_mutex_init(&own->lock, NULL) != 0)

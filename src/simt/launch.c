@@ -84,10 +84,14 @@ rung_status rungi_simt_work_of(rung_plan *plan, int64_t blocks_max, rungi_simt_w
                                              blocks_max, &work->shape);
     if (status == RUNG_OK)
         status = rungi_simt_path_of(plan->kernel, &plan->values, &turned, plan->aligned, &work->path);
-    if (status == RUNG_OK)
+    if (status == RUNG_OK) {
+        plan->block_threads = work->shape.threads;
         status = check_threads(plan->device, plan->kernel, work->shape.threads);
-    if (status == RUNG_OK)
+    }
+    if (status == RUNG_OK) {
         status = check_shared(plan, &work->shared_bytes);
+        plan->block_shared_bytes = work->shared_bytes;
+    }
     if (status == RUNG_OK)
         status = split_of(plan, &turned, work);
     if (status == RUNG_OK)

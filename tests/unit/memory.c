@@ -356,6 +356,51 @@ static void lists_of_devices(void **state)
     assert_true(n > 20);
 }
 
+/* ---- Candidates -------------------------------------------------------------------- */
+
+static rung_status list_candidates(rung_context *context)
+{
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 40, 40, NULL), rung_matrix_of(RUNG_F32, 40, 40, NULL),
+                                           rung_matrix_of(RUNG_F32, 40, 40, NULL));
+    rung_candidate_list *list = NULL;
+    rung_device *device;
+    rung_status status = rung_device_open(context, "cpu", &device);
+    if (status == RUNG_OK)
+        status = rung_candidate_list_create(device, &problem, NULL, &list);
+    assert_true((status == RUNG_OK) == (list != NULL));
+    rung_device_close(device);
+    rung_candidate_list_destroy(list);
+    return status;
+}
+
+/* Returns true once n is past the last allocation of this work. */
+static bool survives(rung_status (*work)(rung_context *context), int64_t n)
+{
+    pool pool = {0};
+    rung_context *context;
+    assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
+    pool.made = 0;
+    pool.fail_at = n;
+    rung_status status = work(context);
+    bool failed = pool.made >= n;
+    assert_int_equal(status, failed ? RUNG_STATUS_NO_MEMORY : RUNG_OK);
+    if (failed)
+        assert_int_equal(work(context), RUNG_OK);
+    rung_context_destroy(context);
+    assert_int_equal(pool.live, 0);
+    assert_int_equal(pool.misplaced, 0);
+    return !failed;
+}
+
+static void listing_candidates(void **state)
+{
+    int64_t n = 1;
+    (void)state;
+    while (!survives(list_candidates, n))
+        n++;
+    assert_true(n > 20);
+}
+
 /* ---- Kernels of the caller's ----------------------------------------------------- */
 
 #ifdef RUNG_WITH_OPENCL
@@ -416,6 +461,7 @@ int main(void)
         cmocka_unit_test(plans_on_opencl),
         cmocka_unit_test(running_allocates_nothing),
         cmocka_unit_test(lists_of_devices),
+        cmocka_unit_test(listing_candidates),
 #ifdef RUNG_WITH_OPENCL
         cmocka_unit_test(reading_a_kernel),
         cmocka_unit_test(a_kernel_outlives_its_context),
