@@ -1005,6 +1005,69 @@ static inline rung_tuning rung_tuning_default(void)
     return tuning;
 }
 
+/* Progress of rung_tune(). */
+typedef struct rung_tune_progress {
+    int64_t     tried, total;  /* candidates tried so far, and planned so far; the search plans more as it goes */
+    const char *kernel;        /* measured last */
+    const char *parameters;
+    double      gflops;        /* its speed; 0 if it was rejected */
+    double      best_gflops;
+} rung_tune_progress;
+
+typedef struct rung_tune_options {
+    size_t             size;    /* set by rung_tune_options_default() */
+    double             seconds; /* time limit; 0: 10 */
+    const rung_kernel *kernel;  /* NULL: all kernels of the ladder */
+    const char        *path;    /* file for the record; NULL: the user's tuning file; "": none */
+    int (*progress)(void *user, const rung_tune_progress *progress); /* not 0: stop; may be NULL */
+    void              *user;
+} rung_tune_options;
+
+static inline rung_tune_options rung_tune_options_default(void)
+{
+    rung_tune_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Result of rung_tune(). */
+typedef struct rung_tune_report {
+    const char *kernel;          /* the fastest */
+    const char *parameters;
+    double      gflops;
+    double      untuned_gflops;  /* of the plan without tuning, measured in the same run */
+    int64_t     tried;           /* candidates measured */
+    int64_t     rejected;        /* candidates that did not run, or gave a wrong result */
+    int         saved;           /* 1: a record was written */
+} rung_tune_report;
+
+/* Finds the fastest kernel and parameters for a problem on a device and saves them, so that
+ * later plans for similar problems use them. The problem needs sizes and strides only: rung_tune
+ * allocates its own operands, and runs with alpha 1 and beta 0, or 1 if the problem's is not 0.
+ *
+ *     rung_tune_options options = rung_tune_options_default();
+ *     options.seconds = 30;
+ *     rung_tune(device, &problem, &options, &report);
+ *     printf("%s %s: %.0f GFLOPS, before %.0f\n", report->kernel, report->parameters, report->gflops,
+ *            report->untuned_gflops);
+ *     rung_tune_report_destroy(report);
+ *
+ * Every candidate is compared with the result of 01_naive (or of the next kernel of the ladder
+ * that supports the problem) before it is timed, and is timed interleaved with the plan that the
+ * library selects without tuning. The operands are small integers, for which every compute mode
+ * is exact: results must be equal (after GELU and the like, equal up to rounding). Of a large C,
+ * rows and columns at equal steps are compared.
+ *
+ * A record is saved only if it is at least 3 percent faster. A kernel of the caller's own is
+ * measured but not saved, because other programs lack it; a kernel that is selected only by name
+ * is RUNG_STATUS_UNSUPPORTED. The call takes `seconds`, plus at most the time of one candidate
+ * and of a short final comparison. A call that `progress` stops saves the best result so far and
+ * returns RUNG_OK. `report` may be NULL. RUNG_STATUS_INVALID if m, n or k is 0. */
+RUNG_API rung_status rung_tune(rung_device *device, const rung_problem *problem, const rung_tune_options *options,
+                               rung_tune_report **report);
+RUNG_API void        rung_tune_report_destroy(rung_tune_report *report);
+
 /* Writes the key of a problem's tuning record as text. RUNG_STATUS_TOO_LARGE if it does not fit. */
 RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text,
                                      size_t capacity);

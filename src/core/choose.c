@@ -404,7 +404,8 @@ static rung_status choose_freely(rung_plan *plan, const rungi_visitor *visitor)
 {
     plan->is_open = true;
     /* Records are for one order of m, and a packed B has one layout for every m. */
-    rung_status status = plan->packed_b ? RUNG_STATUS_NOT_FOUND : choose_by_store(plan, visitor);
+    bool has_records = !plan->packed_b && !plan->skips_records;
+    rung_status status = has_records ? choose_by_store(plan, visitor) : RUNG_STATUS_NOT_FOUND;
     return status == RUNG_STATUS_NOT_FOUND ? choose_by_ladder(plan, visitor) : status;
 }
 

@@ -181,12 +181,13 @@ rung_status rungi_plan_prepare(rung_device *device, const rung_problem *problem,
 
 /* Creates a plan for a problem and options of this version's size. */
 static rung_status create_plan(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
-                               rung_plan **out)
+                               bool skips_records, rung_plan **out)
 {
     rung_plan *plan;
     rung_status status = rungi_plan_prepare(device, problem, options, &plan);
     if (status != RUNG_OK)
         return status;
+    plan->skips_records = skips_records;
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
         rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was rejected: %s", device->info.name,
@@ -214,7 +215,14 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
     rung_status status = rungi_problem_read(problem, &read);
     if (status == RUNG_OK)
         status = rungi_plan_options_read(options, &choice);
-    return status == RUNG_OK ? create_plan(device, &read, &choice, out) : status;
+    return status == RUNG_OK ? create_plan(device, &read, &choice, false, out) : status;
+}
+
+rung_status rungi_plan_create_untuned(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
+                                      rung_plan **out)
+{
+    *out = NULL;
+    return create_plan(device, problem, options, true, out);
 }
 
 void rung_plan_destroy(rung_plan *plan)

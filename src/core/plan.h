@@ -24,7 +24,8 @@ struct rung_plan {
     char               parameters[RUNG_PARAMETERS_TEXT];
     char               origin_text[256];
     char               rejected[1024];
-    bool               is_open;           /* the kernel is the library's choice */
+    bool               is_open;           /* the kernel is the library's choice, */
+    bool               skips_records;     /* not by tuning records */
     int64_t            splits_asked;      /* 0: as many as seem good, ... */
     int64_t            workspace_offered; /* ... within so many bytes */
     int64_t            carveout;          /* see rung_plan_options, as for ... */
@@ -44,6 +45,10 @@ struct rung_plan {
  * rungi_release() frees it. */
 rung_status rungi_plan_prepare(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
                                rung_plan **plan);
+
+/* rung_plan_create() as if there were no tuning records. */
+rung_status rungi_plan_create_untuned(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
+                                      rung_plan **plan);
 
 /* Fills a plan, zeroed but for its device, with a problem's form. */
 void rungi_plan_begin(rung_plan *plan, const rung_problem *problem);

@@ -373,6 +373,31 @@ static rung_status list_candidates(rung_context *context)
     return status;
 }
 
+static int stop_at_three(void *user, const rung_tune_progress *progress)
+{
+    (void)user;
+    return progress->tried >= 3;
+}
+
+static rung_status tune(rung_context *context)
+{
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 16, 16, NULL), rung_matrix_of(RUNG_F32, 16, 16, NULL),
+                                           rung_matrix_of(RUNG_F32, 16, 16, NULL));
+    rung_tune_options options = rung_tune_options_default();
+    rung_tune_report *report = NULL;
+    rung_device *device;
+    options.seconds = 600;
+    options.path = "";
+    options.progress = stop_at_three;
+    rung_status status = rung_device_open(context, "cpu", &device);
+    if (status == RUNG_OK)
+        status = rung_tune(device, &problem, &options, &report);
+    assert_true((status == RUNG_OK) == (report != NULL));
+    rung_device_close(device);
+    rung_tune_report_destroy(report);
+    return status;
+}
+
 /* Returns true once n is past the last allocation of this work. */
 static bool survives(rung_status (*work)(rung_context *context), int64_t n)
 {
@@ -399,6 +424,15 @@ static void listing_candidates(void **state)
     while (!survives(list_candidates, n))
         n++;
     assert_true(n > 20);
+}
+
+static void tuning(void **state)
+{
+    int64_t n = 1;
+    (void)state;
+    while (!survives(tune, n))
+        n++;
+    assert_true(n > 30);
 }
 
 /* ---- Kernels of the caller's ----------------------------------------------------- */
@@ -462,6 +496,7 @@ int main(void)
         cmocka_unit_test(running_allocates_nothing),
         cmocka_unit_test(lists_of_devices),
         cmocka_unit_test(listing_candidates),
+        cmocka_unit_test(tuning),
 #ifdef RUNG_WITH_OPENCL
         cmocka_unit_test(reading_a_kernel),
         cmocka_unit_test(a_kernel_outlives_its_context),
