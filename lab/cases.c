@@ -181,6 +181,7 @@ void lab_case_batch(lab_case *problem, int64_t batch)
     problem->a.batch_stride = lab_span(problem->a, problem->m, problem->k);
     problem->b.batch_stride = lab_span(problem->b, problem->k, problem->n);
     problem->c.batch_stride = lab_span(problem->c, problem->m, problem->n);
+    problem->d.batch_stride = lab_span(problem->d, problem->m, problem->n);
 }
 
 /* Ways in which the items of a batch can stand: side by side with and without gaps, A or
@@ -285,11 +286,35 @@ static void add_splits(lab_case_list *list, const lab_traits *traits)
     add_epilogue(list, (sizes){3, 3, 1}, none, 4, false);
 }
 
+/* A D apart from C: in several layouts, with an epilogue, in batches and with a split k. C may be any input. */
+static void add_separate(lab_case_list *list, const lab_traits *traits, int count)
+{
+    const lab_epilogue none = {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, false};
+    const bool splits = (traits->abilities & RUNG_ABILITY_SPLIT_K) != 0;
+    const bool scatters = (traits->abilities & RUNG_ABILITY_BATCH_OFFSETS) != 0;
+    const sizes shapes[] = {{5, 6, 7}, {traits->bm + 1, traits->bn - 1, traits->bk + 1}, {traits->bm, traits->bn, 2 * traits->bk},
+                            {3, traits->bn + 1, 4 * traits->bk + 3}};
+    for (int i = 0; i < count; i++) {
+        sizes size = shapes[i % 4];
+        add_epilogue(list, size, i == 0 ? epilogues[0] : none, splits && i % 4 == 3 ? 3 : 0, i % 4 == 2);
+        if (list->out_of_memory)
+            return;
+        lab_case *last = &list->cases[list->count - 1];
+        last->has_d = true;
+        last->d = lab_form_of((lab_layout)(i % LAB_LAYOUT_COUNT_C), size.m, size.n);
+        last->c = lab_form_of((lab_layout)draw(list, 8, LAB_LAYOUT_COUNT), size.m, size.n);
+        lab_case_batch(last, i % 4 == 1 ? 3 : 1);
+        last->scattered = scatters && i == 1;
+    }
+}
+
 static void add_extras(lab_case_list *list, const lab_traits *traits, bool all)
 {
     add_batches(list, traits, false);
     if (traits->abilities & RUNG_ABILITY_EPILOGUE)
         add_epilogues(list, traits, all ? (int)(sizeof epilogues / sizeof *epilogues) : 1);
+    if (traits->abilities & RUNG_ABILITY_EPILOGUE)
+        add_separate(list, traits, all ? LAB_LAYOUT_COUNT_C : 2);
     if (traits->abilities & RUNG_ABILITY_SPLIT_K)
         add_splits(list, traits);
 }

@@ -65,6 +65,8 @@ typedef struct lab_epilogue {
 typedef struct lab_case {
     int64_t      m, n, k;
     lab_form     a, b, c;
+    bool         has_d; /* the result is stored in D, which is another matrix than C */
+    lab_form     d;
     double       alpha, beta;
     lab_content  content;
     int64_t      batch;

@@ -151,7 +151,7 @@ static bool read_single(const session *session, lab_case *single)
     const lab_options *options = session->options;
     *single = (lab_case){.alpha = 1, .beta = 0, .batch = options->batch ? session->batch : 1,
                          .scattered = options->scattered != NULL, .splits = session->splits,
-                         .epilogue = session->epilogue};
+                         .epilogue = session->epilogue, .has_d = options->d_strides != NULL};
     if (!lab_read_integer(options->m, &single->m))
         return false;
     single->n = single->k = single->m;
@@ -162,7 +162,8 @@ static bool read_single(const session *session, lab_case *single)
            single->n >= 0 && single->k >= 0 &&
            read_form(options->a_strides, single->m, single->k, &single->a) &&
            read_form(options->b_strides, single->k, single->n, &single->b) &&
-           read_form(options->c_strides, single->m, single->n, &single->c);
+           read_form(options->c_strides, single->m, single->n, &single->c) &&
+           read_form(options->d_strides, single->m, single->n, &single->d);
 }
 
 /* A number that may not be negative, if it is given. */
@@ -216,7 +217,7 @@ static int read_options(session *session)
         return usage(LAB_TIME_LIMIT_WRONG);
     if (options->m ? !read_single(session, &session->single)
                    : options->n || options->k || options->a_strides || options->b_strides ||
-                         options->c_strides || options->alpha || options->beta)
+                         options->c_strides || options->d_strides || options->alpha || options->beta)
         return usage("one problem is given by --m, and then --n, --k, strides like --a-strides 64,1, "
                      "--alpha and --beta");
     for (int i = 0; options->m && i < session->dtype_count; i++)
@@ -404,7 +405,7 @@ static void keep_failure(session *session, const contender *contender, const lab
 /* Notes what a block of a rejected kernel needs, as far as the library determines it. */
 static void note_needs(contender *contender, const lab_subject *subject, const lab_case *problem)
 {
-    rung_type in = lab_product_in(contender->dtype.product), out = lab_product_out(contender->dtype.product);
+    rung_type in = contender->dtype.product.in, out = contender->dtype.product.out;
     rung_problem form = rung_problem_of(rung_matrix_of(in, problem->m, problem->k, NULL),
                                         rung_matrix_of(in, problem->k, problem->n, NULL),
                                         rung_matrix_of(out, problem->m, problem->n, NULL));

@@ -30,10 +30,16 @@ typedef struct storage {
     int64_t    *offsets; /* of its items, where they are scattered */
 } storage;
 
-/* The operands, and C as it was before. */
+/* The operands, and the output, D or C, as it was before. */
 typedef struct setting {
-    storage a, b, c, bias, residual, before;
+    storage a, b, c, d, bias, residual, before;
 } setting;
+
+/* Where the result is. */
+static const storage *output_of(const setting *setting)
+{
+    return setting->d.view.data ? &setting->d : &setting->c;
+}
 
 /* ---- Making the matrices ------------------------------------------------------------------ */
 
@@ -159,7 +165,7 @@ static void make_unreadable(const storage *storage, int64_t batch)
 
 static void free_setting(setting *setting)
 {
-    storage *all[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual,
+    storage *all[] = {&setting->a, &setting->b, &setting->c, &setting->d, &setting->bias, &setting->residual,
                       &setting->before};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         free(all[i]->view.data);
@@ -207,12 +213,15 @@ static bool make_matrices(const lab_subject *subject, const lab_case *problem, s
     if (!make_storage(in, problem->m, problem->k, problem->a, problem, UNREADABLE, &setting->a) ||
         !make_storage(in, problem->k, problem->n, problem->b, problem, UNREADABLE, &setting->b) ||
         !make_storage(out, problem->m, problem->n, problem->c, problem, UNTOUCHED, &setting->c) ||
-        !make_storage(out, problem->m, problem->n, problem->c, problem, UNTOUCHED, &setting->before) ||
+        (problem->has_d && !make_storage(out, problem->m, problem->n, problem->d, problem, UNTOUCHED, &setting->d)) ||
+        !make_storage(out, problem->m, problem->n, problem->has_d ? problem->d : problem->c, problem, UNTOUCHED,
+                      &setting->before) ||
         !make_epilogue(subject, problem, setting))
         return false;
     if (problem->scattered &&
         (!scatter(&setting->a, batch, false) || (!subject->is_packed && !scatter(&setting->b, batch, false)) ||
-         !scatter(&setting->c, batch, true) || !scatter(&setting->before, batch, true)))
+         !scatter(&setting->c, batch, !problem->has_d) || !scatter(&setting->before, batch, true) ||
+         (problem->has_d && !scatter(&setting->d, batch, true))))
         return false;
     if (problem->alpha != 0) {
         fill(&setting->a, problem, subject->seed, 1);
@@ -222,7 +231,9 @@ static bool make_matrices(const lab_subject *subject, const lab_case *problem, s
         fill(&setting->c, problem, subject->seed, 3);
     else
         make_unreadable(&setting->c, batch);
-    memcpy(setting->before.view.data, setting->c.view.data, (size_t)setting->c.bytes);
+    if (problem->has_d)
+        make_unreadable(&setting->d, batch);
+    memcpy(setting->before.view.data, output_of(setting)->view.data, (size_t)setting->before.bytes);
     return true;
 }
 
@@ -248,6 +259,7 @@ static rung_problem problem_of(const lab_subject *subject, const lab_case *probl
     run.bias = setting->bias.view;
     run.activation = problem->epilogue.activation;
     run.residual = setting->residual.view;
+    run.d = setting->d.view;
     return run;
 }
 
@@ -273,13 +285,14 @@ static rung_status rehearse(const lab_subject *subject, rung_plan *plan, const r
                             int64_t c_bytes, rung_run_options options, rung_event *done)
 {
     rung_problem other = *problem;
+    rung_matrix *output = other.d.type != RUNG_TYPE_NONE ? &other.d : &other.c;
     options.signal = done;
     other.alpha = problem->alpha == 1 ? 2 : 1;
     other.beta = 0;
-    rung_status status = rung_buffer_create(subject->device, c_bytes, &other.c.buffer);
+    rung_status status = rung_buffer_create(subject->device, c_bytes, &output->buffer);
     if (status == RUNG_OK)
         status = rung_plan_run(plan, subject->queue, &other, &options);
-    rung_buffer_destroy(other.c.buffer);
+    rung_buffer_destroy(output->buffer);
     return status;
 }
 
@@ -356,21 +369,22 @@ static rung_status run_on_device(const lab_subject *subject, const lab_case *pro
                                  const setting *setting)
 {
     rung_problem there = problem_of(subject, problem, setting);
-    const storage *here[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual};
-    rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.bias,
-                            &there.residual};
+    const storage *here[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual, &setting->d};
+    const storage *output = output_of(setting);
+    rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.bias, &there.residual, &there.d};
+    enum { VIEWS = sizeof views / sizeof *views };
     rung_status status = RUNG_OK;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < VIEWS; i++)
         views[i]->data = NULL;
-    for (int i = 0; status == RUNG_OK && i < 5; i++)
+    for (int i = 0; status == RUNG_OK && i < VIEWS; i++)
         status = to_device(subject, here[i], views[i]);
     if (status == RUNG_OK)
-        status = run_plan(subject, &there, setting->c.bytes, problem->splits, problem->rehearsed);
+        status = run_plan(subject, &there, output->bytes, problem->splits, problem->rehearsed);
     if (status == RUNG_OK)
-        status = rung_buffer_read(subject->queue, there.c.buffer, 0, setting->c.bytes,
-                                  setting->c.view.data, NULL);
+        status = rung_buffer_read(subject->queue, (problem->has_d ? there.d : there.c).buffer, 0, output->bytes,
+                                  output->view.data, NULL);
     rung_status finished = rung_queue_finish(subject->queue);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < VIEWS; i++)
         rung_buffer_destroy(views[i]->buffer);
     return status == RUNG_OK ? finished : status;
 }
@@ -389,17 +403,18 @@ static rung_status run_case(const lab_subject *subject, const lab_case *problem,
 static int64_t first_changed_gap(const setting *setting, int64_t batch)
 {
     char *expected = setting->before.view.data;
-    const char *found = setting->c.view.data;
-    int64_t size = rung_type_size(setting->c.view.type);
+    const storage *output = output_of(setting);
+    const char *found = output->view.data;
+    int64_t size = rung_type_size(output->view.type);
     for (int64_t item = 0; item < batch; item++) {
-        rung_matrix after = lab_item(&setting->c.view, item);
+        rung_matrix after = lab_item(&output->view, item);
         for (int64_t row = 0; row < after.rows; row++)
             for (int64_t col = 0; col < after.cols; col++) {
                 int64_t place = size * (after.offset + row * after.row_stride + col * after.col_stride);
                 memcpy(expected + place, found + place, (size_t)size);
             }
     }
-    for (int64_t i = 0; i < setting->c.bytes; i++)
+    for (int64_t i = 0; i < output->bytes; i++)
         if (expected[i] != found[i])
             return i;
     return -1;
@@ -420,7 +435,8 @@ static void judge(const lab_subject *subject, const lab_case *problem, const set
                   lab_outcome *outcome)
 {
     rung_problem run = problem_of(subject, problem, setting);
-    lab_verdict verdict = lab_oracle_judge(&run, &setting->before.view,
+    run.c = output_of(setting)->view;
+    lab_verdict verdict = lab_oracle_judge(&run, problem->has_d ? &setting->c.view : &setting->before.view,
                                            is_exact(subject, problem) ? LAB_EXACT : subject->rigour);
     int64_t gap = first_changed_gap(setting, problem->batch);
     if (!verdict.right) {
@@ -434,8 +450,8 @@ static void judge(const lab_subject *subject, const lab_case *problem, const set
     } else if (gap >= 0) {
         *outcome = (lab_outcome){.kind = LAB_WRONG_RESULT, .fault = LAB_FAULT_OUTSIDE};
         snprintf(outcome->message, sizeof outcome->message,
-                 "wrote outside C: byte %lld of its memory is no element's and has changed",
-                 (long long)gap);
+                 "wrote outside %s: byte %lld of its memory is no element's and has changed",
+                 problem->has_d ? "D" : "C", (long long)gap);
     } else {
         outcome->kind = LAB_RIGHT;
     }
@@ -474,16 +490,17 @@ void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcom
 static void repeat(const lab_subject *subject, const lab_case *problem, int64_t times,
                    const setting *setting, void *first, lab_outcome *outcome)
 {
-    size_t bytes = (size_t)setting->c.bytes;
+    void *output = output_of(setting)->view.data;
+    size_t bytes = (size_t)output_of(setting)->bytes;
     outcome->kind = LAB_RIGHT;
     for (int64_t i = 0; outcome->kind == LAB_RIGHT && i <= times; i++) {
-        memcpy(setting->c.view.data, setting->before.view.data, bytes);
+        memcpy(output, setting->before.view.data, bytes);
         rung_status status = run_case(subject, problem, setting);
         if (status != RUNG_OK) {
             tell_failure(status, outcome);
         } else if (i == 0) {
-            memcpy(first, setting->c.view.data, bytes);
-        } else if (memcmp(first, setting->c.view.data, bytes) != 0) {
+            memcpy(first, output, bytes);
+        } else if (memcmp(first, output, bytes) != 0) {
             *outcome = (lab_outcome){.kind = LAB_WRONG_RESULT, .fault = LAB_FAULT_REPEAT};
             snprintf(outcome->message, sizeof outcome->message, "repeat %lld has other bits",
                      (long long)i);
@@ -497,7 +514,7 @@ void lab_conform_repeat(const lab_subject *subject, const lab_case *problem, int
     setting setting;
     *outcome = (lab_outcome){.fault = LAB_FAULT_NONE};
     bool made = make_setting(subject, problem, &setting);
-    void *first = made ? malloc((size_t)setting.c.bytes + 1) : NULL;
+    void *first = made ? malloc((size_t)output_of(&setting)->bytes + 1) : NULL;
     if (first)
         repeat(subject, problem, times, &setting, first, outcome);
     else
@@ -520,6 +537,15 @@ static void write_strides(char *text, size_t capacity, const char *name, lab_for
                              (long long)form.offset);
     if (batch != 1 && used < capacity)
         snprintf(text + used, capacity - used, ",%lld", (long long)form.batch_stride);
+}
+
+/* D's strides, which also say that there is a D. */
+static void write_d(char *text, size_t capacity, const lab_case *problem)
+{
+    size_t used = strlen(text);
+    if (problem->has_d)
+        snprintf(text + used, capacity - used, " --d-strides %lld,%lld,%lld,%lld", (long long)problem->d.row_stride,
+                 (long long)problem->d.col_stride, (long long)problem->d.offset, (long long)problem->d.batch_stride);
 }
 
 /* The options that a plain problem has not. */
@@ -564,6 +590,7 @@ void lab_replay(const lab_subject *subject, const lab_case *problem, char *text,
     write_strides(text, capacity, "a", problem->a, problem->m, problem->k, problem->batch);
     write_strides(text, capacity, "b", problem->b, problem->k, problem->n, problem->batch);
     write_strides(text, capacity, "c", problem->c, problem->m, problem->n, problem->batch);
+    write_d(text, capacity, problem);
     write_extras(text, capacity, subject, problem);
     write_defaults(text, capacity, subject, problem);
 }

@@ -49,7 +49,7 @@ lab_level lab_level_of(const lab_case *problem)
                         problem->epilogue.residual;
     if (problem->content == LAB_SPECIAL)
         return LAB_LEVEL_SPECIAL;
-    if (problem->batch != 1 || problem->splits > 0 || has_epilogue)
+    if (problem->batch != 1 || problem->splits > 0 || problem->has_d || has_epilogue)
         return LAB_LEVEL_EXTRAS;
     return is_dense ? LAB_LEVEL_DENSE : LAB_LEVEL_STRIDED;
 }

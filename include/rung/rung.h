@@ -324,31 +324,39 @@ static inline rung_quantization rung_quantization_default(void)
     return quantization;
 }
 
-/* C = alpha * A * B + beta * C, A m x k, B k x n, C m x n; any size, 0 and 1 too.
- * With alpha = 0 neither A nor B is read, with beta = 0 C is not read: NaN in
- * what is not read stays there.
+/* D = activation(alpha * A * B + beta * C + bias) + residual
  *
- * A batch is so many multiplies of one form, run as one piece of work. Item i of an
- * operand stands i * batch_stride elements behind the first; a stride of 0 gives every
- * item the same A or B. Or it stands batch_offsets[i] elements behind `offset`: an array
- * in this process's memory, one number an item, none negative, which must stay as it is
- * until the work is done. Those of C ascend. */
+ * A is m x k, B is k x n; C, D, bias and residual are m x n. Every size may be 0 or 1. With
+ * alpha = 0, A and B are not read; with beta = 0, C is not read: a NaN there has no effect.
+ * With beta = 0 and a D, C is ignored and may be absent; a plan that is created so runs with
+ * beta = 0 only.
+ *
+ * A batch is `batch` multiplications of the same form that run as one unit of work; see
+ * rung_matrix for the addresses of the items. An A or a B with batch_stride 0 serves all items.
+ * The batch_offsets of the output, D or C, ascend.
+ *
+ * Create a problem with rung_problem_of() and set the fields that you need:
+ *
+ *     rung_problem problem = rung_problem_of(a, b, c);
+ *     problem.activation = RUNG_ACTIVATION_SILU;
+ *     rung_status status = rung_multiply(NULL, &problem, NULL); */
 typedef struct rung_problem {
-    size_t        size; /* set by rung_problem_of() */
-    double        alpha;
-    rung_matrix   a, b;
-    double        beta;
-    rung_matrix   c;
-    int64_t       batch;   /* number of items; 0 is one item: a program whose count may be 0
-                            * skips the call */
-    rung_compute    compute;
-    rung_activation activation;
-    rung_matrix     bias, residual; /* absent if all zero */
+    size_t          size;       /* set by rung_problem_of() */
+    double          alpha;      /* 1 */
+    double          beta;       /* 0 */
+    rung_matrix     a, b;       /* this version supports equal types only */
+    rung_matrix     c;          /* read if beta is not 0; written if D is absent */
+    rung_matrix     d;          /* absent: the result is stored in C. D and C have the same type in
+                                 * this version; they may not overlap unless they are the same view */
+    int64_t         batch;      /* number of items, 1; 0 is one item as well */
+    rung_compute    compute;    /* RUNG_COMPUTE_STRICT */
+    rung_activation activation; /* RUNG_ACTIVATION_NONE */
+    rung_matrix     bias;       /* absent, or D's type; usually broadcast; no batch_offsets */
+    rung_matrix     residual;   /* absent, or D's type; no batch_offsets */
     const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* NULL: none */
 } rung_problem;
 
-/* alpha = 1, beta = 0, one item, strict, no epilogue; set the fields of the result for
- * anything else. */
+/* Returns the problem C = A * B, with the defaults that are listed in rung_problem. */
 static inline rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c)
 {
     rung_problem problem;
@@ -362,14 +370,14 @@ static inline rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_ma
     return problem;
 }
 
-/* What every call checks before it computes: shapes fit (whether a kernel takes the types,
- * a plan finds out), no product of
- * sizes and strides overflows, the views lie inside their buffers, and C overlaps
- * neither itself nor A nor B nor what an epilogue reads. Blocks of one row- or
- * column-major parent, gaps or not, are told apart exactly; other views whose memory
- * ranges meet count as overlapping. So do items of a batch whose ranges meet those of
- * more than 64 others, unless C's are nested: one of its three strides steps over all that
- * the smaller ones span. */
+/* Checks a problem without running it: shapes match, no size overflows, every view lies inside
+ * its buffer, and the output overlaps neither itself nor an input. Every call that computes
+ * makes the same checks. Views of one row- or column-major parent matrix are compared exactly;
+ * other views overlap if their address ranges do. Items of a batched output also count as
+ * overlapping if the address range of one meets those of more than 64 others, unless one of the
+ * three strides exceeds the span of the other two.
+ *
+ * Whether a device has a kernel for the problem is decided by rung_plan_create(). */
 RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 
 /* ---- One call ------------------------------------------------------------------ */

@@ -60,7 +60,8 @@ static rung_status check_abilities(const rung_plan *plan, const rung_kernel *ker
     unsigned needed = 0;
     if (rungi_problem_has_epilogue(problem))
         needed |= RUNG_ABILITY_EPILOGUE;
-    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
+    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets ||
+        rungi_problem_addend(problem)->batch_offsets)
         needed |= RUNG_ABILITY_BATCH_OFFSETS;
     if (plan->splits_asked > 1)
         needed |= RUNG_ABILITY_SPLIT_K;

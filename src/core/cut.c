@@ -45,7 +45,9 @@ static bool count_bytes(const rungi_cut *cut, const rung_problem *problem, int64
     *all = *moved = 0;
     for (int i = 0; i < RUNGI_OPERANDS; i++) {
         rung_matrix dense;
-        int64_t items, bytes, times = i == RUNGI_C && problem->beta != 0.0 ? 2 : 1;
+        int64_t items, bytes, times = 1;
+        if (i == RUNGI_C && problem->beta != 0.0 && rungi_matrix_is_absent(rungi_problem_addend(problem)))
+            times = 2; /* there and back */
         if (!rungi_cut_dense(rungi_problem_view(problem, i), problem->batch, &dense, &items, &bytes) ||
             !rungi_add(*all, bytes, all))
             return false;
@@ -130,7 +132,7 @@ rung_problem rungi_cut_panel(const rungi_cut *cut, const rung_problem *problem, 
         panel.batch = count;
     for (int i = 0; i < RUNGI_OPERANDS; i++) {
         rung_matrix *view = rungi_problem_place(&panel, i);
-        bool is_added = i == RUNGI_BIAS || i == RUNGI_RESIDUAL;
+        bool is_added = i == RUNGI_BIAS || i == RUNGI_RESIDUAL || i == RUNGI_ADDEND;
         if (cut->along == RUNGI_ITEMS)
             cut_items(view, first);
         else if (i != (rows ? RUNGI_B : RUNGI_A) && !(is_added && rungi_matrix_is_empty(view)))

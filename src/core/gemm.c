@@ -58,7 +58,8 @@ static rung_status take_plan(rung_queue *queue, const rung_problem *problem, int
         place++;
     *plan = queue->plans[place];
     if (!*plan || (place == last && !suits(*plan, problem, threads))) {
-        rung_status status = rung_plan_create(queue->device, problem, &choice, plan);
+        rung_problem given = rungi_problem_given(problem);
+        rung_status status = rung_plan_create(queue->device, &given, &choice, plan);
         if (status != RUNG_OK)
             return status;
         rung_plan_destroy(queue->plans[place]);
@@ -120,12 +121,11 @@ static rung_status run_here(rung_context *context, rung_device *device, const ru
     return rungi_spans_end(&spans, status);
 }
 
-static rung_status check_options(const rung_multiply_options *options)
+/* Reads and checks the options of a call. */
+static rung_status read_options(const rung_multiply_options *given, rung_multiply_options *options)
 {
-    if (options->size < offsetof(rung_multiply_options, threads) + sizeof options->threads)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_multiply_options.size is %zu; create the options with "
-                          "rung_multiply_options_default()", options->size);
-    return rungi_threads_check(options->threads, "the context's number");
+    rung_status status = rungi_struct_read(given, options, sizeof *options, "rung_multiply_options_default");
+    return status == RUNG_OK ? rungi_threads_check(options->threads, "the context's number") : status;
 }
 
 /* Multiplies with all checks. Not inlined, so that the fast path needs little stack. */
@@ -138,7 +138,7 @@ static __attribute__((noinline)) rung_status multiply_checked(rung_context *cont
     if (status != RUNG_OK)
         return status;
     for (int i = 0; i < RUNGI_OPERANDS; i++)
-        if (rungi_problem_view(&settled, i)->buffer)
+        if (rungi_problem_uses(&settled, i) && rungi_problem_view(&settled, i)->buffer)
             return rungi_fail(RUNG_STATUS_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "
                               "buffers make a plan and run it on a queue");
     status = rung_problem_check(&settled);
@@ -167,10 +167,11 @@ static rung_status multiply(rung_context *context, const rung_problem *problem, 
 
 rung_status rung_multiply(rung_context *context, const rung_problem *problem, const rung_multiply_options *options)
 {
-    rung_status status = options ? check_options(options) : RUNG_OK;
+    rung_multiply_options read = {.threads = 0};
+    rung_status status = options ? read_options(options, &read) : RUNG_OK;
     if (!problem)
         return rungi_fail(RUNG_STATUS_INVALID, "the problem is NULL");
-    return status == RUNG_OK ? multiply(context, problem, options ? options->threads : 0) : status;
+    return status == RUNG_OK ? multiply(context, problem, read.threads) : status;
 }
 
 rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta,

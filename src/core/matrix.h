@@ -46,6 +46,12 @@ static inline bool rungi_matrix_is_empty(const rung_matrix *matrix)
     return matrix->rows == 0 || matrix->cols == 0;
 }
 
+/* Returns whether an optional view was left at its default, all zero. */
+static inline bool rungi_matrix_is_absent(const rung_matrix *matrix)
+{
+    return matrix->type == RUNG_TYPE_NONE && matrix->rows == 0 && matrix->cols == 0 && !matrix->data && !matrix->buffer;
+}
+
 /* Elements from the view's offset to where an item of a batch begins. */
 static inline int64_t rungi_matrix_item_offset(const rung_matrix *matrix, int64_t item)
 {

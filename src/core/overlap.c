@@ -207,10 +207,12 @@ static rung_status take_lanes(ring *ring)
 
 static rung_status make_plans(ring *ring, const panel *first, const panel *last)
 {
-    rung_plan_options choice = {.size = sizeof(rung_plan_options), .max_workspace_bytes = rungi_workspace_max};
-    rung_status status = rung_plan_create(ring->device, &first->there, &choice, &ring->plans[0]);
+    rung_plan_options choice = rung_plan_options_default();
+    choice.max_workspace_bytes = rungi_workspace_max;
+    rung_problem one = rungi_problem_given(&first->there), other = rungi_problem_given(&last->there);
+    rung_status status = rung_plan_create(ring->device, &one, &choice, &ring->plans[0]);
     if (status == RUNG_OK && ring->cut.extent % ring->cut.step != 0)
-        status = rung_plan_create(ring->device, &last->there, &choice, &ring->plans[1]);
+        status = rung_plan_create(ring->device, &other, &choice, &ring->plans[1]);
     return status;
 }
 
@@ -329,7 +331,7 @@ typedef struct part {
  * own, and becomes what was. */
 static rung_status send(ring *ring, int number, const part *part, rung_event **done)
 {
-    static const char *const names[] = {"A up", "B up", "C up", "bias up", "residual up"};
+    static const char *const names[] = {"A up", "B up", "C up", "bias up", "residual up", "C up"};
     rung_event *span;
     void *from = part->stage;
     rung_status status = RUNG_OK;
@@ -407,6 +409,12 @@ static rung_status send_shared(ring *ring, rungi_operand operand)
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
+/* Whether the result's memory is read, too. */
+static bool reads_output(const rung_problem *problem)
+{
+    return problem->beta != 0.0 && rungi_matrix_is_absent(rungi_problem_addend(problem));
+}
+
 static rung_status send_panel(ring *ring, int number, const panel *panel)
 {
     lane *lane = &ring->lanes[number];
@@ -416,7 +424,7 @@ static rung_status send_panel(ring *ring, int number, const panel *panel)
         part part = {.operand = i, .view = rungi_problem_view(&panel->here, i),
                      .dense = *rungi_problem_view(&panel->there, i), .items = panel->items[i],
                      .bytes = panel->bytes[i], .stage = lane->stages[i]};
-        if (panel->goes[i] && (i != RUNGI_C || panel->here.beta != 0.0))
+        if (panel->goes[i] && (i != RUNGI_C || reads_output(&panel->here)))
             status = send(ring, number, &part, &unused);
     }
     return status;
@@ -429,7 +437,8 @@ static rung_status run_panel(ring *ring, int number, const panel *panel, bool is
     rung_run_options options = {.size = sizeof(rung_run_options), .wait = &ring->arrived, .wait_count = ring->arrived != NULL,
                                 .workspace = lane->workspace};
     rung_status status = rungi_spans_note(&ring->spans, plan->info.kernel, number, 0, &options.signal);
-    return status == RUNG_OK ? rung_plan_run(plan, lane->queue, &panel->there, &options) : status;
+    rung_problem given = rungi_problem_given(&panel->there);
+    return status == RUNG_OK ? rung_plan_run(plan, lane->queue, &given, &options) : status;
 }
 
 static rung_status fetch_panel(ring *ring, int number, const panel *panel)

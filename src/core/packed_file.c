@@ -216,9 +216,9 @@ static rung_status check_plan(const rung_plan *plan, const rung_queue *queue, co
     rung_status status = rungi_plan_check_packing(plan, queue, packed);
     if (status != RUNG_OK)
         return status;
-    return rungi_add(plan->info.packed, (int64_t)(sizeof(preamble) + sizeof(uint64_t)), file_bytes)
+    return rungi_add(plan->info.packed_b_bytes, (int64_t)(sizeof(preamble) + sizeof(uint64_t)), file_bytes)
                ? RUNG_OK
-               : rungi_fail(RUNG_STATUS_TOO_LARGE, "a packed B of %lld bytes is too large for a file", (long long)plan->info.packed);
+               : rungi_fail(RUNG_STATUS_TOO_LARGE, "a packed B of %lld bytes is too large for a file", (long long)plan->info.packed_b_bytes);
 }
 
 rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *packed, const char *path)
@@ -231,7 +231,7 @@ rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *pa
     rung_status status = check_plan(plan, queue, packed, &file_bytes);
     if (status != RUNG_OK)
         return status;
-    copy copy = {.queue = queue, .packed = packed, .bytes = plan->info.packed, .path = path};
+    copy copy = {.queue = queue, .packed = packed, .bytes = plan->info.packed_b_bytes, .path = path};
     status = read_buffer(&copy, 0, RUNGI_PACKED_HEADER, head.header);
     if (status == RUNG_OK)
         status = plan->device->ops->packed_check(plan, head.header);
@@ -363,7 +363,7 @@ rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const char *pat
     rung_status status = check_plan(plan, queue, NULL, &file_bytes);
     if (status != RUNG_OK)
         return status;
-    copy copy = {.queue = queue, .bytes = plan->info.packed, .path = path};
+    copy copy = {.queue = queue, .bytes = plan->info.packed_b_bytes, .path = path};
     status = open_file(&copy);
     if (status != RUNG_OK)
         return status;

@@ -27,11 +27,10 @@ static rung_matrix form_of(rung_matrix matrix)
     return matrix;
 }
 
-/* The problem without its memory. */
-static rung_problem problem_form(const rung_problem *problem)
+/* The normalized problem without its memory. */
+static rung_problem problem_form(const rung_problem *settled)
 {
-    rung_problem form = *problem;
-    rungi_problem_settle(&form);
+    rung_problem form = *settled;
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         *rungi_problem_place(&form, i) = form_of(*rungi_problem_view(&form, i));
     return form;
@@ -54,8 +53,10 @@ static unsigned alignment_of(const rung_problem *problem)
 
 void rungi_plan_begin(rung_plan *plan, const rung_problem *problem)
 {
-    plan->problem = problem_form(problem);
-    plan->aligned = alignment_of(problem);
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
+    plan->problem = problem_form(&settled);
+    plan->aligned = alignment_of(&settled);
 }
 
 bool rungi_plan_suits(const rung_plan *plan, const rung_problem *settled)
@@ -95,6 +96,7 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
     rung_problem problem = plan->problem;
     rungi_error before;
     RUNGI_ASSERT(!problem.c.batch_offsets); /* a form has no real ones */
+    RUNGI_ASSERT(rungi_matrix_is_absent(rungi_problem_addend(&problem))); /* no vendor takes one */
     rungi_error_save(&before);
     rungi_problem_drop_inputs(&problem);
     rung_status status = RUNG_STATUS_UNSUPPORTED;
@@ -191,8 +193,8 @@ static rung_status create_plan(rung_device *device, const rung_problem *problem,
     status = fill_plan(plan, options);
     if (status != RUNG_OK) {
         rungi_log(device->context, 1, "rung: %s %lldx%lldx%lld %s was rejected: %s", device->info.name,
-                  (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols,
-                  rung_type_name(problem->c.type), rung_error_text());
+                  (long long)plan->problem.c.rows, (long long)plan->problem.c.cols, (long long)problem->a.cols,
+                  rung_type_name(plan->problem.c.type), rung_error_text());
         rungi_release(device->context, plan);
         return status;
     }
@@ -282,24 +284,38 @@ static rung_status check_packed(const rung_plan *plan, const rung_problem *probl
     return rungi_problem_check_memory(&rest);
 }
 
+/* Whether the plan serves a problem: it has the plan's form, or that form without the addend, since beta is 0. */
+static bool has_plan_form(const rung_plan *plan, const rung_problem *settled)
+{
+    if (settled->beta != 0 || rungi_matrix_is_absent(rungi_problem_addend(&plan->problem)))
+        return rungi_problem_same_form(&plan->problem, settled);
+    rung_problem form = plan->problem;
+    form.d = (rung_matrix){.type = RUNG_TYPE_NONE};
+    return rungi_problem_same_form(&form, settled);
+}
+
 static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
                              const rung_problem *problem, const rung_problem *settled,
                              const rung_run_options *options)
 {
     if (queue->device != plan->device)
         return rungi_fail(RUNG_STATUS_INVALID, "the queue is of another device than the plan");
-    if (!rungi_problem_same_form(&plan->problem, settled))
+    if (rungi_matrix_is_absent(rungi_problem_addend(&plan->problem)) &&
+        !rungi_matrix_is_absent(rungi_problem_addend(settled)))
+        return rungi_fail(RUNG_STATUS_INVALID, "beta is %g and D is another matrix than C, and the plan was created with beta 0 or "
+                          "without such a D; create a plan with a problem like this one", problem->beta);
+    if (!has_plan_form(plan, settled))
         return rungi_fail(RUNG_STATUS_INVALID, "the problem has other types, sizes, strides, items or another "
                           "epilogue than the one the plan was made for");
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
-        if (i != RUNGI_B || !plan->packed_b)
+        if ((i != RUNGI_B || !plan->packed_b) && rungi_problem_uses(problem, i))
             status = check_view(plan->device, rungi_operand_name(i), rungi_problem_view(problem, i));
     if (status == RUNG_OK)
         status = plan->packed_b ? check_packed(plan, problem, options) : rung_problem_check(problem);
     if (status != RUNG_OK)
         return status;
-    if (plan->needs_aligned & ~alignment_of(problem))
+    if (plan->needs_aligned & ~alignment_of(settled))
         return rungi_fail(RUNG_STATUS_INVALID, "A, B or C is less aligned than in the problem that the plan was created for, whose views begin at "
                           "multiples of %s; create the plan with a problem like this one",
                           plan->needs_aligned & RUNGI_AT_16_BYTES ? "16 bytes" : "four elements");
@@ -371,7 +387,7 @@ static bool sees_through(const rung_plan *plan, const rung_queue *queue, const r
     return problem->size == sizeof *problem && plan->is_plain && plan->packed_b == (packed != NULL) && plan->device->context->verbose == 0 &&
            queue->device == plan->device && rungi_problem_items(problem) == 1 && problem->compute == form->compute &&
            problem->activation == RUNG_ACTIVATION_NONE && rungi_matrix_is_empty(&problem->bias) &&
-           rungi_matrix_is_empty(&problem->residual) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
+           rungi_matrix_is_empty(&problem->residual) && rungi_matrix_is_absent(&problem->d) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
            is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &a) &&
            (packed ? is_packed_at_hand(plan, &problem->b, packed, &b)
                    : is_at_hand(&problem->b, &form->b, plan->spans[RUNGI_B], &b)) &&
@@ -432,11 +448,11 @@ rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_p
 static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
                        const rung_problem *settled, const rung_run_options *options)
 {
-    rungi_sizes sizes = sizes_of(given, settled->alpha);
+    rungi_sizes sizes = sizes_of(settled, settled->alpha);
     const rungi_device_ops *ops = plan->device->ops;
     if (goes_unread(plan, sizes))
         return run_unread(plan, queue, given, settled, options);
-    RUNGI_ASSERT(queue->device == plan->device && rungi_problem_same_form(&plan->problem, settled));
+    RUNGI_ASSERT(queue->device == plan->device && has_plan_form(plan, settled));
     RUNGI_ASSERT(plan->info.workspace_bytes == 0 || (options->workspace && options->workspace->bytes >= plan->info.workspace_bytes));
     if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
         return rungi_trace_run(plan, queue, given, settled, sizes, options);
@@ -446,7 +462,10 @@ static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *g
 rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *settled,
                            const rung_run_options *options)
 {
-    return run(plan, queue, settled, settled, options);
+    if (rungi_matrix_is_absent(rungi_problem_addend(settled)))
+        return run(plan, queue, settled, settled, options);
+    rung_problem given = rungi_problem_given(settled);
+    return run(plan, queue, &given, settled, options);
 }
 
 /* Runs with all checks. Not inlined, so that the fast path needs little stack. */

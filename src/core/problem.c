@@ -3,6 +3,8 @@
  * device sees it, so that kernels may rely on it. */
 #include "core/problem.h"
 
+#include <string.h>
+
 #include "core/assert.h"
 #include "core/checked.h"
 #include "core/device.h"
@@ -19,6 +21,7 @@ rung_matrix *rungi_problem_place(rung_problem *problem, rungi_operand operand)
     case RUNGI_C: return &problem->c;
     case RUNGI_BIAS: return &problem->bias;
     case RUNGI_RESIDUAL: return &problem->residual;
+    case RUNGI_D: return &problem->d;
     case RUNGI_OPERANDS: break;
     }
     RUNGI_ASSERT(!"an operand of a problem");
@@ -32,9 +35,47 @@ const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand
 
 const char *rungi_operand_name(rungi_operand operand)
 {
-    static const char *const names[] = {"A", "B", "C", "the bias", "the residual"};
+    static const char *const names[] = {"A", "B", "C", "the bias", "the residual", "D"};
     RUNGI_ASSERT(operand < RUNGI_OPERANDS);
     return names[operand];
+}
+
+const rung_matrix *rungi_problem_output(const rung_problem *given)
+{
+    return given->d.type != RUNG_TYPE_NONE ? &given->d : &given->c;
+}
+
+static const char *output_name(const rung_problem *given)
+{
+    return given->d.type != RUNG_TYPE_NONE ? "D" : "C";
+}
+
+/* Whether two views are the same elements in the same order. A view without memory, in a form, is like no other. */
+static bool is_same_view(const rung_matrix *x, const rung_matrix *y, int64_t items)
+{
+    bool is_same = (x->data || x->buffer) && x->type == y->type && x->rows == y->rows && x->cols == y->cols &&
+                   x->row_stride == y->row_stride && x->col_stride == y->col_stride && x->data == y->data &&
+                   x->buffer == y->buffer && x->offset == y->offset && !x->batch_offsets == !y->batch_offsets;
+    if (!is_same || x->batch_offsets == y->batch_offsets)
+        return is_same && (items < 2 || x->batch_offsets || x->batch_stride == y->batch_stride);
+    return memcmp(x->batch_offsets, y->batch_offsets, (size_t)items * sizeof *x->batch_offsets) == 0;
+}
+
+static double settled_scalar(const rung_problem *problem, double scalar);
+
+bool rungi_problem_uses(const rung_problem *problem, rungi_operand operand)
+{
+    return operand != RUNGI_C || problem->d.type == RUNG_TYPE_NONE || settled_scalar(problem, problem->beta) != 0;
+}
+
+void rungi_problem_order(rung_problem *given)
+{
+    if (given->d.type == RUNG_TYPE_NONE)
+        return;
+    rung_matrix c = given->c;
+    bool reads_c = rungi_problem_uses(given, RUNGI_C) && !is_same_view(&c, &given->d, rungi_problem_items(given));
+    given->c = given->d;
+    given->d = reads_c ? c : (rung_matrix){.type = RUNG_TYPE_NONE};
 }
 
 /* ---- Overlap ---------------------------------------------------------------- */
@@ -333,17 +374,17 @@ static bool is_there(const rung_matrix *added)
 /* A bias or a residual. */
 static rung_status check_added(const char *name, const rung_matrix *added, const rung_problem *problem)
 {
-    const rung_matrix *c = &problem->c;
+    const rung_matrix *c = rungi_problem_output(problem);
     if (!is_there(added) && added->rows >= 0 && added->cols >= 0)
         return RUNG_OK;
     rung_status status = check_view(name, added, rungi_problem_items(problem));
     if (status != RUNG_OK)
         return status;
     if (added->type != c->type || added->rows != c->rows || added->cols != c->cols)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is %lld x %lld of %s; it must be %lld x %lld of %s like C "
+        return rungi_fail(RUNG_STATUS_INVALID, "%s is %lld x %lld of %s; it must be %lld x %lld of %s like %s "
                           "(see rung_matrix_broadcast)", name, (long long)added->rows,
                           (long long)added->cols, rung_type_name(added->type), (long long)c->rows,
-                          (long long)c->cols, rung_type_name(c->type));
+                          (long long)c->cols, rung_type_name(c->type), output_name(problem));
     if (added->batch_offsets)
         return rungi_fail(RUNG_STATUS_INVALID, "%s has batch offsets; it takes a batch stride alone", name);
     return RUNG_OK;
@@ -354,11 +395,36 @@ static rung_status check_epilogue(const rung_problem *problem)
     if ((int)problem->activation < 0 || (int)problem->activation >= RUNGI_ACTIVATION_COUNT)
         return rungi_fail(RUNG_STATUS_INVALID, "%d is no activation; see rung_activation",
                           (int)problem->activation);
-    if (problem->activation > RUNG_ACTIVATION_RELU && is_integer_type(problem->c.type))
-        return rungi_fail(RUNG_STATUS_INVALID, "the activation %s needs a floating-point result, and C is %s; integers "
-                          "support relu", rung_activation_name(problem->activation), rung_type_name(problem->c.type));
+    const rung_matrix *output = rungi_problem_output(problem);
+    if (problem->activation > RUNG_ACTIVATION_RELU && is_integer_type(output->type))
+        return rungi_fail(RUNG_STATUS_INVALID, "the activation %s needs a floating-point result, and %s is %s; integers "
+                          "support relu", rung_activation_name(problem->activation), output_name(problem),
+                          rung_type_name(output->type));
     rung_status status = check_added("the bias", &problem->bias, problem);
     return status == RUNG_OK ? check_added("the residual", &problem->residual, problem) : status;
+}
+
+/* C, where it is only read. */
+static rung_status check_addend(const rung_problem *problem)
+{
+    const rung_matrix *c = &problem->c, *d = &problem->d;
+    if (d->type == RUNG_TYPE_NONE && !rungi_matrix_is_absent(d))
+        return rungi_fail(RUNG_STATUS_INVALID, "D has sizes or memory, and no element type; set D's type, or leave all of "
+                          "D zero to store the result in C");
+    if (d->type == RUNG_TYPE_NONE || !rungi_problem_uses(problem, RUNGI_C))
+        return RUNG_OK;
+    if (rungi_matrix_is_absent(c))
+        return rungi_fail(RUNG_STATUS_INVALID, "beta is %g and C is absent; set C, or set beta to 0", problem->beta);
+    rung_status status = check_view("C", c, rungi_problem_items(problem));
+    if (status != RUNG_OK)
+        return status;
+    if (c->rows != d->rows || c->cols != d->cols)
+        return rungi_fail(RUNG_STATUS_INVALID, "C is %lld x %lld and D is %lld x %lld; both must be m x n",
+                          (long long)c->rows, (long long)c->cols, (long long)d->rows, (long long)d->cols);
+    if (c->type != d->type)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "C is of %s and D of %s; this version supports equal types only",
+                          rung_type_name(c->type), rung_type_name(d->type));
+    return RUNG_OK;
 }
 
 static rung_status check_views(const rung_problem *problem)
@@ -370,8 +436,25 @@ static rung_status check_views(const rung_problem *problem)
     if (status == RUNG_OK)
         status = check_view("B", &problem->b, rungi_problem_items(problem));
     if (status == RUNG_OK)
-        status = check_view("C", &problem->c, rungi_problem_items(problem));
-    return status;
+        status = check_view(output_name(problem), rungi_problem_output(problem), rungi_problem_items(problem));
+    return status == RUNG_OK ? check_addend(problem) : status;
+}
+
+static rung_status check_output(const rung_problem *problem)
+{
+    const rung_matrix *c = rungi_problem_output(problem);
+    const char *name = output_name(problem);
+    if (rungi_matrix_overlaps_itself(c))
+        return rungi_fail(RUNG_STATUS_ALIASED, "%s, %lld x %lld with strides %lld, %lld, has two elements in "
+                          "one place; give it strides that keep them apart", name, (long long)c->rows,
+                          (long long)c->cols, (long long)c->row_stride, (long long)c->col_stride);
+    if (rungi_problem_items(problem) > 1 && !c->batch_offsets && !rungi_matrix_is_empty(c) &&
+        !is_nested(c, rungi_problem_items(problem)))
+        return rungi_fail(RUNG_STATUS_ALIASED, "the items of %s, %lld x %lld with strides %lld, %lld, are %lld "
+                          "elements apart and so may meet; give it a batch stride that keeps them apart", name,
+                          (long long)c->rows, (long long)c->cols, (long long)c->row_stride,
+                          (long long)c->col_stride, (long long)c->batch_stride);
+    return RUNG_OK;
 }
 
 /* Checks the scales and zero points of an operand. */
@@ -389,7 +472,8 @@ static rung_status check_quantization(const char *name, const rung_quantization 
 
 rung_status rungi_problem_check_form(const rung_problem *problem)
 {
-    const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    const rung_matrix *a = &problem->a, *b = &problem->b, *c = rungi_problem_output(problem);
+    const char *name = output_name(problem);
     rung_status status = check_views(problem);
     if (status == RUNG_OK)
         status = check_quantization("A", problem->a_quantization);
@@ -407,27 +491,19 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
         return rungi_fail(RUNG_STATUS_INVALID, "%d is no compute mode; see rung_compute",
                           (int)problem->compute);
     if (a->cols != b->rows || a->rows != c->rows || b->cols != c->cols)
-        return rungi_fail(RUNG_STATUS_INVALID, "A is %lld x %lld, B %lld x %lld, C %lld x %lld; A must be "
-                          "m x k, B k x n and C m x n", (long long)a->rows, (long long)a->cols,
-                          (long long)b->rows, (long long)b->cols, (long long)c->rows,
-                          (long long)c->cols);
-    if (rungi_matrix_overlaps_itself(c))
-        return rungi_fail(RUNG_STATUS_ALIASED, "C, %lld x %lld with strides %lld, %lld, has two elements in "
-                          "one place; give it strides that keep them apart", (long long)c->rows,
-                          (long long)c->cols, (long long)c->row_stride, (long long)c->col_stride);
-    if (rungi_problem_items(problem) > 1 && !c->batch_offsets && !rungi_matrix_is_empty(c) &&
-        !is_nested(c, rungi_problem_items(problem)))
-        return rungi_fail(RUNG_STATUS_ALIASED, "the items of C, %lld x %lld with strides %lld, %lld, are %lld "
-                          "elements apart and so may meet; give C a batch stride that keeps them apart",
-                          (long long)c->rows, (long long)c->cols, (long long)c->row_stride,
-                          (long long)c->col_stride, (long long)c->batch_stride);
-    return check_epilogue(problem);
+        return rungi_fail(RUNG_STATUS_INVALID, "A is %lld x %lld, B %lld x %lld, %s %lld x %lld; A must be "
+                          "m x k, B k x n and %s m x n", (long long)a->rows, (long long)a->cols,
+                          (long long)b->rows, (long long)b->cols, name, (long long)c->rows,
+                          (long long)c->cols, name);
+    status = check_output(problem);
+    return status == RUNG_OK ? check_epilogue(problem) : status;
 }
 
 rung_type rungi_problem_sum_type(const rung_problem *problem)
 {
-    rung_type sum = rung_accumulator_type(problem->a.type, problem->b.type, problem->c.type);
-    return sum == RUNG_TYPE_NONE ? problem->c.type : sum;
+    rung_type out = rungi_problem_output(problem)->type; /* of a normalized problem the addend's, which is the same */
+    rung_type sum = rung_accumulator_type(problem->a.type, problem->b.type, out);
+    return sum == RUNG_TYPE_NONE ? out : sum;
 }
 
 static double settled_scalar(const rung_problem *problem, double scalar)
@@ -458,24 +534,38 @@ void rungi_problem_settle(rung_problem *problem)
     problem->alpha = settled_scalar(problem, problem->alpha);
     problem->beta = settled_scalar(problem, problem->beta);
     problem->batch = rungi_problem_items(problem);
+    rungi_problem_order(problem);
     settle_view(&problem->a);
     settle_view(&problem->b);
     settle_view(&problem->c);
+    settle_view(&problem->d);
     settle_added(&problem->bias);
     settle_added(&problem->residual);
+    settle_added(&problem->d);
+}
+
+rung_problem rungi_problem_given(const rung_problem *normalized)
+{
+    rung_problem given = *normalized;
+    if (given.d.type != RUNG_TYPE_NONE) {
+        given.c = normalized->d;
+        given.d = normalized->c;
+    }
+    return given;
 }
 
 void rungi_problem_drop_inputs(rung_problem *problem)
 {
     problem->a.cols = 0;
     problem->b.rows = 0;
-    rungi_problem_settle(problem);
+    settle_view(&problem->a);
+    settle_view(&problem->b);
 }
 
 bool rungi_problem_has_epilogue(const rung_problem *problem)
 {
     return problem->activation != RUNG_ACTIVATION_NONE || is_there(&problem->bias) ||
-           is_there(&problem->residual);
+           is_there(&problem->residual) || is_there(rungi_problem_addend(problem));
 }
 
 /* A stride between items counts where there are several. */
@@ -539,19 +629,25 @@ static rung_status check_place(const char *name, const rung_matrix *matrix, int6
 
 rung_status rungi_problem_check_memory(const rung_problem *problem)
 {
-    const rung_matrix *c = &problem->c;
+    const rung_matrix *output = rungi_problem_output(problem);
+    int64_t items = rungi_problem_items(problem);
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
-        status = check_place(rungi_operand_name(i), rungi_problem_view(problem, i), rungi_problem_items(problem),
-                             i == RUNGI_C);
+        if (rungi_problem_uses(problem, i))
+            status = check_place(rungi_operand_name(i), rungi_problem_view(problem, i), items,
+                                 rungi_problem_view(problem, i) == output);
     if (status != RUNG_OK)
         return status;
-    if (c->batch_offsets && !rungi_matrix_is_empty(c) && scattered_items_meet(c, rungi_problem_items(problem)))
-        return rungi_fail(RUNG_STATUS_ALIASED, "two items of C overlap; give each memory of its own");
-    for (int i = 0; i < RUNGI_OPERANDS; i++)
-        if (i != RUNGI_C && rungi_batches_overlap(c, rungi_problem_view(problem, i), rungi_problem_items(problem)))
-            return rungi_fail(RUNG_STATUS_ALIASED, "C overlaps %s; multiply into another matrix and copy it",
-                              rungi_operand_name(i));
+    if (output->batch_offsets && !rungi_matrix_is_empty(output) && scattered_items_meet(output, items))
+        return rungi_fail(RUNG_STATUS_ALIASED, "two items of %s overlap; give each memory of its own", output_name(problem));
+    for (int i = 0; i < RUNGI_OPERANDS; i++) {
+        const rung_matrix *view = rungi_problem_view(problem, i);
+        if (view == output || !rungi_problem_uses(problem, i) || (i == RUNGI_C && is_same_view(view, output, items)))
+            continue;
+        if (rungi_batches_overlap(output, view, items))
+            return rungi_fail(RUNG_STATUS_ALIASED, "%s overlaps %s; multiply into another matrix and copy it",
+                              output_name(problem), rungi_operand_name(i));
+    }
     return RUNG_OK;
 }
 
@@ -561,7 +657,7 @@ bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer,
         const rung_matrix *view = rungi_problem_view(problem, i);
         int64_t span;
         bool has_memory = view->buffer || view->data;
-        if (rungi_matrix_is_empty(view) || !has_memory || space_of(view) != buffer->space ||
+        if (rungi_matrix_is_empty(view) || !has_memory || !rungi_problem_uses(problem, i) || space_of(view) != buffer->space ||
             !rungi_matrix_batch_span(view, rungi_problem_items(problem), &span))
             continue;
         uintptr_t first = first_byte(view), end = first + (uintptr_t)(span * rungi_type_size(view->type));

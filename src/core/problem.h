@@ -7,9 +7,14 @@
 
 #include "rung/rung.h"
 
-/* The views of a problem, for whoever does the same with each. */
+/* The views of a problem, for loops over all of them.
+ *
+ * A problem as the caller gives it has its result in D, or in C if D is absent. A normalized problem (see
+ * rungi_problem_settle) has its result always in `c`, so that devices look at one field; its `d` is the addend: the
+ * matrix that beta multiplies if that is another one than the result, and otherwise absent. */
 typedef enum rungi_operand {
-    RUNGI_A, RUNGI_B, RUNGI_C, RUNGI_BIAS, RUNGI_RESIDUAL, RUNGI_OPERANDS
+    RUNGI_A, RUNGI_B, RUNGI_C, RUNGI_BIAS, RUNGI_RESIDUAL, RUNGI_D, RUNGI_OPERANDS,
+    RUNGI_ADDEND = RUNGI_D /* its name in a normalized problem */
 } rungi_operand;
 
 rung_matrix       *rungi_problem_place(rung_problem *problem, rungi_operand operand);
@@ -24,6 +29,19 @@ static inline int64_t rungi_problem_items(const rung_problem *problem)
     return problem->batch == 0 ? 1 : problem->batch;
 }
 
+/* The matrix that beta multiplies in a normalized problem, if it is not the result; absent otherwise. */
+static inline const rung_matrix *rungi_problem_addend(const rung_problem *normalized)
+{
+    return &normalized->d;
+}
+
+/* Returns the view in which a given problem has its result: D, or C if D is absent. */
+const rung_matrix *rungi_problem_output(const rung_problem *given);
+
+/* Returns false for a C that is ignored, because beta is 0 and the result is stored in D; true for all other
+ * operands. */
+bool rungi_problem_uses(const rung_problem *problem, rungi_operand operand);
+
 /* The form of a problem: types, sizes, strides, batch and epilogue, without its
  * memory. */
 rung_status rungi_problem_check_form(const rung_problem *problem);
@@ -36,13 +54,20 @@ rung_type rungi_problem_sum_type(const rung_problem *problem);
 
 /* Makes of a sound problem what devices get: scalars as the sum's type holds them, so that what
  * is compared with 0 is what is used, views of nothing without memory, places or a type
- * of their own, and a batch of at least one item. */
+ * of their own, a batch of at least one item, the result in `c` and the addend in `d`. Call it once: a second call
+ * would exchange result and addend again. */
 void rungi_problem_settle(rung_problem *problem);
+
+/* Puts the result into `c` and the addend into `d`, as rungi_problem_settle does, and changes nothing else. */
+void rungi_problem_order(rung_problem *given);
+
+/* Returns a normalized problem as a caller would give it, for public functions. */
+rung_problem rungi_problem_given(const rung_problem *normalized);
 
 /* Makes a settled problem's A and B views of nothing, k = 0: what alpha = 0 leaves of it. */
 void rungi_problem_drop_inputs(rung_problem *problem);
 
-/* Whether something follows the sum and its scalars. */
+/* Whether more follows the sum than scalars and an addition to the result itself. */
 bool rungi_problem_has_epilogue(const rung_problem *problem);
 
 /* Whether the first `bytes` of a buffer are memory that the problem reads or writes, in a buffer or, on devices whose

@@ -58,7 +58,8 @@ static const char *bias_word(const rung_matrix *bias)
 
 static void append_epilogue(char *text, size_t capacity, const rung_problem *problem)
 {
-    if (!rungi_problem_has_epilogue(problem))
+    if (problem->activation == RUNG_ACTIVATION_NONE && rungi_matrix_is_empty(&problem->bias) &&
+        rungi_matrix_is_empty(&problem->residual))
         return;
     const char *comma = "";
     append(text, capacity, " --epilogue ");
@@ -85,7 +86,8 @@ static void append_rest(char *text, size_t capacity, const rung_plan *plan, cons
 {
     if (rungi_problem_items(problem) != 1)
         append(text, capacity, " --batch %lld", (long long)rungi_problem_items(problem));
-    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets)
+    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets ||
+        rungi_problem_addend(problem)->batch_offsets)
         append(text, capacity, " --scattered");
     if (problem->compute != RUNG_COMPUTE_STRICT)
         append(text, capacity, " --compute %s", rung_compute_name(problem->compute));
@@ -96,8 +98,23 @@ static void append_rest(char *text, size_t capacity, const rung_plan *plan, cons
     append_epilogue(text, capacity, problem);
 }
 
-static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_problem *problem, int64_t threads)
+/* C and D, where these are two matrices, as their options. */
+static void append_outputs(char *text, size_t capacity, const rung_problem *problem)
 {
+    const rung_matrix *addend = rungi_problem_addend(problem), *d = &problem->c;
+    if (rungi_matrix_is_absent(addend)) {
+        append_strides(text, capacity, "c-strides", &problem->c, rungi_problem_items(problem));
+        return;
+    }
+    append_strides(text, capacity, "c-strides", addend, rungi_problem_items(problem));
+    append(text, capacity, " --d-strides %lld,%lld,%lld,%lld", (long long)d->row_stride, (long long)d->col_stride,
+           (long long)d->offset, (long long)d->batch_stride);
+}
+
+static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_problem *given, int64_t threads)
+{
+    rung_problem ordered = *given, *problem = &ordered;
+    rungi_problem_order(problem);
     const char *device = plan->device->info.name;
     bool has_parameters = *plan->parameters != '\0';
     snprintf(line->head, sizeof line->head, "rung: %s %s%s%s %lldx%lldx%lld %s ", device,
@@ -123,7 +140,7 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
            (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols);
     append_strides(tail, capacity, "a-strides", &problem->a, rungi_problem_items(problem));
     append_strides(tail, capacity, "b-strides", &problem->b, rungi_problem_items(problem));
-    append_strides(tail, capacity, "c-strides", &problem->c, rungi_problem_items(problem));
+    append_outputs(tail, capacity, problem);
     append_rest(tail, capacity, plan, problem, threads);
     append(tail, capacity, " --alpha %.17g --beta %.17g; rejected: %s", problem->alpha, problem->beta,
            *plan->rejected ? plan->rejected : "none");

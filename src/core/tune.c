@@ -425,11 +425,9 @@ static rung_status conclude(tuner *tuner, const rung_problem *problem, report *o
 static rung_status read_options(const rung_tune_options *given, rung_tune_options *options)
 {
     *options = rung_tune_options_default();
-    if (given && given->size == 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_tune_options.size is 0; create options with "
-                          "rung_tune_options_default()");
-    if (given)
-        memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    rung_status status = given ? rungi_struct_read(given, options, sizeof *options, "rung_tune_options_default") : RUNG_OK;
+    if (status != RUNG_OK)
+        return status;
     if (!(options->seconds >= 0 && options->seconds <= 1e9))
         return rungi_fail(RUNG_STATUS_INVALID, "seconds is %g; it must be from 0 to 1e9 (0 selects %g)",
                           options->seconds, seconds_default);
@@ -530,7 +528,11 @@ rung_status rung_tune(rung_device *device, const rung_problem *problem, const ru
         *out = NULL;
     if (!device || !problem)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_tune needs a device and a problem; one of them is NULL");
-    rung_status status = read_options(options, &tuner.options);
+    rung_problem read;
+    rung_status status = rungi_problem_read(problem, &read);
+    if (status == RUNG_OK)
+        status = read_options(options, &tuner.options);
+    problem = &read;
     if (status == RUNG_OK)
         status = check_kernel(device, tuner.options.kernel);
     if (status == RUNG_OK)

@@ -244,7 +244,7 @@ rung_plan_options rungi_tune_plan_options(const rung_kernel *kernel, const char 
     rung_plan_options options = rung_plan_options_default();
     options.kernel = kernel;
     options.parameters = parameters;
-    options.workspace = rungi_workspace_max;
+    options.max_workspace_bytes = rungi_workspace_max;
     return options;
 }
 

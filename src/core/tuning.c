@@ -160,10 +160,10 @@ static rung_status key_of(const rung_device *device, const rung_problem *problem
         status = rungi_problem_check_form(&settled);
     if (status != RUNG_OK)
         return status;
-    if (rungi_product_of(settled.a.type, settled.b.type, settled.c.type) == RUNGI_PRODUCT_COUNT)
+    rung_type out = rungi_problem_output(&settled)->type;
+    if (rungi_product_of(settled.a.type, settled.b.type, out) == RUNGI_PRODUCT_COUNT)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s by %s into %s, so there is nothing to tune",
-                          rung_type_name(settled.a.type), rung_type_name(settled.b.type),
-                          rung_type_name(settled.c.type));
+                          rung_type_name(settled.a.type), rung_type_name(settled.b.type), rung_type_name(out));
     rungi_problem_settle(&settled);
     rungi_tuning_key_of(device, &settled, key);
     return RUNG_OK;

@@ -54,6 +54,8 @@ typedef struct rungi_cpu_job {
     rungi_cpu_input  a, b;
     rungi_cpu_output c;
     rungi_cpu_input  bias, residual; /* first is NULL if there is none */
+    rungi_cpu_input  addend;         /* the C that is read if the result is another matrix: likewise; then beta is 0 */
+    double           addend_factor;  /* and this is the problem's beta */
     rung_activation  activation;
     const rungi_cpu_form     *form;
     const rungi_cpu_features *features;

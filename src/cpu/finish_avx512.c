@@ -181,6 +181,8 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_numbers(rung_type out, const ru
     doubles value = scaled(widened(sum), job->alpha);
     if (job->beta != 0)
         value = sum_of(value, scaled(widened(load_numbers(out, &c, piece)), job->beta));
+    if (job->addend.first)
+        value = sum_of(value, scaled(widened(load_numbers(out, &job->addend, piece)), job->addend_factor));
     if (job->bias.first)
         value = sum_of(value, widened(load_numbers(out, &job->bias, piece)));
     if (job->activation == RUNG_ACTIVATION_RELU)
@@ -206,6 +208,10 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_whole(const rungi_cpu_job *job,
     __m512i value = _mm512_mullo_epi32(alpha, sum);
     if (job->beta != 0)
         value = _mm512_add_epi32(value, _mm512_mullo_epi32(beta, load_bits(4, &c, piece)));
+    if (job->addend.first) {
+        __m512i factor = _mm512_set1_epi32((int32_t)(uint32_t)(int64_t)job->addend_factor);
+        value = _mm512_add_epi32(value, _mm512_mullo_epi32(factor, load_bits(4, &job->addend, piece)));
+    }
     if (job->bias.first)
         value = _mm512_add_epi32(value, load_bits(4, &job->bias, piece));
     if (job->activation == RUNG_ACTIVATION_RELU)

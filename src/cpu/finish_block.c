@@ -12,7 +12,7 @@ enum { SOME = 64 };
 
 bool rungi_cpu_has_epilogue(const rungi_cpu_job *job)
 {
-    return job->bias.first || job->residual.first || job->activation != RUNG_ACTIVATION_NONE;
+    return job->addend.first || job->bias.first || job->residual.first || job->activation != RUNG_ACTIVATION_NONE;
 }
 
 /* ---- Numbers with a fraction -------------------------------------------------------------------- */
@@ -66,7 +66,8 @@ static void store(rung_type type, void *memory, int64_t place, int64_t stride, i
     }
 }
 
-static void add(const rungi_cpu_job *job, const rungi_cpu_input *view, int64_t i, int64_t j, int count,
+/* Adds the factor times the elements of a view, if there is one. */
+static void add(const rungi_cpu_job *job, const rungi_cpu_input *view, double factor, int64_t i, int64_t j, int count,
                 double *values)
 {
     double more[SOME];
@@ -74,7 +75,7 @@ static void add(const rungi_cpu_job *job, const rungi_cpu_input *view, int64_t i
         return;
     load(job->out, view->first, i * view->row_stride + j * view->col_stride, view->col_stride, count, more);
     for (int l = 0; l < count; l++)
-        values[l] += more[l];
+        values[l] += factor * more[l];
 }
 
 static void activate(rung_activation activation, int count, double *values)
@@ -102,9 +103,10 @@ static void finish(const rungi_cpu_job *job, int64_t i, int64_t j, int count, co
         for (int l = 0; l < count; l++)
             values[l] = (sums ? values[l] : 0) + factor * before[l];
     }
-    add(job, &job->bias, i, j, count, values);
+    add(job, &job->addend, job->addend_factor, i, j, count, values);
+    add(job, &job->bias, 1, i, j, count, values);
     activate(job->activation, count, values);
-    add(job, &job->residual, i, j, count, values);
+    add(job, &job->residual, 1, i, j, count, values);
     store(job->out, job->c.first, at, job->c.col_stride, count, values);
 }
 
@@ -121,6 +123,8 @@ static void finish_whole(const rungi_cpu_job *job, int64_t i, int64_t j, const u
     uint32_t value = sum ? (uint32_t)(int64_t)job->alpha * *sum : *out;
     if (sum && job->beta != 0)
         value += (uint32_t)(int64_t)job->beta * *out;
+    if (job->addend.first)
+        value += (uint32_t)(int64_t)job->addend_factor * whole_at(&job->addend, i, j);
     if (job->bias.first)
         value += whole_at(&job->bias, i, j);
     if (job->activation == RUNG_ACTIVATION_RELU && value > INT32_MAX)

@@ -51,15 +51,17 @@ static rungi_cpu_input input_of(const rung_matrix *matrix, int64_t item)
 
 static rungi_cpu_job job_of(const rung_problem *problem, rungi_sizes sizes, int64_t item)
 {
+    const rung_matrix *addend = rungi_problem_addend(problem);
     return (rungi_cpu_job){
         .in = problem->a.type, .out = problem->c.type,
         .m = sizes.m, .n = sizes.n, .k = sizes.k,
-        .alpha = problem->alpha, .beta = problem->beta,
+        .alpha = problem->alpha, .beta = rungi_matrix_is_empty(addend) ? problem->beta : 0,
         .a = input_of(&problem->a, item),
         .b = input_of(&problem->b, item),
         .c = {rungi_cpu_item(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
         .bias = input_of(&problem->bias, item),
         .residual = input_of(&problem->residual, item),
+        .addend = input_of(addend, item), .addend_factor = problem->beta,
         .activation = problem->activation,
     };
 }
@@ -82,6 +84,7 @@ static void turn(rungi_cpu_job *job)
     job->c.col_stride = row_stride;
     job->bias = transposed(job->bias);
     job->residual = transposed(job->residual);
+    job->addend = transposed(job->addend);
 }
 
 /* The m x n block of C that begins at (i, j). */
@@ -92,6 +95,7 @@ static void cut(rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n)
     job->c.first = (char *)job->c.first + (i * job->c.row_stride + j * job->c.col_stride) * rung_type_size(job->out);
     job->bias.first = at(&job->bias, job->out, i, j);
     job->residual.first = at(&job->residual, job->out, i, j);
+    job->addend.first = at(&job->addend, job->out, i, j);
     job->m = m;
     job->n = n;
 }

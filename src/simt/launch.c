@@ -35,6 +35,15 @@ static rung_status check_shared(const rung_plan *plan, int64_t *bytes)
     return RUNG_OK;
 }
 
+/* Leaves the sums in the workspace, with k in one share, for reduce.cu to finish. */
+static rung_status keep_sums(const rung_problem *turned, rungi_simt_work *work)
+{
+    if (work->shape.rows < turned->c.rows || work->shape.cols < turned->c.cols)
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "C, %lld x %lld, is too large for an epilogue that is not compiled "
+                          "into the kernel", (long long)turned->c.rows, (long long)turned->c.cols);
+    return rungi_simt_one_share(turned, &work->split);
+}
+
 /* How k is cut, which the kernel's step along it says; a kernel that says none is not. */
 static rung_status split_of(const rung_plan *plan, const rung_problem *turned, rungi_simt_work *work)
 {
@@ -46,7 +55,10 @@ static rung_status split_of(const rung_plan *plan, const rung_problem *turned, r
             return rungi_fail(RUNG_STATUS_INVALID, "%s must say its step along k, #define BK",
                               plan->kernel->info.file);
     }
-    return rungi_simt_split_of(plan, turned, work->shape.blocks, bk, whole, &work->split);
+    rung_status status = rungi_simt_split_of(plan, turned, work->shape.blocks, bk, whole, &work->split);
+    if (status == RUNG_OK && work->path.addend && work->split.splits == 1)
+        status = keep_sums(turned, work);
+    return status;
 }
 
 static void fill_info(rung_plan *plan, const rungi_simt_work *work)
@@ -98,7 +110,7 @@ rung_status rungi_simt_work_of(rung_plan *plan, int64_t blocks_max, rungi_simt_w
         status = add_scratch(plan, work);
     if (status != RUNG_OK)
         return status;
-    work->path.split = work->split.splits > 1;
+    work->path.split = work->split.splits > 1 || work->path.addend; /* which reduce.cu alone reads */
     work->arguments = rungi_simt_arguments(plan->kernel);
     fill_info(plan, work);
     return RUNG_OK;
@@ -107,10 +119,7 @@ rung_status rungi_simt_work_of(rung_plan *plan, int64_t blocks_max, rungi_simt_w
 rung_status rungi_simt_finish_apart(rung_plan *plan, rungi_simt_work *work)
 {
     rung_problem turned = rungi_simt_turned(&plan->problem);
-    if (work->shape.rows < turned.c.rows || work->shape.cols < turned.c.cols)
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "C, %lld x %lld, is too large for an epilogue that is not compiled "
-                          "into the kernel", (long long)turned.c.rows, (long long)turned.c.cols);
-    rung_status status = rungi_simt_one_share(&turned, &work->split);
+    rung_status status = keep_sums(&turned, work);
     work->path.split = true;
     fill_info(plan, work);
     return status;
@@ -178,8 +187,9 @@ static int64_t flags_of(const rungi_simt_run *run, bool reduces)
     const rung_problem *problem = &run->problem;
     const rungi_simt_path *path = &run->work->path;
     return (problem->a.batch_offsets ? 1 : 0) | (problem->b.batch_offsets ? 2 : 0) |
-           (problem->c.batch_offsets ? 4 : 0) | (path->bias ? 16 : 0) | (path->residual ? 32 : 0) |
-           (path->split && !reduces ? 64 : 0) | (int64_t)path->activation << 8;
+           (problem->c.batch_offsets ? 4 : 0) | (rungi_problem_addend(problem)->batch_offsets ? 8 : 0) |
+           (path->bias ? 16 : 0) | (path->residual ? 32 : 0) | (path->split && !reduces ? 64 : 0) |
+           (path->addend ? 128 : 0) | (int64_t)path->activation << 8;
 }
 
 static rungi_simt_extra extra_of(const rungi_simt_run *run, part part, bool reduces)
@@ -199,6 +209,7 @@ static rungi_simt_extra extra_of(const rungi_simt_run *run, part part, bool redu
         .scratch_offset = (start + split->scratch) / 4,
         .bias = view_of(&problem->bias, part.row, part.col, part.item),
         .residual = view_of(&problem->residual, part.row, part.col, part.item),
+        .addend = view_of(rungi_problem_addend(problem), part.row, part.col, part.item),
     };
 }
 
@@ -216,6 +227,7 @@ static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
     uintptr_t c = handle_of(run, problem->c.buffer), workspace = handle_of(run, run->workspace);
     uintptr_t bias = handle_of(run, problem->bias.buffer);
     uintptr_t residual = handle_of(run, problem->residual.buffer);
+    uintptr_t addend = handle_of(run, rungi_problem_addend(problem)->buffer);
     rungi_simt_view a_view = view_of(&problem->a, part.row, 0, part.item);
     rungi_simt_view b_view = view_of(&problem->b, 0, part.col, part.item);
     rungi_simt_view c_view = view_of(&problem->c, part.row, part.col, part.item);
@@ -240,7 +252,7 @@ static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
             {&b_view, sizeof b_view}, {&beta, scalar}, {&c, sizeof c}, {&c_view, sizeof c_view},
             {&extra, sizeof extra}, {&workspace, sizeof workspace}, {&bias, sizeof bias},
             {&residual, sizeof residual}, {&workspace, sizeof workspace},
-            {reduces ? &c : &workspace, sizeof workspace},
+            {reduces ? &addend : &workspace, sizeof workspace},
         },
     };
     return run->launch(run->user, &launch);
@@ -260,9 +272,9 @@ static rung_status send_places(rungi_simt_run *run)
 {
     const rung_problem *problem = &run->problem;
     const int64_t *offsets[] = {problem->a.batch_offsets, problem->b.batch_offsets,
-                                problem->c.batch_offsets};
+                                problem->c.batch_offsets, rungi_problem_addend(problem)->batch_offsets};
     int64_t bytes = problem->batch * (int64_t)sizeof(int64_t);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         rung_status status = offsets[i] ? run->send(run->user, run->workspace, i * bytes, bytes, offsets[i])
                                         : RUNG_OK;
         if (status != RUNG_OK)

@@ -173,6 +173,8 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
         define(text, "-DACTIVATION=%d", (int)path->activation);
     if (path->residual)
         define(text, "-DRESIDUAL=1");
+    if (path->addend && !path->split)
+        define(text, "-DADDEND=1");
 }
 
 /* ---- Paths -------------------------------------------------------------------------------------- */
@@ -187,6 +189,7 @@ rung_problem rungi_simt_turned(const rung_problem *problem)
     turned.c = rung_matrix_transpose(problem->c);
     turned.bias = rung_matrix_transpose(problem->bias);
     turned.residual = rung_matrix_transpose(problem->residual);
+    turned.d = rung_matrix_transpose(problem->d);
     return turned;
 }
 
@@ -261,6 +264,7 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
         .bias = !rungi_matrix_is_empty(&problem->bias),
         .activation = problem->activation,
         .residual = !rungi_matrix_is_empty(&problem->residual),
+        .addend = !rungi_matrix_is_empty(rungi_problem_addend(problem)),
     };
     path->has_paths = rungi_simt_has_paths(kernel);
     if (!path->has_paths)
@@ -288,7 +292,7 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
 
 void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity)
 {
-    bool has_epilogue = path->bias || path->residual || path->activation != RUNG_ACTIVATION_NONE;
+    bool has_epilogue = path->bias || path->residual || path->addend || path->activation != RUNG_ACTIVATION_NONE;
     /* Of operands that stand otherwise than by rows. */
     const char *stand = !path->wide || (!path->a_along_l && path->b_along_l) ? ""
                         : path->a_along_l && path->b_along_l                 ? "_along_l"
@@ -327,9 +331,11 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
                                 int64_t bk, bool whole, rungi_simt_split *split)
 {
     int64_t k = turned->a.cols, asked = plan->splits_asked, bytes = 0, all_blocks;
-    bool scattered = turned->a.batch_offsets || turned->b.batch_offsets || turned->c.batch_offsets;
+    bool is_addend_scattered = rungi_problem_addend(turned)->batch_offsets != NULL;
+    bool scattered = turned->a.batch_offsets || turned->b.batch_offsets || turned->c.batch_offsets || is_addend_scattered;
+    int64_t offsets = is_addend_scattered ? 4 : 3; /* arrays of them */
     *split = (rungi_simt_split){.splits = 1, .k_share = k};
-    if (scattered && (!rungi_multiply(turned->batch, 3 * (int64_t)sizeof(int64_t), &split->partials) ||
+    if (scattered && (!rungi_multiply(turned->batch, offsets * (int64_t)sizeof(int64_t), &split->partials) ||
                       split->partials > INT64_MAX - 15))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "a batch of %lld items is too large", (long long)turned->batch);
     split->partials = rungi_divide_up(split->partials, 16) * 16;

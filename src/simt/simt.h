@@ -80,9 +80,9 @@ typedef struct rungi_simt_path {
     rung_type       in, out;
     bool            has_paths, wide, guarded, a_along_l, b_along_l;
     bool            by_chunks, partly;     /* wide means 16 bytes, the last maybe in part */
-    bool            split, bias, residual; /* see finish.h */
+    bool            split, bias, residual, addend; /* see finish.h */
     rung_activation activation;
-    bool            at_run_time; /* compiled so that the last four are told at run time */
+    bool            at_run_time; /* compiled so that the last five are told at run time */
 } rungi_simt_path;
 
 /* For a turned problem; `aligned` is of rungi_alignment. */

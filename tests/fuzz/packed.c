@@ -44,7 +44,7 @@ static size_t valid_bytes;
 static rung_buffer *packed_b(void)
 {
     rung_buffer *packed;
-    must(rung_buffer_create(device, rung_plan_describe(plan)->packed, &packed) == RUNG_OK, "a buffer");
+    must(rung_buffer_create(device, rung_plan_describe(plan)->packed_b_bytes, &packed) == RUNG_OK, "a buffer");
     must(rung_plan_pack_b(plan, queue, &problem.b, packed, NULL) == RUNG_OK, "packed");
     return packed;
 }
@@ -56,7 +56,7 @@ static void prepare(void)
     if (device)
         return;
     rung_plan_options options = rung_plan_options_default();
-    options.packs_b = 1;
+    options.packed_b = 1;
     for (int i = 0; i < K * N; i++)
         b_memory[i] = (float)i;
     problem = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, a_memory), rung_matrix_of(RUNG_F32, K, N, b_memory),
@@ -123,7 +123,7 @@ static void load(size_t bytes)
         return;
     }
     rung_run_options options = rung_run_options_default();
-    options.packed = packed;
+    options.packed_b = packed;
     must(bytes == valid_bytes && memcmp(file + 64, valid + 64, HEAD - 64) == 0, "a file for the plan");
     must(rung_plan_run(plan, queue, &problem, &options) == RUNG_OK, "multiplied by");
     rung_buffer_destroy(packed);

@@ -180,7 +180,7 @@ static void records_come_first(void **state)
 
     /* For a problem that the record's kernel does not support, the record is rejected, with its reason. */
     rung_plan_options options = rung_plan_options_default();
-    options.splits = 2;
+    options.split_k = 2;
     list = list_of(&problem, &options);
     const rung_candidate *record = candidate_of(list, "07_tile2d");
     if (rung_candidate_list_at(list, 0)->status == RUNG_OK && record->status != RUNG_OK)
@@ -209,7 +209,7 @@ static void options_count(void **state)
     rung_candidate_list_destroy(list);
 
     options = rung_plan_options_default();
-    options.packs_b = 1;
+    options.packed_b = 1;
     if (strcmp(backend, "cpu") == 0) {
         assert_agrees(&problem, &options);
         return;

@@ -78,7 +78,7 @@ static void public_calls_check_sizes(void **state)
     assert_int_equal(rung_buffer_create(device, 64, &buffer), RUNG_OK);
     assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
     assert_int_equal(rung_problem_check(&unsized), RUNG_STATUS_INVALID);
-    assert_int_equal(rung_multiply(NULL, &unsized), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_multiply(NULL, &unsized, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_plan_create(device, &unsized, NULL, &none), RUNG_STATUS_INVALID);
     assert_null(none);
     assert_int_equal(rung_plan_create(device, &problem, &plan_options, &none), RUNG_STATUS_INVALID);
@@ -112,11 +112,11 @@ static void a_newer_problem_runs(void **state)
     newer.problem.size = sizeof newer;
     for (int i = 0; i < 3; i++) {
         memset(c, 0, sizeof c);
-        assert_int_equal(rung_multiply(NULL, &newer.problem), RUNG_OK);
+        assert_int_equal(rung_multiply(NULL, &newer.problem, NULL), RUNG_OK);
         assert_memory_equal(c, a, sizeof a);
     }
     newer.later[2] = 1;
-    assert_int_equal(rung_multiply(NULL, &newer.problem), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_multiply(NULL, &newer.problem, NULL), RUNG_STATUS_UNSUPPORTED);
 }
 
 static void unimplemented_types_and_scales_say_so(void **state)
@@ -130,19 +130,19 @@ static void unimplemented_types_and_scales_say_so(void **state)
                                                rung_matrix_of(RUNG_F32, 4, 4, memory[2]));
         assert_int_equal(rung_problem_check(&problem), RUNG_STATUS_UNSUPPORTED);
         assert_non_null(strstr(rung_error_text(), rung_type_name((rung_type)type)));
-        assert_int_equal(rung_multiply(NULL, &problem), RUNG_STATUS_UNSUPPORTED);
+        assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
     }
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I8, 4, 4, memory[0]), rung_matrix_of(RUNG_I8, 4, 4, memory[1]),
                                            rung_matrix_of(RUNG_I32, 4, 4, memory[2]));
     problem.b_quantization = &scaled;
-    assert_int_equal(rung_multiply(NULL, &problem), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "B has scales"));
     scaled.size = 0;
-    assert_int_equal(rung_multiply(NULL, &problem), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_INVALID);
     problem.b_quantization = NULL;
     problem.b.type = RUNG_F16; /* a mixed pair that no kernel multiplies */
     assert_int_equal(rung_problem_check(&problem), RUNG_OK);
-    assert_int_equal(rung_multiply(NULL, &problem), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
 }
 
 int main(void)

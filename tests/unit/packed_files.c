@@ -69,7 +69,7 @@ static rung_plan *plan_of(const rung_problem *problem, int64_t threads)
 {
     rung_plan *plan;
     rung_plan_options options = rung_plan_options_default();
-    options.packs_b = 1;
+    options.packed_b = 1;
     options.threads = threads;
     if (rung_plan_create(device, problem, &options, &plan) != RUNG_OK)
         fail_msg("%s", rung_error_text());
@@ -79,7 +79,7 @@ static rung_plan *plan_of(const rung_problem *problem, int64_t threads)
 static rung_buffer *packed_by(rung_plan *plan, const rung_matrix *b)
 {
     rung_buffer *packed;
-    assert_int_equal(rung_buffer_create(device, rung_plan_describe(plan)->packed, &packed), RUNG_OK);
+    assert_int_equal(rung_buffer_create(device, rung_plan_describe(plan)->packed_b_bytes, &packed), RUNG_OK);
     if (rung_plan_pack_b(plan, queue, b, packed, NULL) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return packed;
@@ -128,7 +128,7 @@ static char *contents_of(rung_buffer *packed, int64_t bytes)
 static void run(rung_plan *plan, const rung_problem *problem, rung_buffer *packed)
 {
     rung_run_options options = rung_run_options_default();
-    options.packed = packed;
+    options.packed_b = packed;
     memset(c_memory, 0xff, sizeof c_memory);
     if (rung_plan_run(plan, queue, problem, &options) != RUNG_OK)
         fail_msg("%s", rung_error_text());
@@ -206,7 +206,7 @@ static void assert_round_trip(int product)
 {
     rung_problem problem = problem_of(product, M, N, K);
     rung_plan *plan = plan_of(&problem, 1);
-    int64_t bytes = rung_plan_describe(plan)->packed;
+    int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
     rung_buffer *packed = packed_by(plan, &problem.b);
     save(plan, packed);
     rung_buffer *loaded = load(plan);
@@ -241,7 +241,7 @@ static void assert_packs_every_byte(int product, int64_t n, int64_t k)
 {
     rung_problem problem = problem_of(product, M, n, k);
     rung_plan *plan = plan_of(&problem, 1);
-    int64_t bytes = rung_plan_describe(plan)->packed;
+    int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
     char *memory[2];
     for (int i = 0; i < 2; i++) {
         rung_buffer *packed;
@@ -286,7 +286,7 @@ static void a_large_file(void **state)
     rung_problem problem = problem_of(0, 2, WIDE, DEEP);
     problem.b.data = b;
     rung_plan *plan = plan_of(&problem, 1);
-    int64_t bytes = rung_plan_describe(plan)->packed;
+    int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
     assert_true(bytes > 4 << 20);
     rung_buffer *packed = packed_by(plan, &problem.b);
     save(plan, packed);
@@ -367,7 +367,7 @@ static void assert_not_for(rung_problem problem, const char *kernel, const char 
     if (kernel)
         assert_int_equal(rung_kernel_find(NULL, "cpu", kernel, &found), RUNG_OK);
     rung_plan_options options = rung_plan_options_default();
-    options.packs_b = 1;
+    options.packed_b = 1;
     options.kernel = found;
     options.parameters = parameters;
     if (rung_plan_create(device, &problem, &options, &plan) != RUNG_OK)
@@ -388,7 +388,7 @@ static void files_for_other_plans(void **state)
     rung_plan_options options = rung_plan_options_default();
     rung_plan *plan;
     assert_int_equal(rung_kernel_find(NULL, "cpu", "10", &kernel), RUNG_OK);
-    options.packs_b = 1;
+    options.packed_b = 1;
     options.kernel = kernel;
     options.parameters = "KC=256";
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
@@ -533,7 +533,7 @@ static void wrong_arguments(void **state)
     rung_plan *plan = plan_of(&problem, 1), *plain;
     rung_buffer *packed = packed_by(plan, &problem.b), *unfilled, *small, *none;
     assert_int_equal(rung_plan_create(device, &problem, NULL, &plain), RUNG_OK);
-    assert_int_equal(rung_buffer_create(device, rung_plan_describe(plan)->packed, &unfilled), RUNG_OK);
+    assert_int_equal(rung_buffer_create(device, rung_plan_describe(plan)->packed_b_bytes, &unfilled), RUNG_OK);
     assert_int_equal(rung_buffer_create(device, 64, &small), RUNG_OK);
     char *zeros = calloc(1, HEADER);
     assert_int_equal(rung_buffer_write(queue, unfilled, 0, HEADER, zeros, NULL), RUNG_OK);

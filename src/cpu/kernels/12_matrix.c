@@ -639,8 +639,8 @@ static void finish_zeros(const rungi_cpu_job *job)
 
 static bool is_plain(const rungi_cpu_job *job)
 {
-    return (job->out == RUNG_F32 || job->out == RUNG_I32) && job->alpha == 1 && job->beta == 0 && !job->bias.first &&
-           !job->residual.first && job->activation == RUNG_ACTIVATION_NONE && job->c.col_stride == 1;
+    return (job->out == RUNG_F32 || job->out == RUNG_I32) && job->alpha == 1 && job->beta == 0 && !job->addend.first &&
+           !job->bias.first && !job->residual.first && job->activation == RUNG_ACTIVATION_NONE && job->c.col_stride == 1;
 }
 
 static bool is_streamed(const rungi_cpu_job *job)

@@ -60,6 +60,8 @@ static inline void finish(const rungi_cpu_job *job, int64_t i, int64_t j, sum_t 
     double value = job->alpha * sum;
     if (job->beta != 0)
         value += job->beta * load_out(job->out, job->c.first, place);
+    if (job->addend.first)
+        value += job->addend_factor * load_out(job->out, job->addend.first, at(job->addend, i, j));
     if (job->bias.first)
         value += load_out(job->out, job->bias.first, at(job->bias, i, j));
     value = rungi_activated(job->activation, value);
@@ -85,7 +87,7 @@ finish_plain(const rungi_cpu_job *job, rung_type type, int64_t first, int64_t co
 
 static inline bool is_plain(const rungi_cpu_job *job)
 {
-    return job->c.col_stride == 1 && !job->bias.first && !job->residual.first && job->activation == RUNG_ACTIVATION_NONE;
+    return job->c.col_stride == 1 && !job->addend.first && !job->bias.first && !job->residual.first && job->activation == RUNG_ACTIVATION_NONE;
 }
 
 /* Elements (i, j) and on of a row, so many. */
@@ -111,6 +113,8 @@ static inline void finish(const rungi_cpu_job *job, int64_t i, int64_t j, sum_t 
     uint32_t value = (uint32_t)(int64_t)job->alpha * sum;
     if (job->beta != 0)
         value += (uint32_t)(int64_t)job->beta * *out;
+    if (job->addend.first)
+        value += (uint32_t)(int64_t)job->addend_factor * ((const uint32_t *)job->addend.first)[at(job->addend, i, j)];
     if (job->bias.first)
         value += ((const uint32_t *)job->bias.first)[at(job->bias, i, j)];
     if (job->activation == RUNG_ACTIVATION_RELU && value > INT32_MAX)
