@@ -25,7 +25,7 @@ static bool agrees(cl_kernel kernel, const image_function *image, bool *emulates
 {
     cl_uint count = 0;
     cl.GetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
-    *emulates = (int)count == RUNGI_SIMT_ALL_ARGUMENTS;
+    *emulates = (int)count == RUNGI_SIMT_ALL_ARGUMENTS && image->parameter_count == RUNGI_SIMT_FINISH_ARGUMENTS;
     return (int)count - *emulates == image->parameter_count;
 }
 

@@ -66,7 +66,7 @@ static bool is_pointer(int index)
 
 static bool all_are_pointers_in_place(const image_function *image)
 {
-    if (image->parameter_count != 11 && image->parameter_count != 16)
+    if (image->parameter_count != 11 && image->parameter_count != 16 && image->parameter_count != 17)
         return false;
     for (int i = 0; i < image->parameter_count; i++)
         if (is_pointer(i) && image->parameter_bytes[i] != (int)sizeof(CUdeviceptr))
