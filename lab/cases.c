@@ -80,7 +80,7 @@ static void add(lab_case_list *list, sizes size, lab_layout a, lab_layout b, lab
 /* One of `count`, drawn for the next case; each `what` has draws of its own. */
 static int64_t draw(const lab_case_list *list, uint64_t what, int64_t count)
 {
-    return lab_random(0, what, (uint64_t)list->count) % (uint64_t)count;
+    return (int64_t)(lab_random(0, what, (uint64_t)list->count) % (uint64_t)count);
 }
 
 /* Scalars and content are drawn. alpha = 0 reads nothing and so shows little: it is

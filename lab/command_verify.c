@@ -370,7 +370,7 @@ static double rank_of(const failure *failure)
     const lab_case *problem = &failure->problem;
     double size = (double)problem->m * (double)problem->n * (double)problem->k;
     bool has_scalars = problem->alpha != 1 || problem->beta != 0;
-    return failure->ran ? 1 + lab_level_of(problem) * 1e15 + has_scalars * 1e13 + (size < 1e12 ? size : 1e12) : 0;
+    return failure->ran ? 1 + (double)lab_level_of(problem) * 1e15 + has_scalars * 1e13 + (size < 1e12 ? size : 1e12) : 0;
 }
 
 static int kept_count(const session *session)

@@ -89,7 +89,7 @@ static bool judge_item(const rung_matrix *a, const rung_matrix *b, const rung_ma
     if (row != -1)
         return false;
     for (uint64_t i = 0; i < ROWS; i++) {
-        int64_t drawn = lab_random(seed, 901, i) % (uint64_t)c->rows;
+        int64_t drawn = (int64_t)(lab_random(seed, 901, i) % (uint64_t)c->rows);
         if (!judge_row(a, b, c, drawn, &col)) {
             snprintf(why, capacity, "element (%lld, %lld) is wrong", (long long)drawn, (long long)col);
             return false;

@@ -211,7 +211,7 @@ void lab_turns_share_processor(void)
     CPU_ZERO(&one);
     if (processor < 0 || processor >= CPU_SETSIZE)
         return;
-    CPU_SET(processor, &one);
+    CPU_SET((size_t)processor, &one);
     sched_setaffinity(0, sizeof one, &one);
 }
 

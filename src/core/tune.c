@@ -14,6 +14,7 @@
 #include "core/cancel.h"
 #include "core/checked.h"
 #include "core/choose.h"
+#include "core/growth.h"
 #include "core/store.h"
 #include "core/tune.h"
 

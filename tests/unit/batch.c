@@ -240,22 +240,22 @@ static void many_heads_by_offsets(void **state)
 /* What a view of nothing points at is never looked at. */
 static void offsets_of_nothing(void **state)
 {
-    rung_context *context;
-    rung_device *device;
+    rung_context *own;
+    rung_device *cpu;
     rung_plan *plan;
     (void)state;
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
-    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
-    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_context_create(&options, &own), RUNG_OK);
+    assert_int_equal(rung_device_open(own, "cpu", &cpu), RUNG_OK);
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 0, NULL),
                                            rung_matrix_of(RUNG_F32, 0, 4, NULL),
                                            rung_matrix_of(RUNG_F32, 2, 4, c_data));
     problem.a.batch_offsets = (const int64_t *)(uintptr_t)8;
     assert_checked(&problem, RUNG_OK);
-    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_create(cpu, &problem, NULL, &plan), RUNG_OK);
     rung_plan_destroy(plan);
-    rung_device_close(device);
-    rung_context_destroy(context);
+    rung_device_close(cpu);
+    rung_context_destroy(own);
 }
 
 /* ---- Overlap against enumeration ------------------------------------------------- */

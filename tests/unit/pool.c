@@ -161,7 +161,7 @@ static void every_part_once(void **state)
         assert_int_equal(rungi_pool_reserve(own->pool, threads, 0), RUNG_OK);
         for (int repeat = 0; repeat < 200; repeat++) {
             tally tally = {0};
-            int64_t count = parts[repeat % (sizeof parts / sizeof *parts)];
+            int64_t count = parts[(size_t)repeat % (sizeof parts / sizeof *parts)];
             rungi_pool_run(own->pool, threads, 0, count, count_part, &tally);
             for (int64_t i = 0; i < PARTS_MAX; i++)
                 assert_int_equal(atomic_load(&tally.done[i]), i < count);

@@ -72,8 +72,8 @@ static void *count_pinned(void *user)
     sched_getaffinity(0, sizeof all, &all);
     CPU_ZERO(&one);
     for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
-        if (CPU_ISSET(i, &all))
-            CPU_SET(i, &one);
+        if (CPU_ISSET((size_t)i, &all))
+            CPU_SET((size_t)i, &one);
     if (sched_setaffinity(0, sizeof one, &one) == 0)
         *count = rungi_processors_count();
     return NULL;
