@@ -98,7 +98,7 @@ static bool read_line(const char *folder, int index, const char *name, char *lin
     FILE *file = fopen(path, "re");
     bool is_read = file && fgets(line, capacity, file);
     if (file)
-        fclose(file);
+        (void)fclose(file);
     if (is_read)
         line[strcspn(line, "\n")] = '\0';
     return is_read;
@@ -150,7 +150,7 @@ rungi_caches rungi_caches_read(const char *folder)
         if (!read_line(folder, i, "level", level, sizeof level) || !read_line(folder, i, "type", type, sizeof type) ||
             !read_line(folder, i, "size", size, sizeof size) || !parse_size(size, "", &found.bytes))
             continue;
-        found.level = atoi(level);
+        found.level = (int)strtol(level, NULL, 10);
         found.holds_data = strcmp(type, "Instruction") != 0;
         if (read_line(folder, i, "shared_cpu_list", shared, sizeof shared))
             found.threads = count_listed(shared);

@@ -135,8 +135,10 @@ static void sum_along(const rungi_peer_work *work, int32_t *sums)
     const int8_t *b = work->b;
     for (int64_t j = 0; j < work->n; j++) {
         uint32_t sum = 0;
-        for (int64_t p = 0; p < work->k; p++)
-            sum += (uint32_t)b[j * work->ldb + p];
+        for (int64_t p = 0; p < work->k; p++) {
+            int32_t element = b[j * work->ldb + p];
+            sum += (uint32_t)element;
+        }
         sums[j] = (int32_t)sum;
     }
 }

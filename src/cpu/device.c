@@ -47,7 +47,7 @@ static const char *read_model(rungi_texts *texts)
         break;
     }
     if (file)
-        fclose(file);
+        (void)fclose(file);
     return title;
 }
 

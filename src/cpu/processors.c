@@ -25,7 +25,7 @@ static int own_affinity(size_t bytes, void *set)
 int64_t rungi_processors_allowed(rungi_affinity_function *affinity)
 {
     enum { FIRST = 1024, LAST = 1 << 20 }; /* processors; a cpu_set_t has 1024 */
-    for (int size = FIRST; size <= LAST; size *= 2) {
+    for (size_t size = FIRST; size <= LAST; size *= 2) {
         cpu_set_t *set = CPU_ALLOC(size);
         size_t bytes = CPU_ALLOC_SIZE(size);
         bool is_told = set && affinity(bytes, set) == 0;
@@ -56,7 +56,7 @@ static bool read_line(const char *folder, const char *name, char *line, size_t c
     FILE *file = fopen(path, "re");
     bool is_read = file && fgets(line, (int)capacity, file);
     if (file)
-        fclose(file);
+        (void)fclose(file);
     return is_read;
 }
 
@@ -152,7 +152,7 @@ int64_t rungi_processors_quota(const char *root)
     while (file && fgets(line, sizeof line, file))
         limit = tighter(limit, limit_of_line(root, line));
     if (file)
-        fclose(file);
+        (void)fclose(file);
     return limit;
 }
 

@@ -46,7 +46,7 @@ static rung_status wrap(rungi_cuda_device *own, rungi_cu_pointer native, int64_t
     rung_status status = known_bytes(own, native, offset + bytes, &known);
     if (status == RUNG_OK && offset + bytes > known)
         return rungi_fail(RUNG_STATUS_INVALID, "the wrapped CUdeviceptr has %lld bytes behind it; the buffer would end "
-                          "at %lld", (long long)known, (long long)(offset + bytes));
+                          "at %lld", (long long)known, (long long)offset + bytes);
     buffer->pointer = native + (rungi_cu_pointer)offset;
     return status;
 }

@@ -48,7 +48,7 @@ rung_status rungi_cuda_image_source(const rung_kernel *kernel, const char *name,
         return status;
     size_t length = strlen(name);
     for (size_t i = 0; i <= length; i++)
-        quoted[i] = name[i] == '"' || name[i] == '\\' || name[i] == '\n' ? '_' : name[i];
+        quoted[i] = (char)(name[i] == '"' || name[i] == '\\' || name[i] == '\n' ? '_' : name[i]);
     int added = snprintf(line, sizeof line, "\nextern \"C\" __device__ const char rung_image[] = \"%s\";\n",
                          quoted);
     size_t whole = strlen(text);

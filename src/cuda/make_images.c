@@ -188,6 +188,7 @@ static void lower_version(char *ptx)
 {
     int major, minor;
     char *at = strstr(ptx, ".version "), text[16];
+    // NOLINTNEXTLINE(cert-err34-c): one digit each
     if (!at || sscanf(at, ".version %1d.%1d", &major, &minor) != 2)
         stop("PTX without a version");
     if (major > PTX_MAJOR || (major == PTX_MAJOR && minor > PTX_MINOR)) {
@@ -288,26 +289,26 @@ static size_t pack(const unsigned char *data, size_t bytes, unsigned char *out)
 
 /* ---- Images ------------------------------------------------------------------------------------------ */
 
-/* Compiled and packed. `plain` is how long it is unpacked. */
-static void *make_packed(maker *maker, const rungi_nvrtc_job *work, size_t *bytes, size_t *plain)
+/* Compiled and packed. `whole` is its unpacked length. */
+static void *make_packed(maker *maker, const rungi_nvrtc_job *work, size_t *bytes, size_t *whole)
 {
     void *code;
-    if (rungi_nvrtc_compile(maker->context, &maker->nvrtc, work, &code, plain) != RUNG_OK)
+    if (rungi_nvrtc_compile(maker->context, &maker->nvrtc, work, &code, whole) != RUNG_OK)
         stop(work->file);
     if (work->to_ptx)
         lower_version(code);
-    unsigned char *packed = rungi_allocate(maker->context, (int64_t)(*plain + *plain / 255 + 64), 1);
+    unsigned char *packed = rungi_allocate(maker->context, (int64_t)(*whole + *whole / 255 + 64), 1);
     if (!packed)
         stop(work->file);
-    *bytes = pack(code, *plain, packed + sizeof *plain) + sizeof *plain;
-    memcpy(packed, plain, sizeof *plain); /* so that the cache knows it, too */
+    *bytes = pack(code, *whole, packed + sizeof *whole) + sizeof *whole;
+    memcpy(packed, whole, sizeof *whole); /* so that the cache knows it, too */
     rungi_release(maker->context, code);
     return packed;
 }
 
 /* The code of a job, from the cache or compiled now, packed. */
 static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME], size_t *bytes,
-                  size_t *plain)
+                  size_t *whole)
 {
     char *source, compiler[64], target[64];
     void *code;
@@ -320,11 +321,11 @@ static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME]
                             job->to_ptx, NULL};
     const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
     code = rungi_cache_read(maker->context, maker->cache, key, 5, bytes);
-    if (!code || *bytes <= sizeof *plain) {
-        code = make_packed(maker, &work, bytes, plain);
+    if (!code || *bytes <= sizeof *whole) {
+        code = make_packed(maker, &work, bytes, whole);
         rungi_cache_write(maker->context, maker->cache, key, 5, code, *bytes);
     }
-    memcpy(plain, code, sizeof *plain);
+    memcpy(whole, code, sizeof *whole);
     rungi_release(maker->context, source);
     return code;
 }
@@ -336,8 +337,8 @@ static void make_ahead(maker *maker, int processes)
         if (fork() == 0) {
             for (int i = p; i < maker->count; i += processes) {
                 char name[RUNGI_CUDA_IMAGE_NAME];
-                size_t bytes, plain;
-                rungi_release(maker->context, make(maker, &maker->jobs[i], name, &bytes, &plain));
+                size_t bytes, whole;
+                rungi_release(maker->context, make(maker, &maker->jobs[i], name, &bytes, &whole));
             }
             _exit(0);
         }
@@ -362,15 +363,15 @@ static void write_all(maker *maker, const char *folder)
     for (int i = 0; i < maker->count; i++) {
         const job *job = &maker->jobs[i];
         char name[RUNGI_CUDA_IMAGE_NAME];
-        size_t bytes, plain;
-        unsigned char *code = make(maker, job, name, &bytes, &plain);
-        bytes -= sizeof plain;
-        if (fwrite(code + sizeof plain, 1, bytes, data) != bytes)
+        size_t bytes, whole;
+        unsigned char *code = make(maker, job, name, &bytes, &whole);
+        bytes -= sizeof whole;
+        if (fwrite(code + sizeof whole, 1, bytes, data) != bytes)
             stop("images.bin");
         fprintf(list, "IMAGE(\"%s\", %d, %d, %zu, %zu, %zu)\n", name, job->architecture, job->to_ptx, offset,
-                bytes, plain);
+                bytes, whole);
         offset += bytes;
-        all += plain;
+        all += whole;
         rungi_release(maker->context, code);
     }
     if (fclose(data) != 0 || fclose(list) != 0)
@@ -400,7 +401,7 @@ int main(int argc, char **argv)
         stop("reduce.cu");
     list_jobs(&maker);
     tell_unknown(&maker);
-    make_ahead(&maker, argc > 4 ? atoi(argv[4]) : (int)sysconf(_SC_NPROCESSORS_ONLN));
+    make_ahead(&maker, argc > 4 ? (int)strtol(argv[4], NULL, 10) : (int)sysconf(_SC_NPROCESSORS_ONLN));
     write_all(&maker, argv[3]);
     rung_kernel_destroy(maker.reduce);
     rung_context_destroy(maker.context);

@@ -98,7 +98,7 @@ static rung_status apply_file(override_function *apply, cl_device_id id, const c
     rung_status status = take_lines(NULL, id, path, file);
     if (status == RUNG_OK)
         status = take_lines(apply, id, path, file);
-    fclose(file);
+    (void)fclose(file);
     return status;
 }
 

@@ -39,7 +39,7 @@ static void write_name(const char *file, char *name, size_t capacity)
 {
     size_t used = 0;
     for (; *file && used + 1 < capacity; file++)
-        name[used++] = *file == '"' || *file == '\\' || *file == '\n' ? '_' : *file;
+        name[used++] = (char)(*file == '"' || *file == '\\' || *file == '\n' ? '_' : *file);
     name[used] = '\0';
 }
 

@@ -433,7 +433,8 @@ RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const s
     for (int64_t panel = 0; panel * PANEL < s->width; panel++, b += slice->steps * e->l.unit) {
         char *sums = sums_at(e, s, panel), *bottom = sums + 16 * RUNGI_SUMS_ROW;
         rungi_block block = block_of(s, panel);
-        worn[panel] = (!slice->is_first && worn[panel]) || !suits_parts(range, ranges_at(e, slice, s->j) + panel, e->job->k);
+        worn[panel] = (char)((!slice->is_first && worn[panel]) ||
+                             !suits_parts(range, ranges_at(e, slice, s->j) + panel, e->job->k));
         if (worn[panel]) {
             if (e->held.top == sums) /* the tiles still have what is to be added to */
                 let_go(e);
