@@ -84,7 +84,7 @@ static void hash_key(const char *const *key, int parts, uint8_t digest[RUNGI_SHA
 
 static void name_key(const uint8_t key[RUNGI_SHA256_BYTES], char name[NAME_LENGTH + 1])
 {
-    for (int i = 0; i < RUNGI_SHA256_BYTES; i++)
+    for (size_t i = 0; i < RUNGI_SHA256_BYTES; i++)
         snprintf(name + 2 * i, 3, "%02x", (unsigned)key[i]);
 }
 

@@ -96,7 +96,10 @@ static int verbose_level(int asked)
         return asked > 0 ? asked : 0;
     if (!environment || !*environment)
         return 0;
-    return *environment >= '0' && *environment <= '9' ? atoi(environment) : 1; /* "yes" is yes */
+    if (*environment < '0' || *environment > '9')
+        return 1; /* "yes" is yes */
+    long level = strtol(environment, NULL, 10);
+    return level > 2 ? 2 : (int)level;
 }
 
 /* Operands that take less than a few milliseconds to move are not worth cutting. */

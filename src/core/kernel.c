@@ -177,7 +177,7 @@ static rung_status step_kernel(rung_context *context, int backend_index, int64_t
         return status;
     made->step = step;
     made->info.name = step->name;
-    made->info.number = atoi(step->name);
+    made->info.number = (int)strtol(step->name, NULL, 10);
     set_abilities(made, step->products ? step->products : backend->vendor_products, step->abilities);
     if (atomic_compare_exchange_strong(place, out, made))
         *out = made;

@@ -622,7 +622,7 @@ static rung_status check_place(const char *name, const rung_matrix *matrix, int6
                           name);
     if (matrix->buffer && (matrix->offset + span) * size > matrix->buffer->bytes)
         return rungi_fail(RUNG_STATUS_INVALID, "%s ends %lld bytes into a buffer of %lld", name,
-                          (long long)((matrix->offset + span) * size),
+                          ((long long)matrix->offset + span) * size,
                           (long long)matrix->buffer->bytes);
     return RUNG_OK;
 }

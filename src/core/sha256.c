@@ -29,7 +29,7 @@ static uint32_t big_endian(const uint8_t *at)
 /* The block as 64 words: its own 16, and each further one from four before it. */
 static void schedule(const uint8_t *block, uint32_t w[64])
 {
-    for (int t = 0; t < 16; t++)
+    for (size_t t = 0; t < 16; t++)
         w[t] = big_endian(block + 4 * t);
     for (int t = 16; t < 64; t++) {
         uint32_t s0 = rotated(w[t - 15], 7) ^ rotated(w[t - 15], 18) ^ w[t - 15] >> 3;

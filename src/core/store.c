@@ -125,7 +125,7 @@ static int order_of(int64_t size)
 /* Along which of its sides a matrix may be read piece by piece. */
 static char layout_of(const rung_matrix *matrix)
 {
-    return matrix->col_stride == 1 ? 'r' : matrix->row_stride == 1 ? 'c' : 's';
+    return (char)(matrix->col_stride == 1 ? 'r' : matrix->row_stride == 1 ? 'c' : 's');
 }
 
 void rungi_tuning_key_of(const rung_device *device, const rung_problem *problem, rungi_tuning_key *key)

@@ -177,7 +177,7 @@ static const char *take_lock(int file)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (int i = 0; i < LOCK_TRIES; i++) {
-        struct timespec pause = {.tv_nsec = LOCK_PAUSE * 1000000};
+        struct timespec pause = {.tv_nsec = LOCK_PAUSE * 1000000L};
         if (fcntl(file, F_OFD_SETLK, &whole) == 0)
             return NULL;
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)

@@ -133,6 +133,7 @@ static rung_status remember(rung_context *context, const char *path, const char 
     char *text = rungi_allocate(context, (int64_t)bytes, 1);
     if (!text)
         return RUNG_STATUS_NO_MEMORY;
+    // NOLINTNEXTLINE(bugprone-not-null-terminated-result): not a string, its length is passed
     memcpy(text, head, strlen(head));
     memcpy(text + strlen(head), line, length);
     status = rungi_records_parse(context, path, text, (int64_t)bytes, &records);

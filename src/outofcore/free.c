@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/checked.h"
@@ -19,10 +20,13 @@ static int64_t read_number(const char *path, const char *word)
     size_t length = strlen(word);
     FILE *file = fopen(path, "re");
     while (file && number < 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, word, length) == 0 && sscanf(line + length, "%lld", &number) != 1)
-            number = -1;
+        if (strncmp(line, word, length) == 0) {
+            char *end;
+            number = strtoll(line + length, &end, 10);
+            number = end == line + length ? -1 : number;
+        }
     if (file)
-        fclose(file);
+        (void)fclose(file);
     return number;
 }
 
@@ -67,7 +71,7 @@ static bool find_group(const version *version, const char *root, char folder[PAT
         mark = strstr(line, version->mark);
     }
     if (file)
-        fclose(file);
+        (void)fclose(file);
     if (!mark)
         return false;
     int length = snprintf(folder, PATH_MAX, "%s%s%s", root, version->mount, mark + strlen(version->mark));

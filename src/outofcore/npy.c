@@ -176,7 +176,7 @@ const char *rungi_npy_parse(const char *bytes, int64_t count, rung_type as, rung
 {
     if (count < MAGIC + 2 || memcmp(bytes, "\x93NUMPY", MAGIC) != 0)
         return "does not begin as .npy files do; a bare file wants its type and shape told";
-    int version = bytes[MAGIC], width = version == 1 ? 2 : 4;
+    int version = (unsigned char)bytes[MAGIC], width = version == 1 ? 2 : 4;
     if (version < 1 || version > 3 || bytes[MAGIC + 1] != 0)
         return "is of a version of .npy that is not known; 1, 2 and 3 are";
     int64_t begin = MAGIC + 2 + width;

@@ -227,7 +227,7 @@ static rung_status open_messages(call *call)
     call->in = rungi_team_allocate(call->team, in);
     if ((out > 0 && !call->out) || (in > 0 && !call->in))
         return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld bytes to redistribute matrices; use more ranks, or "
-                         "keep the matrices as shares", (long long)(out + in));
+                         "keep the matrices as shares", (long long)out + in);
     return RUNG_OK;
 }
 
