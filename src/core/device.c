@@ -45,12 +45,14 @@ static rung_status split_name(const char *name, char *backend, size_t capacity, 
     size_t length = colon ? (size_t)(colon - name) : strlen(name);
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
     bool well_formed = !colon || (digits > 0 && digits < 5 && colon[1 + digits] == '\0');
+    *index = -1;
     if (length == 0 || length >= capacity || !well_formed)
         return rungi_fail(RUNG_STATUS_NO_DEVICE, "\"%.80s\" is no device's name; they are like \"cpu\", "
                           "\"opencl\", \"opencl:1\", \"cuda\"", name);
     memcpy(backend, name, length);
     backend[length] = '\0';
-    *index = colon ? strtol(colon + 1, NULL, 10) : -1;
+    if (colon)
+        *index = strtol(colon + 1, NULL, 10);
     return RUNG_OK;
 }
 
