@@ -136,7 +136,7 @@ static void sum_along(const rungi_peer_work *work, int32_t *sums)
     for (int64_t j = 0; j < work->n; j++) {
         uint32_t sum = 0;
         for (int64_t p = 0; p < work->k; p++) {
-            int32_t element = b[j * work->ldb + p];
+            int32_t element = b[j * work->ldb + p]; // NOLINT(bugprone-signed-char-misuse): a number, not a character
             sum += (uint32_t)element;
         }
         sums[j] = (int32_t)sum;
