@@ -13,6 +13,11 @@
 #include "core/matrix.h"
 #include "core/problem.h"
 
+/* CI has no debug build: assertions are checked in its sanitizer builds. */
+#if (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)) && !defined(RUNG_ASSERTIONS)
+#error "a sanitizer build must define RUNG_ASSERTIONS"
+#endif
+
 /* Runs `work` in a child; returns its wait status, and what it wrote to standard error. */
 static int run_in_child(void (*work)(void), char *text, size_t capacity)
 {
