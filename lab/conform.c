@@ -355,7 +355,7 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
 {
     rung_plan *plan;
     rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = subject->kernel, .parameters = subject->parameters, .split_k = splits,
-                                 .max_workspace_bytes = LAB_WORKSPACE_MAX, .shared_carveout = subject->carveout,
+                                 .max_workspace_bytes = LAB_WORKSPACE_MAX, .shared_carveout = (int)subject->carveout,
                                  .threads = subject->threads, .packed_b = subject->is_packed};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
     if (status != RUNG_OK)

@@ -293,7 +293,7 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
     rung_problem multiply = lab_problem_multiply(problem, true);
     rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = contender->kernel, .parameters = contender->asked,
                                  .split_k = problem->splits, .max_workspace_bytes = LAB_WORKSPACE_MAX,
-                                 .shared_carveout = problem->carveout, .threads = problem->threads,
+                                 .shared_carveout = (int)problem->carveout, .threads = problem->threads,
                                  .packed_b = contender->is_packed};
     if (!contender->kernel)
         return RUNG_OK; /* it makes its own */
@@ -518,7 +518,7 @@ rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *
     rung_problem one = lab_problem_multiply(problem, true);
     rung_plan *plan;
     rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = contender->kernel, .parameters = contender->parameters, .split_k = 1,
-                                 .shared_carveout = problem->carveout, .threads = problem->threads};
+                                 .shared_carveout = (int)problem->carveout, .threads = problem->threads};
     int64_t calls[CALLS], batches[CALLS];
     one.batch = 1;
     rung_status status = rung_plan_create(problem->device, &one, &options, &plan);

@@ -243,7 +243,7 @@ static inline rung_status trial_plan(rung_device *device, const trial *trial, co
     if (trial->kernel)
         assert_ok(rung_kernel_find(device->context, "cuda", trial->kernel, &kernel));
     rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = trial->parameters, .split_k = trial->splits,
-                                 .max_workspace_bytes = 1 << 20, .shared_carveout = trial->carveout};
+                                 .max_workspace_bytes = 1 << 20, .shared_carveout = (int)trial->carveout};
     return rung_plan_create(device, problem, &options, plan);
 }
 
