@@ -1,45 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung.h - matrix multiplication on the CPU, on OpenCL devices and on NVIDIA GPUs.
  *
- * This header is the manual. The short way is one call on matrices in memory:
+ * This header is the manual. Include it as <rung/rung.h> and link with -lrung. It has two levels.
+ *
+ * One call multiplies matrices in memory:
  *
  *     rung_matrix a = rung_matrix_of(RUNG_F32, m, k, a_data);
  *     rung_matrix b = rung_matrix_of(RUNG_F32, k, n, b_data);
  *     rung_matrix c = rung_matrix_of(RUNG_F32, m, n, c_data);
- *     rung_status status = rung_gemm(NULL, 1.0, a, b, 0.0, c);
- *     if (status != RUNG_OK)
+ *     if (rung_gemm(NULL, 1.0, a, b, 0.0, c) != RUNG_OK)
  *         fprintf(stderr, "%s\n", rung_error_text());
  *
- * The long way, for device memory and repeated work, is: open a device, make a
- * plan for a problem, run the plan on a queue. See "Plans" below.
+ * Plans serve device memory, packed weights and repeated work: open a device, create a plan
+ * for a problem, run the plan on a queue. See "Plans".
  *
- * Threads   A context, a device, a kernel and a plan may be shared between
- *           threads; a queue and an event are one thread's at a time; a buffer
- *           may be read by many or written by one.
- * Fork      A process may fork at any moment, and multiply on the CPU in the child
- *           with all that was made before. Other devices have their drivers' rules.
- * Signals   On processors with AMX the first plan that uses it asks the system for it, and
- *           from then on a signal handler's own stack (sigaltstack) needs room for its
- *           registers, 16 KiB or so; where smaller ones are in use the system refuses,
- *           and other kernels are taken. RUNG_CPU_ISA=dot leaves AMX alone.
- * Cancel    pthread_cancel never ends a thread inside a call: the call completes, and the
- *           thread ends at its next cancellation point afterwards. That holds for deferred
- *           cancellation, the default; no function may be called with asynchronous
- *           cancellation enabled.
- * Memory    Running a plan never allocates, with three exceptions: a run that is to be
- *           logged; the first on the CPU after a fork, which starts threads again; and
- *           on the CPU, more runs at the same time than plans were created for, each of
- *           which gets memory to work in. Every
- *           destroy accepts NULL. A queue and an event are destroyed after their
- *           work; anything else may go before, and the work goes on. Objects may
- *           be destroyed in any order, since each keeps alive what it stands on;
- *           the kernels of a context's ladder go with it.
- * Errors    A call that can fail returns a rung_status; outputs come last, and a
- *           failed call leaves a created object NULL. Where work on a queue fails,
- *           finish the queue before freeing memory that was given to it. The
- *           library never exits, aborts or prints, unless RUNG_VERBOSE asks it to.
- *           (A debug or sanitizer build checks internal invariants, and prints
- *           and aborts if one does not hold.)
+ * Contents
+ *     Version and export          Queues, events and buffers
+ *     Status and errors           Native objects
+ *     Element types               Kernels
+ *     Matrices                    Plans
+ *     Problems                    Packed operands
+ *     One call                    Candidates
+ *     Context                     Tuning
+ *     Devices                     Environment variables
+ *
+ * Rules that hold for every function:
+ *
+ * Growth    A program compiled against one version of this header runs with every later
+ *           version of the library that has the same major number (from 0.2 on).
+ *           - rung_matrix is a plain value. Its fields never change.
+ *           - Other structs that the caller fills begin with `size`. Create them with their
+ *             ..._of() or ..._default() function, which sets `size`; then set fields.
+ *             Later versions append fields, and 0 in a new field means the old behaviour.
+ *             A struct whose `size` is 0 is RUNG_STATUS_INVALID.
+ *           - Structs that the library returns by pointer belong to the library. Later
+ *             versions append fields. Do not store them in arrays by value. Their strings
+ *             are never NULL.
+ *           - Later versions add enumerators. Treat an unknown value as "something else".
+ * Errors    A function that can fail returns a rung_status; outputs come last. A failed call
+ *           sets the created object to NULL. A multiplication that fails with
+ *           RUNG_STATUS_INVALID, _ALIASED, _TOO_LARGE or _UNSUPPORTED has not touched its
+ *           output; after other failures the output is undefined. If a call that puts work
+ *           on a queue fails, or rung_queue_finish() reports a failure, call
+ *           rung_queue_finish() before you free memory that the queue's work uses.
+ * Arguments Structs and arrays are read during the call only, except batch_offsets.
+ * Threads   Any number of threads may use a context, a device, a kernel or a plan at the same
+ *           time. One thread at a time may use a queue or an event. Many threads may read a
+ *           buffer, or one may write it.
+ * Lifetime  Every destroy function, and rung_device_close(), accepts NULL. Objects may be
+ *           destroyed in any order, also while work is in flight: each object keeps the objects
+ *           alive that it needs. Destroying a queue or an event waits for its work. A kernel
+ *           found in a context lives as long as the context and its devices.
+ * Memory    rung_plan_run() allocates no memory, with three exceptions: the run is logged; the
+ *           first run on the CPU after a fork restarts threads; more threads call it at the same
+ *           time on the CPU than there are plans.
+ * Output    The library never exits, aborts or prints, unless RUNG_VERBOSE is set. (Debug and
+ *           sanitizer builds check internal invariants; a failed check prints and aborts.)
+ * Fork      A process may fork at any time. The child can use the CPU and every CPU object
+ *           created before. Other devices follow the rules of their drivers.
+ * Cancel    pthread_cancel() does not interrupt a call: the call completes first. Call no
+ *           function while asynchronous cancellation is enabled.
+ * Signals   On processors with AMX, the first plan that uses AMX requests it from the kernel.
+ *           From then on, an alternate signal stack (sigaltstack) needs 16 KiB for its
+ *           registers. If a smaller one exists, the request fails and rung uses other
+ *           kernels. RUNG_CPU_ISA=dot never requests AMX.
  */
 #ifndef RUNG_H
 #define RUNG_H
@@ -94,7 +118,7 @@ extern "C" {
 RUNG_API int         rung_version(void);
 RUNG_API const char *rung_version_text(void);
 
-/* ---- Status --------------------------------------------------------------- */
+/* ---- Status and errors --------------------------------------------------------- */
 
 /* Result of every function that can fail. Values are stable across versions. */
 typedef enum rung_status {
@@ -112,17 +136,18 @@ typedef enum rung_status {
     RUNG_STATUS_CANCELLED      = -11  /* a callback of the caller stopped the call */
 } rung_status;
 
-/* "RUNG_OVERLAP", and one line for people. Both take any number. */
+/* Return the enumerator's name, "RUNG_STATUS_ALIASED", and a short description. Both accept
+ * any number. */
 RUNG_API const char *rung_status_name(rung_status status);
 RUNG_API const char *rung_status_text(rung_status status);
 
-/* What went wrong in this thread's last failed call and what to do about it: a
- * sentence, and a compiler's log where there is one. Valid until this thread's
- * next failure; never NULL. */
+/* Returns a description of this thread's most recent error: what was wrong, with values, and
+ * what to do. A compiler's log follows if there is one. "" before the first error; never NULL.
+ * Valid until the next failing call on this thread. Do not parse the text; test the status. */
 RUNG_API const char *rung_error_text(void);
 
-/* For libraries that stand on this one: keeps a sentence, formatted as printf does, for this
- * thread's rung_error_text(), and returns `status`. The old sentence may be among the arguments. */
+/* For libraries built on rung: stores a description for this thread's rung_error_text(),
+ * formatted like printf, and returns `status`. The arguments may include the current text. */
 RUNG_API rung_status rung_error_set(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
 
 /* ---- Element types -------------------------------------------------------------- */
@@ -162,10 +187,10 @@ RUNG_API int64_t rung_type_size(rung_type type);
  * from 1 to the first "?" visits every type. */
 RUNG_API const char *rung_type_name(rung_type type);
 
-/* Returns the type in which this version accumulates A * B into C, and which alpha and beta
- * have; RUNG_TYPE_NONE if no kernel of this version multiplies these types. The result is
- * rounded to C's type once, at the end (to F16 and BF16 through F32). Integers are exact
- * modulo 2^32.
+/* Returns the type in which this version accumulates A * B into C; RUNG_TYPE_NONE if no kernel of
+ * this version multiplies these types. alpha and beta are rounded to this type; for I32 they must
+ * be whole numbers. The result is rounded to C's type once, at the end (to F16 and BF16 through
+ * F32). Integers are exact modulo 2^32.
  *
  *     A and B   C                accumulator
  *     F32       F32, F16, BF16   F32
@@ -184,34 +209,7 @@ RUNG_API uint16_t rung_f16_from_f32(float value);
 RUNG_API float    rung_bf16_to_f32(uint16_t bits);
 RUNG_API uint16_t rung_bf16_from_f32(float value);
 
-/* How precisely products are formed, from most to least. A problem asks for one of
- * these and gets it or one before it, never one behind: a kernel that computes in less
- * is refused. u is the roundoff of sums, |A||B| the product of the absolute values, and
- * gamma(n) = n u / (1 - n u); alpha, beta and C's rounding come on top in all of them. A GPU's
- * matrix engine adds several products at a time and cuts off what does not fit, instead of
- * rounding: where it sums 16-bit inputs or tf32, read gamma(3 k) for gamma(k).
- *
- *   strict  inputs as they are:                                       gamma(k) |A||B|
- *   bf16x3  F32 inputs as sums of three BF16 each, the six
- *           largest of nine products:             (1.02 gamma(6 k) + 2^-24) |A||B|
- *   tf32    F32 inputs rounded to 11 bits:   (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
- *   bf16x1  F32 inputs rounded to 8 bits:     (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
- *
- * In the last three an input below 2^-126 may count as 0 and one that rounds past the
- * largest number as infinite; in bf16x3 an infinity among the inputs may come out as
- * NaN. The CPU's kernel does none of this: it multiplies by FMA where it would. BF16 is
- * multiplied by a processor's own instructions (AMX, AVX512_BF16), strict too, and those
- * may take an input or a sum below 2^-126 for 0. */
-typedef enum rung_compute {
-    RUNG_COMPUTE_STRICT = 0,
-    RUNG_COMPUTE_BF16X3 = 1,
-    RUNG_COMPUTE_TF32   = 2,
-    RUNG_COMPUTE_BF16X1 = 3
-} rung_compute;
-
-RUNG_API const char *rung_compute_name(rung_compute compute);
-
-/* ---- Matrices ---------------------------------------------------------------- */
+/* ---- Matrices ------------------------------------------------------------------- */
 
 typedef struct rung_context rung_context;
 typedef struct rung_device  rung_device;
@@ -221,24 +219,33 @@ typedef struct rung_buffer  rung_buffer;
 typedef struct rung_kernel  rung_kernel;
 typedef struct rung_plan    rung_plan;
 
-/* A view of a matrix: element (i, j) stands at
+/* A view of a matrix. Element (i, j) of item b of a batch is element number
  *
- *     offset + i * row_stride + j * col_stride
+ *     offset + i * row_stride + j * col_stride + b * batch_stride
  *
- * elements from `data` (memory of this process) or from the start of `buffer`
- * (memory of a device); one of the two is NULL. Strides are not negative. Zero
- * repeats a row or a column, which A and B may do and C may not. A view owns
- * nothing and is passed by value: a transpose, a storage order and a block are
- * all views, and nothing is copied to make one. */
+ * counted from `data` (memory of this process) or from the start of `buffer` (device
+ * memory); the other one is NULL. All counts are in elements. Strides are not negative. A
+ * stride of 0 repeats a row, a column or an item, which inputs may do and outputs may not.
+ * Instead of batch_stride, `batch_offsets` may give the offset of each item: an array of
+ * `batch` numbers >= 0, ascending for an output, unchanged until the work is done. Memory
+ * between the elements of an output is never written; memory after the last element need not
+ * exist.
+ *
+ * A view owns nothing. Transposes, storage orders and blocks are views; nothing is copied to
+ * create one. A view of zeros, {0}, is absent: the default of every optional operand.
+ *
+ * The functions below return views of one item: batch_stride is 0 and batch_offsets is NULL. They
+ * do not fail. A view with impossible sizes is invalid, stays invalid through further functions,
+ * and is rejected with RUNG_STATUS_INVALID by every call that uses it. */
 typedef struct rung_matrix {
-    rung_type    type;
-    int64_t      rows, cols;
-    int64_t      row_stride, col_stride;
-    void        *data;
-    rung_buffer *buffer;
-    int64_t      offset;
-    int64_t        batch_stride;  /* elements from one item of a batch to the next */
-    const int64_t *batch_offsets; /* or where each begins, counted from `offset` */
+    rung_type      type;
+    int64_t        rows, cols;
+    int64_t        row_stride, col_stride;
+    void          *data;
+    rung_buffer   *buffer;
+    int64_t        offset;
+    int64_t        batch_stride;
+    const int64_t *batch_offsets;
 } rung_matrix;
 
 typedef enum rung_order {
@@ -246,39 +253,66 @@ typedef enum rung_order {
     RUNG_ORDER_COL_MAJOR = 1  /* Fortran and BLAS: the elements of a column are adjacent */
 } rung_order;
 
-/* A dense row-major view. `data` is written only if the view is used as C. */
+/* Returns a dense row-major view. `data` is const for the sake of inputs: the memory of an output
+ * must be writable. */
 RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
     RUNG_READS_NOTHING(4);
 
 /* Returns a view with a leading dimension, as BLAS describes a matrix: `ld` elements from one
  * row to the next (row-major, ld >= cols) or from one column to the next (column-major,
- * ld >= rows). A smaller `ld` gives a view that every call rejects with RUNG_STATUS_INVALID.
+ * ld >= rows). A smaller `ld` gives an invalid view. For a transposed argument, describe the
+ * matrix as it is in memory and transpose the view:
  *
  *     rung_matrix a = rung_matrix_ld(RUNG_F64, m, k, lda, RUNG_ORDER_COL_MAJOR, a_data);
- *     rung_matrix b = rung_matrix_transpose(            (a transposed argument: B is n x k in memory)
- *                     rung_matrix_ld(RUNG_F64, n, k, ldb, RUNG_ORDER_COL_MAJOR, b_data)); */
+ *     rung_matrix b = rung_matrix_ld(RUNG_F64, n, k, ldb, RUNG_ORDER_COL_MAJOR, b_data);
+ *     rung_gemm(NULL, 1.0, a, rung_matrix_transpose(b), 0.0, c);               (C = A * B^T) */
 RUNG_API rung_matrix rung_matrix_ld(rung_type type, int64_t rows, int64_t cols, int64_t ld, rung_order order,
                                     const void *data) RUNG_READS_NOTHING(6);
 
-/* The same over device memory, beginning `offset` elements into the buffer. */
-RUNG_API rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols,
-                                    rung_buffer *buffer, int64_t offset);
+/* Returns a dense row-major view of device memory that begins `offset` elements into the
+ * buffer. For other strides, set the fields of the result. */
+RUNG_API rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols, rung_buffer *buffer,
+                                           int64_t offset);
 
-/* The same elements with rows and columns exchanged. A column-major matrix of
- * leading dimension ld is a transposed row-major one. */
+/* Returns the transposed view: the same elements with rows and columns exchanged. */
 RUNG_API rung_matrix rung_matrix_transpose(rung_matrix matrix);
 
-/* The rows x cols block whose first element is (row, col). A block that does not
- * lie inside the matrix is a view that every call refuses with RUNG_STATUS_INVALID. */
-RUNG_API rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col,
-                                       int64_t rows, int64_t cols);
+/* Returns a view of the rows x cols block whose first element is (row, col). A block that
+ * exceeds the matrix gives an invalid view. */
+RUNG_API rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int64_t rows, int64_t cols);
 
-/* The same elements again and again, rows x cols of them: a matrix of one row, of one
- * column or of one element repeats those; any other shape is refused like a block
- * outside its matrix. A bias of one number a row is an m x 1 matrix repeated to m x n. */
+/* Returns a rows x cols view that repeats a matrix of one row, of one column or of one
+ * element. Other shapes give an invalid view. A bias with one number per
+ * column is a 1 x n matrix broadcast to m x n:
+ *
+ *     problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, n, bias_data), m, n); */
 RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int64_t cols);
 
-/* ---- Problems ----------------------------------------------------------------- */
+/* ---- Problems ------------------------------------------------------------------- */
+
+/* Precision of the multiplication, from most to least precise. A problem gets the mode it
+ * requests or a more precise one. In the bounds, u is the unit roundoff of the accumulator,
+ * |A||B| is the product of the absolute values, and gamma(n) = n u / (1 - n u). Rounding by
+ * alpha, beta and C's type comes on top.
+ *
+ *     strict   inputs as they are                             gamma(k) |A||B|
+ *     bf16x3   F32 inputs split into three BF16 values each,
+ *              the six largest of nine products     (1.02 gamma(6 k) + 2^-24) |A||B|
+ *     tf32     F32 inputs rounded to 11 bits   (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
+ *     bf16x1   F32 inputs rounded to 8 bits     (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
+ *
+ * The tensor cores of a GPU add several products at a time and truncate; for 16-bit inputs
+ * and tf32, read gamma(3 k) for gamma(k). The modes affect F32 inputs only. In the last three
+ * modes, inputs below 2^-126 may count as 0, inputs that round past the largest number become
+ * infinite, and in bf16x3 an infinite input may give NaN. (On the CPU these inputs are
+ * multiplied by FMA instead.) The processor's own BF16 instructions (AMX, AVX512_BF16) may
+ * treat inputs and sums below 2^-126 as 0, also in strict mode. */
+typedef enum rung_compute {
+    RUNG_COMPUTE_STRICT = 0,
+    RUNG_COMPUTE_BF16X3 = 1,
+    RUNG_COMPUTE_TF32   = 2,
+    RUNG_COMPUTE_BF16X1 = 3
+} rung_compute;
 
 /* Function applied to each element of the result. GELU and SiLU need a floating-point result.
  * GELU_TANH and SILU of minus infinity are 0, their limit; GELU of minus infinity is NaN. */
@@ -290,7 +324,8 @@ typedef enum rung_activation {
     RUNG_ACTIVATION_SILU      = 4  /* v / (1 + exp(-v)) */
 } rung_activation;
 
-/* Returns "gelu_tanh" and the like; "?" for unknown values. */
+/* Return "tf32", "gelu_tanh" and the like; "?" for unknown values. */
+RUNG_API const char *rung_compute_name(rung_compute compute);
 RUNG_API const char *rung_activation_name(rung_activation activation);
 
 /* How the elements of an operand become numbers:
@@ -331,15 +366,20 @@ static inline rung_quantization rung_quantization_default(void)
  * With beta = 0 and a D, C is ignored and may be absent; a plan that is created so runs with
  * beta = 0 only.
  *
- * A batch is `batch` multiplications of the same form that run as one unit of work; see
- * rung_matrix for the addresses of the items. An A or a B with batch_stride 0 serves all items.
- * The batch_offsets of the output, D or C, ascend.
- *
- * Create a problem with rung_problem_of() and set the fields that you need:
+ * Create a problem with rung_problem_of() and set the fields that you need. Most callers store the
+ * result in C and leave D absent:
  *
  *     rung_problem problem = rung_problem_of(a, b, c);
  *     problem.activation = RUNG_ACTIVATION_SILU;
- *     rung_status status = rung_multiply(NULL, &problem, NULL); */
+ *     rung_status status = rung_multiply(NULL, &problem, NULL);
+ *
+ * A batch is `batch` multiplications of the same form that run as one unit of work; see
+ * rung_matrix for the addresses of the items. An input with batch_stride 0 serves all items. A
+ * batch of dense A and C, and one B:
+ *
+ *     problem.batch = 6;
+ *     problem.a.batch_stride = m * k;
+ *     problem.c.batch_stride = m * n; */
 typedef struct rung_problem {
     size_t          size;       /* set by rung_problem_of() */
     double          alpha;      /* 1 */
@@ -372,28 +412,27 @@ static inline rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_ma
 
 /* Checks a problem without running it: shapes match, no size overflows, every view lies inside
  * its buffer, and the output overlaps neither itself nor an input. Every call that computes
- * makes the same checks. Views of one row- or column-major parent matrix are compared exactly;
- * other views overlap if their address ranges do. Items of a batched output also count as
+ * makes the same checks. Two views with the same strides, such as blocks of one matrix, are
+ * compared exactly; other views overlap if their address ranges do. Items of a batched output also count as
  * overlapping if the address range of one meets those of more than 64 others, unless one of the
  * three strides exceeds the span of the other two.
  *
- * Whether a device has a kernel for the problem is decided by rung_plan_create(). */
+ * Types and scales that no kernel of this version supports are RUNG_STATUS_UNSUPPORTED. Whether a
+ * device has a kernel for the problem is decided by rung_plan_create(). */
 RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 
-/* ---- One call ------------------------------------------------------------------ */
+/* ---- One call ------------------------------------------------------------------- */
 
-/* Multiplies matrices in memory and returns when C is there. It runs on the
- * context's own device (see rung_context_options), copying to it and back where
- * it has memory of its own. The context may be NULL: the default one. On the CPU it
- * keeps the plans of the last calls, for those of the same form that follow.
+/* Computes C = alpha * A * B + beta * C for matrices in memory and returns when C is complete.
+ * Runs on the context's device (rung_context_options.device). If that device has its own
+ * memory, operands are copied to it and C is copied back; large operands are split into
+ * panels so that copies overlap with computation (see RUNG_OVERLAP). Panels may use other
+ * kernels than the whole problem would, within the same error bounds.
  *
- * Where there is much to copy, C is cut into panels, of rows, of columns or of a batch's
- * items, so that one is copied while another is computed. The environment's RUNG_STATUS_ALIASED,
- * read when the context is made, says from how many bytes of operands on: 32 MiB unless
- * it is set, never if it is 0. Small panels may be summed by another kernel than the whole
- * would have been, within the same bounds. */
-RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b,
-                               double beta, rung_matrix c);
+ * `context` may be NULL: the default context, whose device is $RUNG_DEVICE, else the CPU. It is
+ * created on first use and lives as long as the process. Plans of recent calls are cached. */
+RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta,
+                               rung_matrix c);
 
 typedef struct rung_multiply_options {
     size_t  size;    /* set by rung_multiply_options_default() */
@@ -414,37 +453,35 @@ static inline rung_multiply_options rung_multiply_options_default(void)
 RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem,
                                    const rung_multiply_options *options);
 
-/* ---- Context ------------------------------------------------------------------- */
+/* ---- Context -------------------------------------------------------------------- */
 
-/* Allocates `bytes` (> 0) aligned to `alignment`, a power of two; NULL if it
- * cannot. The release function gets what the allocate function gave. Neither may
- * call the library. Several threads may call both at once, among them threads of the library. */
+/* Allocates `bytes` (> 0) aligned to `alignment`, a power of two. Returns NULL on failure. The
+ * release function gets what the allocate function returned. Neither may call the library.
+ * Several threads, including threads of the library, may call both at the same time. */
 typedef void *(*rung_allocate_function)(void *user, size_t bytes, size_t alignment);
 typedef void (*rung_release_function)(void *user, void *memory);
 
-/* Gets one line of the log, without a newline. */
+/* Receives one log line, without a newline. */
 typedef void (*rung_log_function)(void *user, const char *line);
 
-/* A piece of work of rung_gemm or rung_multiply: "A up" to the device and "C down" from
- * it, "pack" and "unpack" in this process's memory, or a kernel by its name. */
+/* One step of a rung_gemm() or rung_multiply() call, for timelines. */
 typedef struct rung_span {
-    const char *name;       /* until the function returns */
+    const char *name;       /* "A up" and "C down" (copies to and from the device), "pack" and "unpack"
+                             * (in this process), or a kernel's name; valid during the callback */
     int64_t     queue;      /* 0, 1 or 2; -1: this process */
-    int64_t     start, end; /* nanoseconds from the call's start */
-    int64_t     bytes;      /* that were copied, 0 for a kernel */
+    int64_t     start, end; /* nanoseconds since the start of the call */
+    int64_t     bytes;      /* bytes copied; 0 for a kernel */
 } rung_span;
 
-/* Gets one span. It is called for each of a call's, in no order of time, by the thread
- * that made the call, after the work and before the call returns; a call that failed
- * tells none. */
+/* Receives one span. Called for every span of a successful call, in no particular order, on
+ * the calling thread, before the call returns. */
 typedef void (*rung_span_function)(void *user, const rung_span *span);
 
-/* All zero is the default. */
 typedef struct rung_context_options {
     size_t                 size;     /* set by rung_context_options_default() */
     const char            *device;   /* of rung_gemm and rung_multiply; NULL: $RUNG_DEVICE, else "cpu" */
     int64_t                threads;  /* CPU: maximum number of threads per multiplication, including the
-                                      * calling thread; 0: $RUNG_THREADS, else the available CPUs */
+                                      * calling thread, 1 to 8192; 0: $RUNG_THREADS, else the available CPUs */
     int                    verbose;  /* 0: $RUNG_VERBOSE; 1 or 2: that level; -1: silent */
     rung_log_function      log;      /* NULL: standard error */
     void                  *log_user;
@@ -463,31 +500,22 @@ static inline rung_context_options rung_context_options_default(void)
     return options;
 }
 
-/* A context owns devices, compiled code and the log. NULL stands for the default
- * context wherever one is taken; it is made at its first use with default options
- * and lives as long as the process.
+/* Creates a context, which owns devices, compiled kernels, threads and the log. NULL options
+ * are the defaults. Every function that takes a context accepts NULL: the default context,
+ * created on first use, destroyed with the process.
  *
- * On the CPU a large multiply is cut between threads, of the context's and the caller's
- * own: C alone, never k, so that the result has the same bits for any number of them. One
- * exception: an element that is NaN is NaN for any number of threads, but its sign and its
- * payload may differ, since IEEE 754 leaves open which of several NaN an operation returns.
- * Callers do not wait for threads that are helping another. (00_vendor is cut by its own rules.)
- * Block sizes are derived from the processor's caches when the device is opened; the
- * environment's RUNG_CPU_CACHES ("32K,256K,8M/4": L1, L2, L3 and the cores that share the
- * L3) overrides the detected sizes. Other block sizes may give other bits.
+ * On the CPU, a large multiplication is split between threads of the context and the calling
+ * thread. Only C is split, never k, so the result has the same bits for any number of threads.
+ * Exception: which NaN bits an element has may differ, because IEEE 754 leaves that open.
+ * Vendor libraries (00_vendor) split as they like. Block sizes follow the processor's caches,
+ * and other block sizes may give other bits; RUNG_CPU_CACHES fixes them.
  *
- * Verbose 1 writes a line for each multiply: the time it took, the device, the
- * kernel, where its parameters came from, the `rung verify` command that runs the
- * same problem again, and which kernels and tuning records were refused and why. Work
- * on a queue is told when it is done and the queue is next used or finished. Verbose 2
- * adds a line for each kernel compiled and each library that was not found.
- *
- * Each environment variable of the library whose value is invalid is reported when a context is
- * made, at verbose 1 and above; a context that has a log function gets the report at verbose 0
- * too. Such a variable counts as unset, except that an invalid RUNG_DEVICE or RUNG_CPU_VENDOR
- * makes the calls fail that need it. */
-RUNG_API rung_status rung_context_create(const rung_context_options *options,
-                                         rung_context **context);
+ * Verbose 1 logs one line per multiplication: time, device, kernel, origin of its parameters,
+ * the command of the rung tool that repeats the problem (`rung verify`), and rejected kernels and tuning records
+ * with the reasons. Work on a queue is logged when it is complete and the queue is used or
+ * finished next. Verbose 2 adds every kernel compiled and every library not found. Invalid
+ * environment variables are reported from verbose 1 on, and always to a log function. */
+RUNG_API rung_status rung_context_create(const rung_context_options *options, rung_context **context);
 RUNG_API void        rung_context_destroy(rung_context *context);
 
 /* ---- Devices -------------------------------------------------------------------- */
@@ -520,15 +548,17 @@ typedef struct rung_device_info {
 } rung_device_info;
 
 /* Lists the devices of every backend, found anew by each call. A backend without a device has
- * one entry whose `missing` says why.
+ * one entry: its name is the backend's, and `missing` says why there is none.
  *
  *     rung_device_list *list;
- *     if (rung_device_list_create(NULL, &list) == RUNG_OK)
+ *     if (rung_device_list_create(NULL, &list) == RUNG_OK) {
  *         for (int64_t i = 0; i < rung_device_list_count(list); i++)
  *             puts(rung_device_list_at(list, i)->name);
- *     rung_device_list_destroy(list);
+ *         rung_device_list_destroy(list);
+ *     }
  *
- * Entries live as long as the list. An index outside the list gives NULL. */
+ * Entries live as long as the list. An index outside the list gives NULL; a NULL list has no
+ * entries. */
 typedef struct rung_device_list rung_device_list;
 
 RUNG_API rung_status             rung_device_list_create(rung_context *context, rung_device_list **list);
@@ -566,29 +596,42 @@ RUNG_API const rung_device_info *rung_device_describe(const rung_device *device)
 /* Returns the context in which the device was opened. */
 RUNG_API rung_context *rung_device_context(const rung_device *device);
 
-/* ---- Queues, events, buffers ------------------------------------------------------ */
+/* ---- Queues, events and buffers ---------------------------------------------------- */
 
-/* Work on a queue is done in the order it was given. */
+/* A queue runs its work in order. The CPU device completes work before each call returns.
+ * rung_queue_finish() waits for all work of the queue and reports its first failure. */
 RUNG_API rung_status rung_queue_create(rung_device *device, rung_queue **queue);
 RUNG_API rung_status rung_queue_finish(rung_queue *queue);
 RUNG_API void        rung_queue_destroy(rung_queue *queue);
 
-/* An event is made once and may be signalled many times; it stands for the last
- * piece of work that was given it in rung_run_options. Waiting on one that was
- * never signalled returns at once. */
+/* An event stands for one unit of work: the most recent one that was put on a queue with this
+ * event as rung_run_options.signal. Waits (rung_event_wait() and rung_run_options.wait) refer to
+ * the work that the event stands for at the time of the call. An event that stands for no work
+ * yet does not delay anything. Events work between all queues of a device; the library submits
+ * work to the device in each call, so that no queue needs to be flushed or finished.
+ *
+ *     rung_run_options upload = rung_run_options_default(), run = rung_run_options_default();
+ *     upload.signal = arrived;
+ *     rung_buffer_write(copies, a_buffer, 0, bytes, a_data, &upload);
+ *     run.wait = &arrived;
+ *     run.wait_count = 1;
+ *     rung_plan_run(plan, queue, &problem, &run);               (after the upload on the other queue)
+ *
+ * rung_event_wait() returns the failure of the work, if it failed. */
 RUNG_API rung_status rung_event_create(rung_device *device, rung_event **event);
 RUNG_API rung_status rung_event_wait(rung_event *event);
 RUNG_API void        rung_event_destroy(rung_event *event);
 
-/* How long the device worked on it, in nanoseconds, after waiting for it; copying
- * and computing are timed alike, waiting in the queue is not counted. On CUDA it counts
- * from where the queue came to it: if the queue was idle, handing the work over counts too. */
+/* Waits for the event and returns how long the device worked: from the start of the first kernel or
+ * copy of the work to the end of the last, without time in the queue. Queues of
+ * rung_queue_create() measure times. On CUDA the time begins when the queue reaches the work: if
+ * the queue was idle, the launch overhead is included. */
 RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
 
-/* What any piece of work may be given; NULL stands for all zero. */
+/* Options of a unit of work; NULL is the default. */
 typedef struct rung_run_options {
     size_t             size;       /* set by rung_run_options_default() */
-    rung_event *const *wait;       /* start after these events, at most 64 */
+    rung_event *const *wait;       /* start after these events of the same device, at most 64 */
     int64_t            wait_count;
     rung_event        *signal;     /* signal this event when done */
     rung_buffer       *workspace;  /* plans: at least rung_plan_info.workspace_bytes, 16-byte aligned, not
@@ -606,57 +649,58 @@ static inline rung_run_options rung_run_options_default(void)
     return options;
 }
 
-/* Memory of a device; on the CPU it is memory of this process. A buffer of 0
- * bytes is fine. */
+/* Creates a buffer: device memory; on the CPU, memory of this process. It is at least 64-byte
+ * aligned. 0 bytes are allowed. */
 RUNG_API rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer);
 RUNG_API void        rung_buffer_destroy(rung_buffer *buffer);
 
-/* Copies between memory and a buffer, beginning `offset` bytes into it. They may
- * return at once: the memory must stay as it is until the queue has come past. */
-RUNG_API rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset,
-                                       int64_t bytes, const void *from,
-                                       const rung_run_options *options);
-RUNG_API rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset,
-                                      int64_t bytes, void *to, const rung_run_options *options);
+/* Copy `bytes` between memory and a buffer, beginning `offset` bytes into the buffer. The copy
+ * may be asynchronous: until rung_queue_finish() or a wait for the copy's event returns, do not
+ * change memory that is written to a buffer, and do not use memory that a buffer is read to. */
+RUNG_API rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                                       const void *from, const rung_run_options *options);
+RUNG_API rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
+                                      const rung_run_options *options);
 
-/* ---- The caller's own objects ------------------------------------------------------ */
+/* ---- Native objects --------------------------------------------------------------- */
 
-/* rung runs on what the caller already has. A wrapped object is used, retained
- * while in use where its interface counts references, and never destroyed.
+/* Wrap objects that the caller already has. A wrapped object is used and never destroyed; it
+ * is retained where its interface counts references.
  *
- *   backend   device                       queue             event     buffer
- *   cpu       -                            -                 -         a pointer
- *   opencl    cl_context, cl_device_id     cl_command_queue  cl_event  cl_mem
- *   cuda      CUcontext, NULL              CUstream          CUevent   CUdeviceptr
+ *     backend   device                     queue             event     buffer
+ *     cpu       -                          -                 -         a pointer
+ *     opencl    cl_context, cl_device_id   cl_command_queue  cl_event  cl_mem
+ *     cuda      CUcontext, NULL            CUstream          CUevent   CUdeviceptr
  *
- * A wrapped cl_command_queue must be an in-order one, and tells times only if it was made
- * with profiling. A wrapped buffer begins `offset` bytes into the caller's.
+ * A wrapped buffer begins `offset` bytes into the native one.
  *
- * CUDA: every call leaves the CUcontext current that was. A cudaStream_t is a CUstream; for
- * stream 0 give CU_STREAM_LEGACY, (CUstream)0x1, and do not give CU_STREAM_PER_THREAD, which
- * is another stream in every thread. Queues of rung_queue_create do not wait for stream 0. A
- * wrapped CUevent is recorded when it is signalled, and tells times unless it was made with
- * CU_EVENT_DISABLE_TIMING. Running a plan on a CUstream that is being captured adds it to the
- * graph and is not logged; make the plan before, destroy no queue or event during the capture,
- * and keep the plan, its device, the workspace and batch_offsets as long as the graph. */
-RUNG_API rung_status rung_device_wrap(rung_context *context, const char *backend,
-                                      void *native_context, void *native_device,
-                                      rung_device **device);
+ * OpenCL: a wrapped queue must be in-order; event times need a queue with profiling.
+ *
+ * CUDA: every call restores the current CUcontext. A cudaStream_t is a CUstream. For stream 0
+ * pass CU_STREAM_LEGACY, (CUstream)0x1; do not pass CU_STREAM_PER_THREAD. Queues created by
+ * rung_queue_create() do not synchronize with stream 0. A wrapped CUevent is recorded when it
+ * is signalled; event times need an event without CU_EVENT_DISABLE_TIMING. A plan that runs
+ * on a stream in capture mode becomes part of the graph and is not logged: create the plan
+ * before the capture, destroy no queue or event during the capture, and keep the plan, its
+ * device, the workspace and batch_offsets as long as the graph. */
+RUNG_API rung_status rung_device_wrap(rung_context *context, const char *backend, void *native_context,
+                                      void *native_device, rung_device **device);
 RUNG_API rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queue);
 RUNG_API rung_status rung_event_wrap(rung_device *device, void *native, rung_event **event);
-RUNG_API rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset,
-                                      int64_t bytes, rung_buffer **buffer);
+RUNG_API rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, int64_t bytes,
+                                      rung_buffer **buffer);
 
-/* And the other way: the object underneath, NULL where there is none. An event's
- * is the one of its last signal, and is released at its next. */
+/* Return the native object; NULL if there is none. The native handle of an event belongs to
+ * its most recent signal and is released at the next one. */
 RUNG_API void *rung_queue_native(const rung_queue *queue);
 RUNG_API void *rung_event_native(const rung_event *event);
 RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
 
 /* ---- Kernels ---------------------------------------------------------------------- */
 
-/* A kernel is one rung of the ladder on one backend, or a file of the caller. Its source text
- * declares its parameters and constraints:
+/* The kernels of a backend form a ladder, from 01_naive to the fastest; 00_vendor is the vendor's
+ * library. A kernel is one rung of it, or a file of the caller. Its source text declares its
+ * parameters and constraints:
  *
  *     #ifndef TILE                            a parameter, its default,
  *     #define TILE 32 // 8 16 32              and the values worth trying
@@ -750,8 +794,9 @@ RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, 
 RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
                                       rung_kernel **kernel);
 
-/* Creates a kernel from source text in the dialect of src/simt/kernels/dialect.h. `file` is
- * its name in messages. rung_kernel_destroy() ignores kernels that belong to the context. */
+/* Creates a kernel from source text in rung's kernel dialect, which src/simt/kernels/dialect.h of
+ * the source tree describes. `file` is its name in messages. rung_kernel_destroy() ignores kernels
+ * that belong to the context. */
 RUNG_API rung_status rung_kernel_from_source(rung_context *context, const char *backend, const char *file,
                                              const char *text, rung_kernel **kernel);
 RUNG_API void        rung_kernel_destroy(rung_kernel *kernel);
@@ -799,36 +844,43 @@ RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_p
                                          const char *parameters, const char *architecture, rung_code **code);
 RUNG_API void        rung_code_destroy(rung_code *code);
 
-/* ---- Plans --------------------------------------------------------------------------- */
+/* ---- Plans ------------------------------------------------------------------------ */
 
-/* A plan is made once for a problem, chooses and compiles its kernel, and runs
- * every problem of the same form: the same types, sizes, strides, batch, compute mode
- * and epilogue; data, offsets, alpha and beta may differ. When it is made, the views
- * need neither data nor buffer. One that was made for views that begin at multiples of
- * four elements or of 16 bytes, where each item of a batch does so too, may refuse others;
- * views without memory count as such.
- * With alpha = 0, a plan of a vendor's library runs a kernel of this library instead: not every
- * vendor leaves A and B unread then.
+/* A plan selects and compiles the kernel for a problem once, and then runs every problem of
+ * the same form: the same types, sizes, strides, batch, compute mode and epilogue. Data,
+ * offsets, alpha and beta may differ. (A plan created with a D and beta = 0 runs with beta = 0
+ * only.) The views may lack memory while the plan is created.
  *
  *     rung_device_open(NULL, "opencl", &device);
  *     rung_queue_create(device, &queue);
- *     rung_buffer_create(device, m * k * 4, &a_memory);           (b, c alike)
- *     rung_buffer_write(queue, a_memory, 0, m * k * 4, a_data, NULL);
- *     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, m, k, a_memory, 0), ...);
+ *     rung_buffer_create(device, m * k * 4, &a_buffer);                  (b and c likewise)
+ *     rung_buffer_write(queue, a_buffer, 0, m * k * 4, a_data, NULL);
+ *     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, m, k, a_buffer, 0), ...);
  *     rung_plan_create(device, &problem, NULL, &plan);
  *     rung_plan_run(plan, queue, &problem, NULL);
- *     rung_buffer_read(queue, c_memory, 0, m * n * 4, c_data, NULL);
+ *     rung_buffer_read(queue, c_buffer, 0, m * n * 4, c_data, NULL);
  *     rung_queue_finish(queue);
  *
- * On the CPU the views may have data as well as buffers. */
+ * Memory: on the CPU, a view may have `data` or a buffer of the device; on other devices it must
+ * have a buffer of the plan's device.
+ * Alignment: a plan that was created for aligned views may reject other views with
+ * RUNG_STATUS_INVALID. A view is aligned if it and its batch items begin at multiples of 16 bytes
+ * and of four elements. Views without memory count as aligned.
+ * Bits: one plan with the same inputs gives the same bits in every run.
+ * A plan of a vendor library runs a kernel of this library if alpha is 0, because not every
+ * vendor library leaves A and B unread.
+ *
+ * Split-K: if C has few tiles and k is long, slices of k are accumulated in parallel in a
+ * workspace and added in a fixed order, so that every run gives the same bits. */
 typedef struct rung_plan_options {
     size_t             size;                /* set by rung_plan_options_default() */
     const rung_kernel *kernel;              /* NULL: selected by the library */
     const char        *parameters;          /* "TILE=16"; NULL: selected by the library */
-    int64_t            split_k;             /* number of slices, at most; 0: selected by the library ... */
-    int64_t            max_workspace_bytes; /* ... as long as they need no more workspace than this */
-    int64_t            threads;             /* CPU: maximum number of threads, including the calling thread;
-                                             * 0: the context's */
+    int64_t            split_k;             /* maximum number of slices; 0: selected by the library */
+    int64_t            max_workspace_bytes; /* limit for the library's selection of split_k; 0: it never splits.
+                                             * Other uses of a workspace are not limited */
+    int64_t            threads;             /* CPU: maximum number of threads, including the calling thread, 1
+                                             * to 8192; 0: the context's */
     int                packed_b;            /* not 0: B is packed, see rung_plan_pack_b() */
     int                shared_carveout;     /* CUDA: percent of the L1 cache used as shared memory, 1 to
                                              * 100; 0: selected by the driver */
@@ -841,13 +893,6 @@ static inline rung_plan_options rung_plan_options_default(void)
     options.size = sizeof options;
     return options;
 }
-
-/* Where C has few tiles and k is long, k is cut into shares that are summed side by
- * side, into a workspace, and added up in a fixed order: the same bits every run. There may
- * be fewer shares than were asked for, since each is of whole steps along k. On devices
- * with memory of their own a batch by offsets needs a workspace too, offered or not; so
- * does an epilogue on a CUDA device where NVRTC is not found (rung_dependency_list), and a kernel
- * whose matrix engine is emulated. */
 
 /* Where the parameters of a plan came from. */
 typedef enum rung_origin {
@@ -865,7 +910,7 @@ typedef struct rung_plan_info {
     const char  *origin_text;     /* "given", "defaults", "preset small", "/home/x/.config/rung/tuning:12" */
     const char  *rejected;        /* "12_matrix: takes f16 only; ...", or ""; see also "Candidates" */
     rung_compute compute;         /* as requested, or more precise */
-    int64_t      workspace_bytes; /* required in rung_run_options.workspace; 0: none. Besides split-K,
+    int64_t      workspace_bytes; /* required in rung_run_options.workspace; 0: none, as on the CPU. Besides split-K,
                                    * batch_offsets on devices with their own memory, emulated engines, and
                                    * epilogues on CUDA without NVRTC need a workspace */
     int64_t      split_k;         /* slices of k; 1: not split */
@@ -876,14 +921,16 @@ typedef struct rung_plan_info {
     int64_t      packed_b_bytes;  /* size of a packed B; 0 without packed_b */
 } rung_plan_info;
 
+/* Create and destroy a plan; NULL options are the defaults. RUNG_STATUS_UNSUPPORTED if no
+ * kernel, or not the given one, supports the problem on this device. */
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
                                       const rung_plan_options *options, rung_plan **plan);
 RUNG_API void        rung_plan_destroy(rung_plan *plan);
 
+/* Returns the properties of a plan, valid as long as the plan. */
 RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
 
-/* Puts the multiply on the queue and returns; on the CPU device it is done by
- * then. */
+/* Puts a multiplication on the queue. On the CPU it is complete when the call returns. */
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
 
@@ -903,8 +950,12 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  *
  * The buffer must be 64-byte aligned; buffers of rung_buffer_create() are. Every plan with the
  * same device, kernel, parameters, types, compute mode, k and n can use it; m, batch, A, C, the
- * epilogue and the number of threads may differ. All items of a batch share B. A run reads only
- * the form of the problem's B; its memory may be gone.
+ * epilogue and the number of threads may differ. The B that is packed may have any strides. In a
+ * batch, B must have batch_stride 0.
+ *
+ * The memory of B may be freed when the packing is done (on the CPU: when rung_plan_pack_b()
+ * returns). A run uses only the type, the sizes and the strides of problem.b; problem.b.data may be
+ * NULL or point to memory that no longer exists.
  *
  * The packed data begin with a header, which every run compares with its plan; a buffer with
  * other contents is RUNG_STATUS_INVALID. The elements themselves are not checked.
@@ -914,8 +965,9 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
 RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                                       const rung_run_options *options);
 
-/* Save a packed B in a file, and create a buffer with the packed B of a file. Both return when
- * the file is complete or the buffer is filled.
+/* Save a packed B in a file, and create a buffer with the packed B of a file, with the same bits.
+ * Both return when the file is complete or the buffer is filled. Destroy the buffer with
+ * rung_buffer_destroy().
  *
  *     rung_packed_save(plan, queue, weights, "weights.packed");
  *
@@ -1100,6 +1152,20 @@ RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, 
 
 /* Writes the path of the user's tuning file, whether or not it exists. */
 RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity);
+
+/* ---- Environment variables -------------------------------------------------------------- */
+
+/* Read when a context is created. An invalid value is reported (see rung_context_create) and
+ * ignored; an invalid RUNG_DEVICE or RUNG_CPU_VENDOR makes the calls fail that need it.
+ *
+ *     RUNG_DEVICE       device of rung_gemm and rung_multiply: "cpu", "opencl:1", "cuda"
+ *     RUNG_THREADS      maximum number of CPU threads
+ *     RUNG_VERBOSE      1 or 2: log to standard error
+ *     RUNG_OVERLAP      bytes of operands from which copies overlap computation; 32 MiB; 0: never
+ *     RUNG_TUNING       a tuning file, or "off"
+ *     RUNG_CPU_VENDOR   mkl, openblas, blis, onednn, or the path of a CBLAS library
+ *     RUNG_CPU_ISA      the best instruction set to use: portable, avx2, avx512, dot, amx
+ *     RUNG_CPU_CACHES   "32K,256K,8M/4": L1, L2, L3 and the cores that share the L3 */
 
 #ifdef __cplusplus
 }

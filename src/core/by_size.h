@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* by_size.h - reads and fills structs of callers that begin with their `size`, for the libraries that build on the public
- * header. A caller may have been compiled for a version of the header with fewer or with more fields. */
+/* by_size.h - reads and fills structs of callers that begin with their `size`, for librung and the libraries
+ * on top of it. A caller may have been compiled for a version of the header with fewer or with more fields. */
 #ifndef RUNGI_BY_SIZE_H
 #define RUNGI_BY_SIZE_H
 
@@ -18,7 +18,7 @@ static inline rung_status rungi_struct_check(const void *given, const char *name
     if (!given)
         return rung_error_set(RUNG_STATUS_INVALID, "%s is NULL; create it with %s()", name, initialiser);
     memcpy(&size, given, sizeof size);
-    if (size < sizeof size || size > RUNGI_STRUCT_MAX)
+    if (size <= sizeof size || size > RUNGI_STRUCT_MAX)
         return rung_error_set(RUNG_STATUS_INVALID, "%s.size is %zu, which no version uses; create it with %s(), which sets its size",
                               name, size, initialiser);
     return RUNG_OK;

@@ -144,7 +144,7 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
         return rungi_fail(RUNG_STATUS_INVALID, "rung_context_create needs a place for the context");
     *out = NULL;
     rung_context_options read = rung_context_options_default();
-    rung_status status = options ? rungi_struct_read(options, &read, sizeof read, "rung_context_options_default") : RUNG_OK;
+    rung_status status = options ? rungi_struct_read(options, &read, sizeof read, "rung_context_options", "rung_context_options_default") : RUNG_OK;
     if (status != RUNG_OK)
         return status;
     options = &read;

@@ -124,7 +124,7 @@ static rung_status run_here(rung_context *context, rung_device *device, const ru
 /* Reads and checks the options of a call. */
 static rung_status read_options(const rung_multiply_options *given, rung_multiply_options *options)
 {
-    rung_status status = rungi_struct_read(given, options, sizeof *options, "rung_multiply_options_default");
+    rung_status status = rungi_struct_read(given, options, sizeof *options, "rung_multiply_options", "rung_multiply_options_default");
     return status == RUNG_OK ? rungi_threads_check(options->threads, "the context's number") : status;
 }
 

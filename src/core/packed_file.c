@@ -278,7 +278,7 @@ static rung_status check_length(const copy *copy, const preamble *found)
     if (bytes >= frame && bytes - frame == found->bytes)
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_IO, "%.1000s is damaged: it has %llu bytes, and its header describes %llu; pack B again and save it",
-                      copy->path, (unsigned long long)bytes, (unsigned long long)(found->bytes + frame));
+                      copy->path, (unsigned long long)bytes, (unsigned long long)found->bytes + frame);
 }
 
 /* Reads the first bytes. A file that passes is for this plan and has the length that the plan expects. */

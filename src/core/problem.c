@@ -463,7 +463,7 @@ static rung_status check_quantization(const char *name, const rung_quantization 
     rung_quantization quantization;
     if (!given)
         return RUNG_OK;
-    rung_status status = rungi_struct_read(given, &quantization, sizeof quantization, "rung_quantization_default");
+    rung_status status = rungi_struct_read(given, &quantization, sizeof quantization, "rung_quantization", "rung_quantization_default");
     if (status != RUNG_OK)
         return status;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s has scales or zero points, which no kernel of rung %s supports; "

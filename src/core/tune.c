@@ -426,7 +426,7 @@ static rung_status conclude(tuner *tuner, const rung_problem *problem, report *o
 static rung_status read_options(const rung_tune_options *given, rung_tune_options *options)
 {
     *options = rung_tune_options_default();
-    rung_status status = given ? rungi_struct_read(given, options, sizeof *options, "rung_tune_options_default") : RUNG_OK;
+    rung_status status = given ? rungi_struct_read(given, options, sizeof *options, "rung_tune_options", "rung_tune_options_default") : RUNG_OK;
     if (status != RUNG_OK)
         return status;
     if (!(options->seconds >= 0 && options->seconds <= 1e9))

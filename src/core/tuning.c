@@ -226,7 +226,7 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
     rung_tuning tuning;
     if (!device || !problem || !found)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_save needs a device, a problem and a rung_tuning");
-    rung_status status = rungi_struct_read(found, &tuning, sizeof tuning, "rung_tuning_default");
+    rung_status status = rungi_struct_read(found, &tuning, sizeof tuning, "rung_tuning", "rung_tuning_default");
     if (status == RUNG_OK)
         status = rungi_problem_read(problem, &read);
     if (status != RUNG_OK)

@@ -8,12 +8,14 @@ command -v abidw > /dev/null || { echo "abidw is not installed; run tools/instal
 dump_header() {
     local header=$1 file=$2 name
     local include="-I$RUNG_SOURCE/include -I$RUNG_SOURCE/tests/abi/mpi"
+    local lines="#include <mpi.h>
+#include <rung/$header>" # cluster.h declares more after an mpi.h
     # Names that this header declares, and not a header that it includes.
     sed -n '/^RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/$header" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' |
         sort -u > "$work/names"
     {
-        echo "#include <rung/$header>"
-        echo "#include <rung/$header>" | gcc -std=c11 -E -P $include -x c - | awk -v names="$work/names" '
+        echo "$lines"
+        echo "$lines" | gcc -std=c11 -E -P $include -x c - | awk -v names="$work/names" '
             BEGIN { while ((getline name < names) > 0) wanted[name] = 1; RS = ";"; mark = "__attribute__((visibility(\"default\")))" }
             {
                 gsub(/\n/, " ")

@@ -6,7 +6,7 @@
 #include "images.h"
 
 static const int plain[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32};
-static const int all[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32, 128, 8, 8, 8, 8};
+static const int all[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32, 160, 8, 8, 8, 8, 8};
 static image read;
 
 static void assert_parameters(const image_function *function, const int *bytes, int count)
@@ -52,7 +52,7 @@ static void all_arguments_are_read(void **state)
         assert_string_equal(read.text, "reduce.cu -DIN_F16 -DOUT_F16");
         const image_function *function = image_find(&read, "rung_reduce");
         assert_non_null(function);
-        assert_parameters(function, all, 16);
+        assert_parameters(function, all, 17);
         assert_int_equal(function->max_threads, 256);
         assert_null(image_find(&read, "rung_reduc"));
         free(made.bytes);

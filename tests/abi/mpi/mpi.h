@@ -3,6 +3,8 @@
 #ifndef RUNG_ABI_MPI_H
 #define RUNG_ABI_MPI_H
 
+#define MPI_VERSION 3
+
 typedef struct rung_abi_mpi_comm *MPI_Comm;
 
 #endif
