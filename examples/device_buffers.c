@@ -18,14 +18,14 @@ enum { M = 200, K = 120, N = 150 };
 enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_SKIPPED = 77 };
 
 typedef struct state {
-    rung_context     *context;
+    rung_context *context;
     rung_device_list *list;
-    rung_device      *device;
-    rung_queue       *queue1, *queue2;
-    rung_event       *a_uploaded, *b_uploaded, *multiplied, *c_downloaded;
-    rung_buffer      *a_buffer, *b_buffer, *c_buffer, *workspace;
-    rung_plan        *plan;
-    float            *a, *b, *c;
+    rung_device *device;
+    rung_queue *queue1, *queue2;
+    rung_event *a_uploaded, *b_uploaded, *multiplied, *c_downloaded;
+    rung_buffer *a_buffer, *b_buffer, *c_buffer, *workspace;
+    rung_plan *plan;
+    float *a, *b, *c;
 } state;
 
 static int check(rung_status status, const char *call)
@@ -36,10 +36,10 @@ static int check(rung_status status, const char *call)
     return 0;
 }
 
-#define TRY(call)                    \
-    do {                             \
-        if (!check((call), #call))   \
-            return EXIT_WRONG;       \
+#define TRY(call)                  \
+    do {                           \
+        if (!check((call), #call)) \
+            return EXIT_WRONG;     \
     } while (0)
 
 static const char *text_of(const char *text)
@@ -75,7 +75,7 @@ static int64_t print_devices(const rung_device_list *list)
 
 static void print_why_no_opencl(const rung_device_list *list)
 {
-    int     found = 0;
+    int found = 0;
     int64_t count = rung_device_list_count(list);
     for (int64_t i = 0; i < count; i++) {
         const rung_device_info *info = rung_device_list_at(list, i);
@@ -91,7 +91,7 @@ static void print_why_no_opencl(const rung_device_list *list)
 static int compare(const float *a, const float *b, const float *c)
 {
     const double tolerance = 1e-4 * K;
-    int64_t      wrong = 0;
+    int64_t wrong = 0;
     for (int64_t i = 0; i < M; i++)
         for (int64_t j = 0; j < N; j++) {
             double sum = 0.0;
@@ -165,7 +165,7 @@ static int run(state *s)
     TRY(rung_buffer_write(s->queue2, s->b_buffer, 0, B_BYTES, s->b, &upload_b));
 
     /* The multiplication on queue 1, after both uploads. */
-    rung_event      *uploads[2] = {s->a_uploaded, s->b_uploaded};
+    rung_event *uploads[2] = {s->a_uploaded, s->b_uploaded};
     rung_run_options multiply = rung_run_options_default();
     multiply.wait = uploads;
     multiply.wait_count = 2;
@@ -174,7 +174,7 @@ static int run(state *s)
     TRY(rung_plan_run(s->plan, s->queue1, &problem, &multiply));
 
     /* C on queue 2, after the multiplication. */
-    rung_event      *products[1] = {s->multiplied};
+    rung_event *products[1] = {s->multiplied};
     rung_run_options download = rung_run_options_default();
     download.wait = products;
     download.wait_count = 1;

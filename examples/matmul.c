@@ -14,7 +14,7 @@
 typedef struct Matrix {
     int64_t width, height;
     int64_t stride; /* elements from one row to the next: of a sub-matrix, the parent's */
-    float  *elements;
+    float *elements;
 } Matrix;
 
 static int64_t smaller(int64_t a, int64_t b)

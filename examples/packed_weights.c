@@ -67,23 +67,23 @@ static int compare(int run, const uint16_t *a, const double *w, const float *bia
 
 int main(void)
 {
-    int           result = 1;
-    int           wrong = 0;
-    uint32_t      state = 12345;
+    int result = 1;
+    int wrong = 0;
+    uint32_t state = 12345;
     rung_context *context = NULL;
-    rung_device  *device = NULL;
-    rung_queue   *queue = NULL;
-    rung_plan    *plan = NULL;
-    rung_buffer  *weights = NULL;
-    rung_buffer  *loaded = NULL;
-    rung_buffer  *workspace = NULL;
+    rung_device *device = NULL;
+    rung_queue *queue = NULL;
+    rung_plan *plan = NULL;
+    rung_buffer *weights = NULL;
+    rung_buffer *loaded = NULL;
+    rung_buffer *workspace = NULL;
 
     uint16_t *a = malloc(sizeof *a * BATCH * M * K);
     uint16_t *w = malloc(sizeof *w * K * N);
-    double   *w_values = malloc(sizeof *w_values * K * N); /* for the reference, after w is freed */
-    float    *bias = malloc(sizeof *bias * N);
-    float    *d = malloc(sizeof *d * BATCH * M * N);
-    float    *before = malloc(sizeof *before * BATCH * M * N);
+    double *w_values = malloc(sizeof *w_values * K * N); /* for the reference, after w is freed */
+    float *bias = malloc(sizeof *bias * N);
+    float *d = malloc(sizeof *d * BATCH * M * N);
+    float *before = malloc(sizeof *before * BATCH * M * N);
     if (!a || !w || !w_values || !bias || !d || !before) {
         fprintf(stderr, "out of memory\n");
         goto done;
@@ -167,8 +167,8 @@ int main(void)
         for (int i = 0; i < BATCH * M * N; i++)
             if (memcmp(&before[i], &d[i], sizeof d[i]) != 0) {
                 if (different < 10)
-                    fprintf(stderr, "loaded weights, item %d, (%d, %d): %.9g, before %.9g\n", i / (M * N),
-                            i / N % M, i % N, (double)d[i], (double)before[i]);
+                    fprintf(stderr, "loaded weights, item %d, (%d, %d): %.9g, before %.9g\n", i / (M * N), i / N % M,
+                            i % N, (double)d[i], (double)before[i]);
                 different++;
             }
         fprintf(stderr, "loaded weights: %d of %d elements have other bits\n", different, BATCH * M * N);

@@ -31,8 +31,8 @@ const char *lab_baseline_look(const char *name, bool *is_executable)
 /* Options that are the parent's alone. */
 static bool is_own(const char *name)
 {
-    static const char *const own[] = {"baseline", "baseline-json", "json", "csv", "quiet", "trace", "arch", "machine",
-                                      "seed", "output", "color", "runs"};
+    static const char *const own[] = {"baseline", "baseline-json", "json", "csv",    "quiet", "trace",
+                                      "arch",     "machine",       "seed", "output", "color", "runs"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
@@ -106,8 +106,8 @@ static bool read_old(const lab_options *options, lab_turns *turns, lab_results *
     }
     bool good = lab_results_read(text, length, options->baseline, results, why, capacity);
     if (good && options->baseline_json && !write_file(options->baseline_json, text, length)) {
-        snprintf(why, capacity, "%s could not be written: %s; a file that was there is unchanged", options->baseline_json,
-                 strerror(errno));
+        snprintf(why, capacity, "%s could not be written: %s; a file that was there is unchanged",
+                 options->baseline_json, strerror(errno));
         lab_results_free(results);
         good = false;
     }

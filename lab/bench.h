@@ -20,41 +20,41 @@
 
 /* A line of the result. */
 typedef struct lab_row {
-    char         kernel[64], params[RUNG_PARAMETERS_TEXT];
-    rung_origin  origin; /* of the parameters */
-    char         origin_text[256];
-    bool         is_vendor;    /* a library of somebody else's, */
-    bool         is_peer;      /* by its own name */
-    bool         is_call;      /* rung_gemm, whose time is no kernel's */
-    bool         is_packed;    /* B was packed before the runs; the kernel's name ends in ":packed" */
-    bool         vendor_tuned; /* the vendor that percent_of_vendor is of */
-    lab_product  product;
-    lab_shape    size;
-    bool         verified;
+    char kernel[64], params[RUNG_PARAMETERS_TEXT];
+    rung_origin origin; /* of the parameters */
+    char origin_text[256];
+    bool is_vendor;    /* a library of somebody else's, */
+    bool is_peer;      /* by its own name */
+    bool is_call;      /* rung_gemm, whose time is no kernel's */
+    bool is_packed;    /* B was packed before the runs; the kernel's name ends in ":packed" */
+    bool vendor_tuned; /* the vendor that percent_of_vendor is of */
+    lab_product product;
+    lab_shape size;
+    bool verified;
     lab_row_state state;
-    char         why_not[512];
-    int64_t      median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
+    char why_not[512];
+    int64_t median_ns, min_ns, ci95_ns, samples, h2d_ns, d2h_ns, splits;
     rung_compute asked, compute; /* how it was to form products, and how it did, or better */
-    int64_t      worst_ns, outliers; /* see samples.h */
-    lab_series   series;
-    int64_t      sets, cold_bytes; /* of A, B and C that took turns, 1 where it is hot, and their bytes */
-    int64_t      batch_wall_ns, calls_wall_ns;
-    lab_call     call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
-    double       gflops;
+    int64_t worst_ns, outliers;  /* see samples.h */
+    lab_series series;
+    int64_t sets, cold_bytes; /* of A, B and C that took turns, 1 where it is hot, and their bytes */
+    int64_t batch_wall_ns, calls_wall_ns;
+    lab_call call; /* its sums, where the row is rung_gemm's; wall_ns is 0 elsewhere */
+    double gflops;
     /* On the CPU. */
-    lab_clock    clock;
-    int64_t      threads, repeats;
-    lab_probe    probe;
-    double       probe_gflops;
-    double       roof_gflops; /* the best that was seen of the probe, 0 where it is no roof */
-    bool         is_beyond;   /* that: it has no time then, and why_not says so */
-    lab_mode     mode; /* that the median is of */
-    lab_spread   fast, slow;
-    char         library[512], doubt[256]; /* see rung_plan_info */
+    lab_clock clock;
+    int64_t threads, repeats;
+    lab_probe probe;
+    double probe_gflops;
+    double roof_gflops; /* the best that was seen of the probe, 0 where it is no roof */
+    bool is_beyond;     /* that: it has no time then, and why_not says so */
+    lab_mode mode;      /* that the median is of */
+    lab_spread fast, slow;
+    char library[512], doubt[256]; /* see rung_plan_info */
     /* How it compares; 0 where there is nothing to compare with. */
-    double       percent_of_vendor, percent_of_peer, percent_of_probe, over_before, over_first;
-    char         best_peer[64]; /* that percent_of_peer is of */
-    char         asked_as[256]; /* the kernel's name or file, "" for what is not explained */
+    double percent_of_vendor, percent_of_peer, percent_of_probe, over_before, over_first;
+    char best_peer[64];           /* that percent_of_peer is of */
+    char asked_as[256];           /* the kernel's name or file, "" for what is not explained */
     lab_explanation *explanation; /* NULL where it is not asked for or cannot be given */
 } lab_row;
 
@@ -73,21 +73,21 @@ bool lab_row_is_beyond(const lab_row *row);
 double lab_ratio(int64_t slow, int64_t fast);
 
 typedef struct lab_bench {
-    const lab_options      *options;
+    const lab_options *options;
     const rung_device_info *device;
-    int64_t                 batch;
-    lab_epilogue            epilogue;
-    bool                    is_cold;
-    lab_inputs              inputs;
-    int64_t                 seed; /* of inputs that are not whole */
-    lab_settings            settings; /* what was set for the vendors' sake */
-    char                    pairing[64]; /* of two runs that took turns, "" of one alone */
-    lab_conditions          before, after;
-    lab_warnings            warnings; /* of those */
-    lab_row                *rows;
-    int                     row_count;
-    bool                    complete; /* nothing is missing: it was not interrupted, and is at its end */
-    FILE                   *out;      /* where it is told; set by those who tell it */
+    int64_t batch;
+    lab_epilogue epilogue;
+    bool is_cold;
+    lab_inputs inputs;
+    int64_t seed;          /* of inputs that are not whole */
+    lab_settings settings; /* what was set for the vendors' sake */
+    char pairing[64];      /* of two runs that took turns, "" of one alone */
+    lab_conditions before, after;
+    lab_warnings warnings; /* of those */
+    lab_row *rows;
+    int row_count;
+    bool complete; /* nothing is missing: it was not interrupted, and is at its end */
+    FILE *out;     /* where it is told; set by those who tell it */
 } lab_bench;
 
 /* bench_show.c. Writes the whole result for programs: as JSON, with --csv as CSV. */

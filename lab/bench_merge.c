@@ -14,26 +14,57 @@ enum { RUNS_MAX = LAB_BENCH_RUNS_MAX };
 
 /* How numbers of several runs become one. Every other field is that of the run that decides the row's state. */
 typedef enum rule {
-    RULE_COPY, RULE_DROP, RULE_TIME, RULE_MEDIAN, RULE_MEDIAN_OF_KNOWN, RULE_GEOMETRIC, RULE_LEAST, RULE_MOST, RULE_SUM,
-    RULE_INTERVAL, RULE_SPEED
+    RULE_COPY,
+    RULE_DROP,
+    RULE_TIME,
+    RULE_MEDIAN,
+    RULE_MEDIAN_OF_KNOWN,
+    RULE_GEOMETRIC,
+    RULE_LEAST,
+    RULE_MOST,
+    RULE_SUM,
+    RULE_INTERVAL,
+    RULE_SPEED
 } rule;
 
 static rule rule_of(const char *name)
 {
     static const struct {
         const char *name;
-        rule        rule;
+        rule rule;
     } rules[] = {
-        {"series_of", RULE_DROP}, {"series_ns", RULE_DROP}, {"runs", RULE_DROP}, {"runs_ns", RULE_DROP},
-        {"median_ns", RULE_TIME}, {"kernel_ns", RULE_MEDIAN}, {"fast_median_ns", RULE_MEDIAN_OF_KNOWN},
-        {"slow_median_ns", RULE_MEDIAN_OF_KNOWN}, {"call_wall_ns", RULE_MEDIAN}, {"up_ns", RULE_MEDIAN},
-        {"down_ns", RULE_MEDIAN}, {"host_ns", RULE_MEDIAN}, {"hidden_percent", RULE_MEDIAN},
-        {"batch_wall_ns", RULE_MEDIAN}, {"calls_wall_ns", RULE_MEDIAN}, {"over_calls", RULE_MEDIAN},
-        {"probe_gflops", RULE_GEOMETRIC}, {"percent_of_probe", RULE_MEDIAN},
-        {"percent_of_vendor", RULE_MEDIAN}, {"percent_of_best_peer", RULE_MEDIAN}, {"over_before", RULE_MEDIAN},
-        {"over_first", RULE_MEDIAN}, {"h2d_ns", RULE_MEDIAN}, {"d2h_ns", RULE_MEDIAN},
-        {"min_ns", RULE_LEAST}, {"worst_ns", RULE_MOST}, {"samples", RULE_SUM}, {"outliers", RULE_SUM},
-        {"fast_samples", RULE_SUM}, {"slow_samples", RULE_SUM}, {"ci95_ns", RULE_INTERVAL}, {"gflops", RULE_SPEED},
+        {"series_of", RULE_DROP},
+        {"series_ns", RULE_DROP},
+        {"runs", RULE_DROP},
+        {"runs_ns", RULE_DROP},
+        {"median_ns", RULE_TIME},
+        {"kernel_ns", RULE_MEDIAN},
+        {"fast_median_ns", RULE_MEDIAN_OF_KNOWN},
+        {"slow_median_ns", RULE_MEDIAN_OF_KNOWN},
+        {"call_wall_ns", RULE_MEDIAN},
+        {"up_ns", RULE_MEDIAN},
+        {"down_ns", RULE_MEDIAN},
+        {"host_ns", RULE_MEDIAN},
+        {"hidden_percent", RULE_MEDIAN},
+        {"batch_wall_ns", RULE_MEDIAN},
+        {"calls_wall_ns", RULE_MEDIAN},
+        {"over_calls", RULE_MEDIAN},
+        {"probe_gflops", RULE_GEOMETRIC},
+        {"percent_of_probe", RULE_MEDIAN},
+        {"percent_of_vendor", RULE_MEDIAN},
+        {"percent_of_best_peer", RULE_MEDIAN},
+        {"over_before", RULE_MEDIAN},
+        {"over_first", RULE_MEDIAN},
+        {"h2d_ns", RULE_MEDIAN},
+        {"d2h_ns", RULE_MEDIAN},
+        {"min_ns", RULE_LEAST},
+        {"worst_ns", RULE_MOST},
+        {"samples", RULE_SUM},
+        {"outliers", RULE_SUM},
+        {"fast_samples", RULE_SUM},
+        {"slow_samples", RULE_SUM},
+        {"ci95_ns", RULE_INTERVAL},
+        {"gflops", RULE_SPEED},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].name, name) == 0)
@@ -52,24 +83,19 @@ static void write_value(lab_json *json, const char *name, const lab_value *value
             write_value(json, is_object ? at->name : NULL, at);
         lab_json_end(json, is_object ? '}' : ']');
         break;
-    case LAB_STRING:
-        lab_json_string(json, name, value->text);
-        break;
-    case LAB_BOOLEAN:
-        lab_json_true(json, name, value->number != 0);
-        break;
-    default:
-        lab_json_number(json, name, value->kind == LAB_NUMBER ? value->number : (double)NAN);
+    case LAB_STRING: lab_json_string(json, name, value->text); break;
+    case LAB_BOOLEAN: lab_json_true(json, name, value->number != 0); break;
+    default: lab_json_number(json, name, value->kind == LAB_NUMBER ? value->number : (double)NAN);
     }
 }
 
 /* A row's runs: their times as logarithms, as they are compared, and the rows themselves. */
 typedef struct merged {
     const lab_row_runs *row;
-    const lab_result   *first; /* the row of the run that decides the state */
-    int                 files;
-    double             *logs;
-    int64_t             count;
+    const lab_result *first; /* the row of the run that decides the state */
+    int files;
+    double *logs;
+    int64_t count;
 } merged;
 
 /* How much a run's row counts: a wrong result or an impossible time in any run decides the row, then the first time. */
@@ -78,10 +104,10 @@ static int weight_of(const lab_result *row)
     if (lab_has_time(row))
         return 3;
     switch (row->state) {
-    case LAB_ROW_WRONG:       return 5;
+    case LAB_ROW_WRONG: return 5;
     case LAB_ROW_IMPLAUSIBLE: return 4;
-    case LAB_ROW_REFUSED:     return 2;
-    default:                  return 1;
+    case LAB_ROW_REFUSED: return 2;
+    default: return 1;
     }
 }
 
@@ -203,7 +229,8 @@ static const lab_row_runs *find_partner(const lab_row_runs *own, int64_t own_cou
                                         int64_t count, const lab_result *row)
 {
     const lab_row_runs *found = NULL;
-    bool with_params = count_same(own, own_count, row, false, &found) > 1 || count_same(rows, count, row, false, &found) > 1;
+    bool with_params = count_same(own, own_count, row, false, &found) > 1 ||
+                       count_same(rows, count, row, false, &found) > 1;
     return count_same(rows, count, row, with_params, &found) > 0 ? found : NULL;
 }
 
@@ -236,8 +263,10 @@ static void write_rows(const lab_merge *merge, const lab_row_runs *rows, int64_t
 {
     double logs[RUNS_MAX];
     for (int64_t i = 0; i < count; i++) {
-        const lab_row_runs *partner = merge->partners ? find_partner(rows, count, partners, partner_count, rows[i].row) : NULL;
-        merged row = {.row = &rows[i], .first = find_deciding(&rows[i], merge->count), .files = merge->count, .logs = logs};
+        const lab_row_runs *partner = merge->partners ? find_partner(rows, count, partners, partner_count, rows[i].row)
+                                                      : NULL;
+        merged row = {
+            .row = &rows[i], .first = find_deciding(&rows[i], merge->count), .files = merge->count, .logs = logs};
         if (lab_has_time(row.first))
             row.count = gather_logs(merge, &rows[i], partner, logs);
         write_row(json, &row);
@@ -259,7 +288,8 @@ void lab_merge_write(const lab_merge *merge, FILE *out)
     lab_row_runs *partners = calloc((size_t)all + 1, sizeof *partners);
     int64_t count = rows ? lab_side_gather(&(lab_side){merge->runs, merge->count}, rows) : -1;
     int64_t partner_count = partners && merge->partners
-                                ? lab_side_gather(&(lab_side){merge->partners, merge->count}, partners) : 0;
+                                ? lab_side_gather(&(lab_side){merge->partners, merge->count}, partners)
+                                : 0;
     lab_json json = {.out = out};
     if (merge->count > 0 && count >= 0 && partner_count >= 0) {
         lab_json_begin(&json, NULL, '{');

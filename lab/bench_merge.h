@@ -10,11 +10,11 @@
 enum { LAB_BENCH_RUNS_MAX = 1000 };
 
 typedef struct lab_merge {
-    const lab_results *runs;        /* one per run */
-    const lab_results *partners;    /* the runs that were interleaved with them; NULL if there are none */
-    int                count;       /* of both, at most LAB_BENCH_RUNS_MAX */
-    bool               is_old;      /* `runs` are those of --baseline, `partners` the new ones */
-    bool               is_complete; /* no run is missing */
+    const lab_results *runs;     /* one per run */
+    const lab_results *partners; /* the runs that were interleaved with them; NULL if there are none */
+    int count;                   /* of both, at most LAB_BENCH_RUNS_MAX */
+    bool is_old;                 /* `runs` are those of --baseline, `partners` the new ones */
+    bool is_complete;            /* no run is missing */
 } lab_merge;
 
 /* Writes the merged document as JSON. A row that was wrong or implausible in any run is so in the result, and has no

@@ -32,13 +32,13 @@ static const double DEFAULT_BUDGET = 2;
 
 typedef struct many {
     const lab_options *options;
-    int64_t            runs;
-    bool               is_paired;      /* --baseline is an executable */
-    char               budget[64], seed[64];
-    lab_results       *own, *other;    /* what each run found, and its partner of --baseline */
-    int                count;          /* of runs that ended well */
-    bool               is_complete;
-    bool               is_unsaved;
+    int64_t runs;
+    bool is_paired; /* --baseline is an executable */
+    char budget[64], seed[64];
+    lab_results *own, *other; /* what each run found, and its partner of --baseline */
+    int count;                /* of runs that ended well */
+    bool is_complete;
+    bool is_unsaved;
 } many;
 
 bool lab_bench_is_part(void)
@@ -77,8 +77,8 @@ const char *lab_bench_count_runs(const lab_options *options, int64_t *runs)
 /* Options that the parent handles, or that are given otherwise. */
 static bool is_own(const char *name)
 {
-    static const char *const own[] = {"baseline", "baseline-json", "json", "quiet", "output", "color", "runs", "budget",
-                                      "seed"};
+    static const char *const own[] = {"baseline", "baseline-json", "json",   "quiet", "output",
+                                      "color",    "runs",          "budget", "seed"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
@@ -163,8 +163,8 @@ static int run_child(const many *many, int64_t index, FILE *results, FILE *other
         return LAB_NOTHING;
     }
     snprintf(what, sizeof what, "run %lld of %lld", (long long)index + 1, (long long)many->runs);
-    return wait_for(child, &(lab_progress){.what = what, .done = (double)index, .count = (double)many->runs,
-                                           .units = "runs"});
+    return wait_for(child,
+                    &(lab_progress){.what = what, .done = (double)index, .count = (double)many->runs, .units = "runs"});
 }
 
 /* All of a file, for free(). */
@@ -256,16 +256,21 @@ static int run_once(many *many, int64_t index)
 /* One side of the result, to be written. */
 typedef struct merged_side {
     const many *many;
-    bool        is_other;
+    bool is_other;
 } merged_side;
 
 static void write_json(void *data, FILE *out)
 {
     const merged_side *side = data;
     const many *many = side->many;
-    const lab_results *own = side->is_other ? many->other : many->own, *other = side->is_other ? many->own : many->other;
-    lab_merge_write(&(lab_merge){.runs = own, .partners = many->is_paired ? other : NULL, .count = many->count,
-                                 .is_old = side->is_other, .is_complete = many->is_complete}, out);
+    const lab_results *own = side->is_other ? many->other : many->own,
+                      *other = side->is_other ? many->own : many->other;
+    lab_merge_write(&(lab_merge){.runs = own,
+                                 .partners = many->is_paired ? other : NULL,
+                                 .count = many->count,
+                                 .is_old = side->is_other,
+                                 .is_complete = many->is_complete},
+                    out);
 }
 
 static void save(many *many)
@@ -273,7 +278,8 @@ static void save(many *many)
     const lab_options *options = many->options;
     bool has_other = many->is_paired && many->count > 0 && many->other[0].count > 0;
     if (options->output && many->count > 0)
-        many->is_unsaved = !lab_output_save(options->output, write_json, &(merged_side){many, false}) || many->is_unsaved;
+        many->is_unsaved = !lab_output_save(options->output, write_json, &(merged_side){many, false}) ||
+                           many->is_unsaved;
     if (options->baseline_json && has_other)
         many->is_unsaved = !lab_output_save(options->baseline_json, write_json, &(merged_side){many, true}) ||
                            many->is_unsaved;
@@ -293,8 +299,9 @@ static void add_line(lab_table *table, const lab_result *row)
     if (row->threads > 0)
         snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
     if (count == 0) {
-        lab_table_add(table, 10, (const char *[]){kernel, row->params, problem, threads, "-", "", "", "", "",
-                                                  lab_text(row->fields, "why_not", "")});
+        lab_table_add(table, 10,
+                      (const char *[]){kernel, row->params, problem, threads, "-", "", "", "", "",
+                                       lab_text(row->fields, "why_not", "")});
         return;
     }
     sd = lab_deviation(logs, count);
@@ -306,8 +313,9 @@ static void add_line(lab_table *table, const lab_result *row)
         snprintf(deviation, sizeof deviation, "%.1f%%", 100 * sd);
     }
     snprintf(gflops, sizeof gflops, row->gflops < 100 ? "%.2f" : "%.0f", row->gflops);
-    lab_table_add(table, 10, (const char *[]){kernel, row->params, problem, threads, median, spread, deviation, least,
-                                              gflops, runs});
+    lab_table_add(
+        table, 10,
+        (const char *[]){kernel, row->params, problem, threads, median, spread, deviation, least, gflops, runs});
 }
 
 static void print_table(const lab_results *results)
@@ -315,8 +323,9 @@ static void print_table(const lab_results *results)
     lab_table *table = malloc(sizeof *table);
     for (int64_t start = 0; table && start < results->count; start += LAB_TABLE_ROWS - 1) {
         memset(table, 0, sizeof *table);
-        lab_table_add(table, 10, (const char *[]){"kernel", "parameters", "problem", "threads", "median ms", "+-95%",
-                                                  "run sd", "min", "GFLOPS", "runs"});
+        lab_table_add(table, 10,
+                      (const char *[]){"kernel", "parameters", "problem", "threads", "median ms", "+-95%", "run sd",
+                                       "min", "GFLOPS", "runs"});
         for (int64_t i = start; i < results->count && i < start + LAB_TABLE_ROWS - 1; i++)
             add_line(table, &results->rows[i]);
         lab_table_print(table, "lllrrrrrrl", stdout);

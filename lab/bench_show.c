@@ -57,18 +57,20 @@ static void add_head(lab_table *table, const lab_row *rows, int count, bool cpu)
     char vendor[64];
     write_vendor_head(rows, count, vendor, sizeof vendor);
     if (cpu)
-        lab_table_add(table, CPU_COLUMNS, (const char *[]){"kernel", "parameters", "threads", "median ms", "+-95%", "min",
-                      "GFLOPS", "of peak", "over before", "over first", vendor, "of best peer", "samples"});
+        lab_table_add(table, CPU_COLUMNS,
+                      (const char *[]){"kernel", "parameters", "threads", "median ms", "+-95%", "min", "GFLOPS",
+                                       "of peak", "over before", "over first", vendor, "of best peer", "samples"});
     else
-        lab_table_add(table, COLUMNS, (const char *[]){"kernel", "parameters", "median ms", "+-95%", "min", "GFLOPS",
-                      "over before", "over first", vendor, "samples"});
+        lab_table_add(table, COLUMNS,
+                      (const char *[]){"kernel", "parameters", "median ms", "+-95%", "min", "GFLOPS", "over before",
+                                       "over first", vendor, "samples"});
 }
 
 static void add_refused(lab_table *table, const char *name, const lab_row *row, bool cpu)
 {
     if (cpu)
-        lab_table_add(table, CPU_COLUMNS, (const char *[]){name, row->params, "", "-", "", "", "", "", "", "", "", "",
-                                                           row->why_not});
+        lab_table_add(table, CPU_COLUMNS,
+                      (const char *[]){name, row->params, "", "-", "", "", "", "", "", "", "", "", row->why_not});
     else
         lab_table_add(table, COLUMNS, (const char *[]){name, row->params, "-", "", "", "", "", "", "", row->why_not});
 }
@@ -96,11 +98,13 @@ static void add_row(lab_table *table, const lab_row *row, bool cpu)
     snprintf(samples, sizeof samples, "%lld%s%s", (long long)row->samples, row->mode == LAB_MODE_ANY ? "" : " ",
              row->mode == LAB_MODE_ANY ? "" : lab_mode_name(row->mode));
     if (cpu)
-        lab_table_add(table, CPU_COLUMNS, (const char *[]){name, row->params, threads, median, spread, least, gflops,
-                                                           peak, before, first, vendor, peer, samples});
+        lab_table_add(table, CPU_COLUMNS,
+                      (const char *[]){name, row->params, threads, median, spread, least, gflops, peak, before, first,
+                                       vendor, peer, samples});
     else
-        lab_table_add(table, COLUMNS, (const char *[]){name, row->params, median, spread, least, gflops, before, first,
-                                                       vendor, samples});
+        lab_table_add(
+            table, COLUMNS,
+            (const char *[]){name, row->params, median, spread, least, gflops, before, first, vendor, samples});
 }
 
 /* What was asked for beyond sizes and types, for the table's head. */
@@ -159,19 +163,20 @@ static void print_explained(const lab_bench *bench, const lab_row *row)
                 answer->machine.title, (int)strcspn(reason, "\n"), reason, row->asked_as);
         return;
     }
-    fprintf(bench->out, "%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, "
-            "%s %.0f GFLOPS, bound by %s\n", row->kernel, answer->machine.title, lab_sectors_per_request(answer),
-            lab_sectors_ideal(answer),
+    fprintf(bench->out,
+            "%s on %s: %.2f sectors a request (ideal %.2f), %.2f wavefronts (%.2f), occupancy %.0f %%, "
+            "%s %.0f GFLOPS, bound by %s\n",
+            row->kernel, answer->machine.title, lab_sectors_per_request(answer), lab_sectors_ideal(answer),
             lab_wavefronts_per_request(answer), lab_wavefronts_ideal(answer), 100 * answer->occupancy.fraction,
-            answer->counts_loop ? "predicted" : "estimated", answer->prediction.gflops, lab_station_words(answer->prediction.bound));
+            answer->counts_loop ? "predicted" : "estimated", answer->prediction.gflops,
+            lab_station_words(answer->prediction.bound));
 }
 
 /* The calls of rung_gemm among these rows, in parts. */
 static void print_parts(const lab_bench *bench, const lab_row *rows, int count, lab_table *table)
 {
     memset(table, 0, sizeof *table);
-    lab_table_add(table, 7, (const char *[]){"a call", "wall ms", "up", "kernel", "down", "packing",
-                                             "hidden"});
+    lab_table_add(table, 7, (const char *[]){"a call", "wall ms", "up", "kernel", "down", "packing", "hidden"});
     bool any = false;
     for (int i = 0; i < count; i++) {
         const lab_call *call = &rows[i].call;
@@ -311,22 +316,23 @@ static void print_csv(const lab_bench *bench)
 {
     char epilogue[64];
     lab_write_epilogue(bench->epilogue, epilogue, sizeof epilogue);
-    fprintf(bench->out, "device,kernel,params,dtype,m,n,k,batch,splits,compute,epilogue,verified,median_ns,min_ns,"
-           "ci95_ns,samples,gflops,percent_of_vendor,h2d_ns,kernel_ns,d2h_ns,time,threads,probe_gflops,mode,"
-           "best_peer,percent_of_best_peer\n");
+    fprintf(bench->out,
+            "device,kernel,params,dtype,m,n,k,batch,splits,compute,epilogue,verified,median_ns,min_ns,"
+            "ci95_ns,samples,gflops,percent_of_vendor,h2d_ns,kernel_ns,d2h_ns,time,threads,probe_gflops,mode,"
+            "best_peer,percent_of_best_peer\n");
     for (int i = 0; i < bench->row_count; i++) {
         const lab_row *row = &bench->rows[i];
         fprintf(bench->out, "%s,", bench->device->name);
         write_csv(row->kernel, bench->out);
-        fprintf(bench->out, ",\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld,",
-               row->params,
-               lab_product_name(row->product), (long long)row->size.m, (long long)row->size.n,
-               (long long)row->size.k, (long long)bench->batch, (long long)row->splits,
-               rung_compute_name(row->asked), epilogue, row->verified, (long long)row->median_ns, (long long)row->min_ns,
-               (long long)row->ci95_ns, (long long)row->samples, row->gflops, row->percent_of_vendor,
-               (long long)row->h2d_ns, (long long)row->median_ns, (long long)row->d2h_ns);
+        fprintf(bench->out,
+                ",\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld,",
+                row->params, lab_product_name(row->product), (long long)row->size.m, (long long)row->size.n,
+                (long long)row->size.k, (long long)bench->batch, (long long)row->splits, rung_compute_name(row->asked),
+                epilogue, row->verified, (long long)row->median_ns, (long long)row->min_ns, (long long)row->ci95_ns,
+                (long long)row->samples, row->gflops, row->percent_of_vendor, (long long)row->h2d_ns,
+                (long long)row->median_ns, (long long)row->d2h_ns);
         fprintf(bench->out, "%s,%lld,%.1f,%s,%s,%.2f\n", lab_clock_name(row->clock), (long long)row->threads,
-               row->probe_gflops, lab_mode_name(row->mode), row->best_peer, row->percent_of_peer);
+                row->probe_gflops, lab_mode_name(row->mode), row->best_peer, row->percent_of_peer);
     }
 }
 

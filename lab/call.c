@@ -27,14 +27,14 @@ static void gather(void *user, const rung_span *span)
         call->span_capacity = capacity;
     }
     lab_call_span *kept = &call->spans[call->span_count++];
-    *kept = (lab_call_span){.queue = span->queue, .start = span->start, .end = span->end,
-                       .bytes = span->bytes};
+    *kept = (lab_call_span){.queue = span->queue, .start = span->start, .end = span->end, .bytes = span->bytes};
     snprintf(kept->name, sizeof kept->name, "%s", span->name);
 }
 
 rung_status lab_caller_open(const char *device, lab_caller *caller)
 {
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .span = gather, .span_user = caller};
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .device = device, .span = gather, .span_user = caller};
     *caller = (lab_caller){0};
     return rung_context_create(&options, &caller->context);
 }

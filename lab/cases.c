@@ -59,22 +59,24 @@ typedef struct sizes {
     int64_t m, n, k;
 } sizes;
 
-static void add(lab_case_list *list, sizes size, lab_layout a, lab_layout b, lab_layout c,
-                int64_t alpha, int64_t beta, lab_content content)
+static void add(lab_case_list *list, sizes size, lab_layout a, lab_layout b, lab_layout c, int64_t alpha, int64_t beta,
+                lab_content content)
 {
     bool whole = list->whole || content == LAB_INTEGERS;
     append(list, (lab_case){
-        .m = size.m, .n = size.n, .k = size.k,
-        .a = lab_form_of(a, size.m, size.k),
-        .b = lab_form_of(b, size.k, size.n),
-        .c = lab_form_of(c, size.m, size.n),
-        .alpha = (whole ? whole_alphas : alphas)[alpha],
-        .beta = (whole ? whole_betas : betas)[beta],
-        .content = content,
-        .batch = 1,
-        .guarded = list->count % 2 != 0,
-        .rehearsed = list->count % 5 == 0,
-    });
+                     .m = size.m,
+                     .n = size.n,
+                     .k = size.k,
+                     .a = lab_form_of(a, size.m, size.k),
+                     .b = lab_form_of(b, size.k, size.n),
+                     .c = lab_form_of(c, size.m, size.n),
+                     .alpha = (whole ? whole_alphas : alphas)[alpha],
+                     .beta = (whole ? whole_betas : betas)[beta],
+                     .content = content,
+                     .batch = 1,
+                     .guarded = list->count % 2 != 0,
+                     .rehearsed = list->count % 5 == 0,
+                 });
 }
 
 /* One of `count`, drawn for the next case; each `what` has draws of its own. */
@@ -95,8 +97,7 @@ static void add_layout(lab_case_list *list, sizes size, lab_layout a, lab_layout
 /* Everything but the size is drawn. */
 static void add_any(lab_case_list *list, sizes size)
 {
-    add_layout(list, size, (lab_layout)draw(list, 4, LAB_LAYOUT_COUNT),
-               (lab_layout)draw(list, 5, LAB_LAYOUT_COUNT),
+    add_layout(list, size, (lab_layout)draw(list, 4, LAB_LAYOUT_COUNT), (lab_layout)draw(list, 5, LAB_LAYOUT_COUNT),
                (lab_layout)draw(list, 6, LAB_LAYOUT_COUNT_C));
 }
 
@@ -131,10 +132,10 @@ static void add_layouts(lab_case_list *list, sizes size)
  * direction, sizes that are whole tiles, whole pieces of four and whole chunks of 16. */
 static void add_paths(lab_case_list *list, sizes tile)
 {
-    static const lab_layout layouts[] = {LAB_LAYOUT_rows, LAB_LAYOUT_columns,
-                                         LAB_LAYOUT_aligned_block};
+    static const lab_layout layouts[] = {LAB_LAYOUT_rows, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block};
     const sizes shapes[] = {
-        {tile.m, tile.n, 2 * tile.k}, {2 * tile.m, tile.n, tile.k},
+        {tile.m, tile.n, 2 * tile.k},
+        {2 * tile.m, tile.n, tile.k},
         {(tile.m + 7) / 4 * 4, (tile.n + 11) / 4 * 4, (tile.k + 7) / 4 * 4},
         {(tile.m + 1) / 8 * 4, 4, (2 * tile.k + 11) / 4 * 4},
         {(tile.m + 16) / 16 * 16, (tile.n + 16) / 16 * 16, (2 * tile.k + 16) / 16 * 16},
@@ -158,8 +159,8 @@ static void add_scalars(lab_case_list *list, sizes size)
 static void add_shapes(lab_case_list *list)
 {
     static const sizes shapes[] = {
-        {1, 1, 4099}, {3, 5, 4099}, {1, 257, 33}, {257, 1, 33}, {1, 1, 1}, {200, 3, 7},
-        {3, 200, 7}, {2, 2, 1021}, {129, 65, 1}, {65, 129, 2}, {100, 100, 100},
+        {1, 1, 4099}, {3, 5, 4099}, {1, 257, 33}, {257, 1, 33}, {1, 1, 1},       {200, 3, 7},
+        {3, 200, 7},  {2, 2, 1021}, {129, 65, 1}, {65, 129, 2}, {100, 100, 100},
     };
     for (int round = 0; round < 4; round++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -170,9 +171,7 @@ static void add_shapes(lab_case_list *list)
 
 int64_t lab_span(lab_form form, int64_t rows, int64_t cols)
 {
-    return rows > 0 && cols > 0 ? form.offset + (rows - 1) * form.row_stride +
-                                      (cols - 1) * form.col_stride + 1
-                                : 0;
+    return rows > 0 && cols > 0 ? form.offset + (rows - 1) * form.row_stride + (cols - 1) * form.col_stride + 1 : 0;
 }
 
 void lab_case_batch(lab_case *problem, int64_t batch)
@@ -207,14 +206,15 @@ static void make_batch(lab_case *last, int64_t batch, int way)
 static void add_batches(lab_case_list *list, const lab_traits *traits, bool scattered)
 {
     static const int64_t counts[] = {2, 3, 7, 1, 4};
-    const sizes shapes[] = {{3, 5, 4}, {traits->bm + 1, 2, traits->bk + 1}, {1, traits->bn + 1, 3},
+    const sizes shapes[] = {{3, 5, 4},
+                            {traits->bm + 1, 2, traits->bk + 1},
+                            {1, traits->bn + 1, 3},
                             {traits->bm, traits->bn, 2 * traits->bk}};
     for (int shape = 0; shape < 4; shape++)
         for (int way = 0; way < (scattered ? 1 : WAYS); way++)
             for (int i = 0; i < 2; i++) {
                 if (shape == 3)
-                    add(list, shapes[shape], LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1,
-                        LAB_REALS);
+                    add(list, shapes[shape], LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1, LAB_REALS);
                 else
                     add_any(list, shapes[shape]);
                 if (list->out_of_memory)
@@ -226,12 +226,9 @@ static void add_batches(lab_case_list *list, const lab_traits *traits, bool scat
 }
 
 static const lab_epilogue epilogues[] = {
-    {LAB_BIAS_COL, RUNG_ACTIVATION_GELU, true},
-    {LAB_BIAS_ROW, RUNG_ACTIVATION_RELU, false},
-    {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true},
-    {LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false},
-    {LAB_BIAS_NONE, RUNG_ACTIVATION_GELU, false},
-    {LAB_BIAS_FULL, RUNG_ACTIVATION_GELU_TANH, true},
+    {LAB_BIAS_COL, RUNG_ACTIVATION_GELU, true},   {LAB_BIAS_ROW, RUNG_ACTIVATION_RELU, false},
+    {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true},  {LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false},
+    {LAB_BIAS_NONE, RUNG_ACTIVATION_GELU, false}, {LAB_BIAS_FULL, RUNG_ACTIVATION_GELU_TANH, true},
     {LAB_BIAS_COL, RUNG_ACTIVATION_SILU, false},
 };
 
@@ -243,8 +240,7 @@ static lab_epilogue fitting(const lab_case_list *list, lab_epilogue epilogue)
     return epilogue;
 }
 
-static void add_epilogue(lab_case_list *list, sizes size, lab_epilogue epilogue, int64_t splits,
-                         bool dense)
+static void add_epilogue(lab_case_list *list, sizes size, lab_epilogue epilogue, int64_t splits, bool dense)
 {
     if (dense)
         add(list, size, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 3, LAB_REALS);
@@ -292,7 +288,9 @@ static void add_separate(lab_case_list *list, const lab_traits *traits, int coun
     const lab_epilogue none = {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, false};
     const bool splits = (traits->abilities & RUNG_ABILITY_SPLIT_K) != 0;
     const bool scatters = (traits->abilities & RUNG_ABILITY_BATCH_OFFSETS) != 0;
-    const sizes shapes[] = {{5, 6, 7}, {traits->bm + 1, traits->bn - 1, traits->bk + 1}, {traits->bm, traits->bn, 2 * traits->bk},
+    const sizes shapes[] = {{5, 6, 7},
+                            {traits->bm + 1, traits->bn - 1, traits->bk + 1},
+                            {traits->bm, traits->bn, 2 * traits->bk},
                             {3, traits->bn + 1, 4 * traits->bk + 3}};
     for (int i = 0; i < count; i++) {
         sizes size = shapes[i % 4];
@@ -328,13 +326,12 @@ static void add_tile(lab_case_list *list, sizes tile)
     add_any(list, (sizes){2 * tile.m, tile.n, 2 * tile.k});
     add(list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1, LAB_REALS);
     add(list, tile, LAB_LAYOUT_columns, LAB_LAYOUT_columns, LAB_LAYOUT_rows, 3, 0, LAB_REALS);
-    add(list, (sizes){tile.m + 16, tile.n + 16, tile.k + 16}, LAB_LAYOUT_aligned_block,
-        LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, 0, 3, LAB_REALS);
-    add(list, (sizes){tile.m + 3, tile.n + 5, tile.k + 7}, LAB_LAYOUT_aligned_block,
-        LAB_LAYOUT_aligned_block, LAB_LAYOUT_aligned_block, 3, 1, LAB_REALS);
+    add(list, (sizes){tile.m + 16, tile.n + 16, tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
+        LAB_LAYOUT_aligned_block, 0, 3, LAB_REALS);
+    add(list, (sizes){tile.m + 3, tile.n + 5, tile.k + 7}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_aligned_block,
+        LAB_LAYOUT_aligned_block, 3, 1, LAB_REALS);
     add(list, fours, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 0, LAB_REALS);
-    add(list, fours, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3,
-        LAB_INTEGERS);
+    add(list, fours, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3, LAB_INTEGERS);
     add(list, (sizes){tile.m + 16, tile.n, 4 * tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
         LAB_LAYOUT_rows, 0, 3, LAB_REALS); /* chunks of 16, and more tiles than stages */
 }
@@ -441,7 +438,8 @@ static void add_dense(lab_case_list *list, sizes size, int64_t alpha, int64_t be
 
 void lab_cases_prepend_dense(lab_case_list *list, lab_traits traits)
 {
-    const int64_t ms[] = {1, traits.bm - 1, traits.bm, traits.bm + 1}, ns[] = {1, traits.bn - 1, traits.bn, traits.bn + 1};
+    const int64_t ms[] = {1, traits.bm - 1, traits.bm, traits.bm + 1},
+                  ns[] = {1, traits.bn - 1, traits.bn, traits.bn + 1};
     const int64_t ks[] = {1, traits.bk - 1, traits.bk, traits.bk + 1, 3 * traits.bk};
     lab_case_list all = {.whole = traits.whole};
     for (int m = 0; m < 4; m++)

@@ -28,7 +28,7 @@ typedef enum lab_layout {
 #define X(name) LAB_LAYOUT_##name,
     LAB_LAYOUT_LIST(X)
 #undef X
-    LAB_LAYOUT_COUNT,
+        LAB_LAYOUT_COUNT,
     LAB_LAYOUT_COUNT_C = LAB_LAYOUT_repeated_rows
 } lab_layout;
 
@@ -53,28 +53,28 @@ typedef enum lab_bias {
 #define X(name, word) LAB_BIAS_##name,
     LAB_BIAS_LIST(X)
 #undef X
-    LAB_BIAS_COUNT
+        LAB_BIAS_COUNT
 } lab_bias;
 
 typedef struct lab_epilogue {
-    lab_bias        bias;
+    lab_bias bias;
     rung_activation activation;
-    bool            residual;
+    bool residual;
 } lab_epilogue;
 
 typedef struct lab_case {
-    int64_t      m, n, k;
-    lab_form     a, b, c;
-    bool         has_d; /* the result is stored in D, which is another matrix than C */
-    lab_form     d;
-    double       alpha, beta;
-    lab_content  content;
-    int64_t      batch;
-    bool         scattered; /* items by offsets, of A and B in another order, some twice */
-    int64_t      splits;    /* shares of k that are asked for, 0: as the library likes */
+    int64_t m, n, k;
+    lab_form a, b, c;
+    bool has_d; /* the result is stored in D, which is another matrix than C */
+    lab_form d;
+    double alpha, beta;
+    lab_content content;
+    int64_t batch;
+    bool scattered; /* items by offsets, of A and B in another order, some twice */
+    int64_t splits; /* shares of k that are asked for, 0: as the library likes */
     lab_epilogue epilogue;
-    bool         guarded; /* memory goes on behind the last elements */
-    bool         rehearsed; /* the plan has run before, on other memory and scalars */
+    bool guarded;   /* memory goes on behind the last elements */
+    bool rehearsed; /* the plan has run before, on other memory and scalars */
 } lab_case;
 
 /* Makes it a batch whose items stand side by side. */
@@ -91,9 +91,9 @@ void lab_write_epilogue(lab_epilogue epilogue, char *text, size_t capacity);
 
 typedef struct lab_case_list {
     lab_case *cases;
-    int64_t   count, capacity;
-    bool      whole; /* all scalars */
-    bool      out_of_memory;
+    int64_t count, capacity;
+    bool whole; /* all scalars */
+    bool out_of_memory;
 } lab_case_list;
 
 /* full: all there is. types: what another element type can get wrong. quick: a minute's
@@ -105,14 +105,14 @@ typedef enum lab_suite {
 #define X(name) LAB_SUITE_##name,
     LAB_SUITE_LIST(X)
 #undef X
-    LAB_SUITE_COUNT
+        LAB_SUITE_COUNT
 } lab_suite;
 
 /* What of a contender decides its problems: the tile of C that a block computes, its step
  * along k, whether numbers are whole, and what it is able to do (RUNG_ABILITY_... bits). */
 typedef struct lab_traits {
-    int64_t  bm, bn, bk;
-    bool     whole;
+    int64_t bm, bn, bk;
+    bool whole;
     unsigned abilities;
 } lab_traits;
 

@@ -10,8 +10,12 @@ static const double LEAST = 1e-300, MOST = 1e300;
 void lab_write_short(double value, char *text, size_t capacity)
 {
     double size = fabs(value);
-    const char *format = size == 0 ? "%.0f" : size >= 1e7 || size < 1e-3 ? "%.3g" : size >= 99.95 ? "%.0f" :
-                         size >= 9.995 ? "%.1f" : size >= 0.9995 ? "%.2f" : "%.3g";
+    const char *format = size == 0                    ? "%.0f"
+                         : size >= 1e7 || size < 1e-3 ? "%.3g"
+                         : size >= 99.95              ? "%.0f"
+                         : size >= 9.995              ? "%.1f"
+                         : size >= 0.9995             ? "%.2f"
+                                                      : "%.3g";
     snprintf(text, capacity, format, value);
 }
 

@@ -22,15 +22,15 @@ void lab_write_tick(double value, char *text, size_t capacity);
 /* Values to places in the picture; log or even. Values beyond its ends stand at them. */
 typedef struct lab_axis {
     double low, high;
-    bool   is_log;
+    bool is_log;
     double from, to; /* the places of both ends */
 } lab_axis;
 
 /* From 0 to the value or a little above it; from one to the other, which are twice as far apart at least. */
 lab_axis lab_axis_even(double highest, double from, double to);
 lab_axis lab_axis_log(double lowest, double highest, double from, double to);
-double   lab_axis_at(const lab_axis *axis, double value);
-int      lab_axis_ticks(const lab_axis *axis, int most, double ticks[LAB_TICKS_MAX]);
+double lab_axis_at(const lab_axis *axis, double value);
+int lab_axis_ticks(const lab_axis *axis, int most, double ticks[LAB_TICKS_MAX]);
 
 /* How wide the words at an axis that stands upright are, with its unit before them. */
 double lab_axis_room(const lab_axis *axis, int most, double size);
@@ -40,9 +40,9 @@ void lab_push_apart(double *places, int count, double gap, double low, double hi
 
 typedef struct lab_key {
     const char *label;
-    lab_mark    mark;
-    bool        is_line; /* else a marker alone */
-    const char *dash;    /* of the line */
+    lab_mark mark;
+    bool is_line;     /* else a marker alone */
+    const char *dash; /* of the line */
 } lab_key;
 
 /* Below y, in as many columns as there is room for; where it ends. */
@@ -50,25 +50,25 @@ double lab_legend(lab_svg *svg, const lab_key *keys, int count, double left, dou
 
 /* A line across that nothing passes, or that is to be reached. */
 typedef struct lab_limit {
-    char       label[LAB_LABEL_MAX];
-    double     value;
+    char label[LAB_LABEL_MAX];
+    double value;
     lab_colour colour;
 } lab_limit;
 
 /* ---- Bars: one below the other ---- */
 
 typedef struct lab_bar {
-    char     label[LAB_LABEL_MAX], heading[LAB_LABEL_MAX]; /* a heading begins a part; "" if none does */
-    double   value, low, high;                             /* low and high: its interval, 0 where there is none */
+    char label[LAB_LABEL_MAX], heading[LAB_LABEL_MAX]; /* a heading begins a part; "" if none does */
+    double value, low, high;                           /* low and high: its interval, 0 where there is none */
     lab_mark mark;
 } lab_bar;
 
 typedef struct lab_bars {
     const char *unit;
-    lab_bar    *list;
-    int         count;
-    lab_limit   limits[LAB_CEILINGS_MAX];
-    int         limit_count;
+    lab_bar *list;
+    int count;
+    lab_limit limits[LAB_CEILINGS_MAX];
+    int limit_count;
 } lab_bars;
 
 void lab_draw_bars(lab_svg *svg, const void *bars);
@@ -76,15 +76,15 @@ void lab_draw_bars(lab_svg *svg, const void *bars);
 /* ---- Parts: bars of a whole that is cut into parts ---- */
 
 typedef struct lab_part_bar {
-    char   label[LAB_LABEL_MAX], total[LAB_LABEL_MAX]; /* the total stands behind the bar */
+    char label[LAB_LABEL_MAX], total[LAB_LABEL_MAX]; /* the total stands behind the bar */
     double parts[LAB_PARTS_MAX];
 } lab_part_bar;
 
 typedef struct lab_parts {
-    const char   *names[LAB_PARTS_MAX];
-    int           name_count;
+    const char *names[LAB_PARTS_MAX];
+    int name_count;
     lab_part_bar *list;
-    int           count;
+    int count;
 } lab_parts;
 
 void lab_draw_parts(lab_svg *svg, const void *parts);
@@ -92,17 +92,17 @@ void lab_draw_parts(lab_svg *svg, const void *parts);
 /* ---- Lines: something over a size ---- */
 
 typedef struct lab_curve {
-    char     label[LAB_LABEL_MAX];
+    char label[LAB_LABEL_MAX];
     lab_mark mark;
-    bool     is_limit; /* a ceiling: a thin line without markers */
-    double  *x, *y;    /* by rising x */
-    int      count;
+    bool is_limit; /* a ceiling: a thin line without markers */
+    double *x, *y; /* by rising x */
+    int count;
 } lab_curve;
 
 typedef struct lab_lines {
     const char *x_unit, *y_unit;
     lab_curve *list;
-    int         count;
+    int count;
 } lab_lines;
 
 void lab_draw_lines(lab_svg *svg, const void *lines);
@@ -110,23 +110,23 @@ void lab_draw_lines(lab_svg *svg, const void *lines);
 /* ---- Roofline: both axes logarithmic ---- */
 
 typedef struct lab_point {
-    char     label[LAB_LABEL_MAX], short_label[16]; /* the short one stands beside it, "" for none */
+    char label[LAB_LABEL_MAX], short_label[16]; /* the short one stands beside it, "" for none */
     lab_mark mark;
-    double   intensity, gflops;
+    double intensity, gflops;
 } lab_point;
 
 typedef struct lab_ceiling {
-    char   label[LAB_LABEL_MAX];
+    char label[LAB_LABEL_MAX];
     double gflops, gb_s; /* one of them; the other is 0 */
-    bool   is_memory;    /* gb_s is of main memory, not of a cache */
+    bool is_memory;      /* gb_s is of main memory, not of a cache */
 } lab_ceiling;
 
 typedef struct lab_roofline {
     const char *x_unit;
-    lab_point  *list;
-    int         count;
+    lab_point *list;
+    int count;
     lab_ceiling ceilings[LAB_CEILINGS_MAX];
-    int         ceiling_count;
+    int ceiling_count;
 } lab_roofline;
 
 void lab_draw_roofline(lab_svg *svg, const void *roofline);
@@ -134,10 +134,10 @@ void lab_draw_roofline(lab_svg *svg, const void *roofline);
 /* ---- Heat: a value for each pair of two parameters' values ---- */
 
 typedef struct lab_heat {
-    const char  *x_name, *y_name;
+    const char *x_name, *y_name;
     const char **x_values, **y_values;
-    int          x_count, y_count;
-    double      *cells; /* x_count a row; 0: nothing was tried */
+    int x_count, y_count;
+    double *cells; /* x_count a row; 0: nothing was tried */
 } lab_heat;
 
 void lab_draw_heat(lab_svg *svg, const void *heat);

@@ -32,8 +32,11 @@ static void draw_label(lab_svg *svg, const layout *layout, double top, const cha
     if (svg->is_narrow)
         lab_svg_text(svg, (lab_words){.x = 1, .y = top + 13, .size = SIZE, .colour = LAB_ink, .halo = true}, label);
     else
-        lab_svg_text(svg, (lab_words){.x = layout->label, .y = top + layout->drop + 13, .size = SIZE, .colour = LAB_ink,
-                                      .anchor = LAB_END}, label);
+        lab_svg_text(
+            svg,
+            (lab_words){
+                .x = layout->label, .y = top + layout->drop + 13, .size = SIZE, .colour = LAB_ink, .anchor = LAB_END},
+            label);
 }
 
 /* ---- Bars ------------------------------------------------------------------------------------------- */
@@ -80,8 +83,11 @@ static void draw_even_grid(lab_svg *svg, const lab_axis *axis, double top, doubl
             svg, (lab_words){.x = at, .y = bottom + 16, .size = SIZE, .colour = LAB_soft, .anchor = LAB_MIDDLE}, label);
         ends = at + half;
     }
-    lab_svg_text(svg, (lab_words){.x = (axis->from + axis->to) / 2, .y = bottom + 34, .size = SIZE, .colour = LAB_soft,
-                                  .anchor = LAB_MIDDLE}, unit);
+    lab_svg_text(
+        svg,
+        (lab_words){
+            .x = (axis->from + axis->to) / 2, .y = bottom + 34, .size = SIZE, .colour = LAB_soft, .anchor = LAB_MIDDLE},
+        unit);
 }
 
 /* A row each above the bars, so that they never meet. */
@@ -96,8 +102,14 @@ static void draw_limits(lab_svg *svg, const lab_bars *bars, const lab_axis *axis
         lab_svg_text_cut(words, SIZE, (is_right ? x : svg->width - x) - 8, label, sizeof label);
         if (!is_beyond)
             lab_svg_line(svg, x, y - 10, x, bottom, limit->colour, 1.5, "5 4");
-        lab_svg_text(svg, (lab_words){.x = is_right ? x - 6 : x + 6, .y = y, .size = SIZE, .colour = LAB_ink,
-                                      .anchor = is_right ? LAB_END : LAB_START, .halo = true}, label);
+        lab_svg_text(svg,
+                     (lab_words){.x = is_right ? x - 6 : x + 6,
+                                 .y = y,
+                                 .size = SIZE,
+                                 .colour = LAB_ink,
+                                 .anchor = is_right ? LAB_END : LAB_START,
+                                 .halo = true},
+                     label);
     }
 }
 
@@ -124,8 +136,14 @@ static void draw_bar(lab_svg *svg, const layout *layout, const lab_axis *axis, c
         lab_svg_rect(svg, (lab_box){box.x + 2.5, box.y + 2.5, box.width - 5, box.height - 5}, LAB_paper, 1);
     draw_interval(svg, axis, bar, y + layout->thick / 2);
     lab_write_short(bar->value, value, sizeof value);
-    lab_svg_text(svg, (lab_words){.x = fmax(end, lab_axis_at(axis, bar->high)) + 7, .y = y + layout->thick / 2 + 4.5,
-                                  .size = SIZE, .colour = LAB_ink, .is_bold = true, .halo = true}, value);
+    lab_svg_text(svg,
+                 (lab_words){.x = fmax(end, lab_axis_at(axis, bar->high)) + 7,
+                             .y = y + layout->thick / 2 + 4.5,
+                             .size = SIZE,
+                             .colour = LAB_ink,
+                             .is_bold = true,
+                             .halo = true},
+                 value);
 }
 
 void lab_draw_bars(lab_svg *svg, const void *data)
@@ -149,8 +167,11 @@ void lab_draw_bars(lab_svg *svg, const void *data)
             char text[LAB_LABEL_MAX + 8];
             double x = svg->is_narrow ? 1 : layout.left;
             lab_svg_text_cut(bars->list[i].heading, SIZE, (svg->width - x) / 1.1, text, sizeof text);
-            lab_svg_text(svg, (lab_words){.x = x, .y = top + heading - 8, .size = SIZE, .colour = LAB_soft,
-                                          .is_bold = true, .halo = true}, text);
+            lab_svg_text(
+                svg,
+                (lab_words){
+                    .x = x, .y = top + heading - 8, .size = SIZE, .colour = LAB_soft, .is_bold = true, .halo = true},
+                text);
         }
         draw_bar(svg, &layout, &axis, &bars->list[i], top + heading);
         draw_label(svg, &layout, top + heading, bars->list[i].label);
@@ -161,8 +182,8 @@ void lab_draw_bars(lab_svg *svg, const void *data)
 
 /* ---- Parts of a whole ------------------------------------------------------------------------------- */
 
-static const lab_mark part_marks[LAB_PARTS_MAX] = {{LAB_cool3, 1, false}, {LAB_cool5, 1, false}, {LAB_warm1, 1, false},
-                                                   {LAB_cool0, 1, false}};
+static const lab_mark part_marks[LAB_PARTS_MAX] = {
+    {LAB_cool3, 1, false}, {LAB_cool5, 1, false}, {LAB_warm1, 1, false}, {LAB_cool0, 1, false}};
 
 static double sum_of(const lab_part_bar *bar)
 {
@@ -184,8 +205,9 @@ static void draw_part_bar(lab_svg *svg, const layout *layout, const lab_axis *ax
             lab_svg_rect(svg, (lab_box){box.x, box.y, fmax(box.width - 1, 1), box.height}, part_marks[i].colour, 0);
         before += share;
     }
-    lab_svg_text(svg, (lab_words){.x = layout->right + 7, .y = box.y + layout->thick / 2 + 4.5, .size = SIZE,
-                                  .colour = LAB_ink}, bar->total);
+    lab_svg_text(
+        svg, (lab_words){.x = layout->right + 7, .y = box.y + layout->thick / 2 + 4.5, .size = SIZE, .colour = LAB_ink},
+        bar->total);
 }
 
 void lab_draw_parts(lab_svg *svg, const void *data)

@@ -40,9 +40,14 @@ static void draw_cell(lab_svg *svg, lab_box box, double value, double low, doubl
         lab_svg_frame(svg, inner, LAB_warm0);
     lab_write_short(value, label, sizeof label);
     if (lab_svg_text_width(label, SIZE) < box.width - 4)
-        lab_svg_text(svg, (lab_words){.x = box.x + box.width / 2, .y = box.y + box.height / 2 + 4.5, .size = SIZE,
-                                      .colour = (lab_colour)(LAB_on0 + level), .anchor = LAB_MIDDLE,
-                                      .is_bold = value == high}, label);
+        lab_svg_text(svg,
+                     (lab_words){.x = box.x + box.width / 2,
+                                 .y = box.y + box.height / 2 + 4.5,
+                                 .size = SIZE,
+                                 .colour = (lab_colour)(LAB_on0 + level),
+                                 .anchor = LAB_MIDDLE,
+                                 .is_bold = value == high},
+                     label);
 }
 
 static double name_rows(lab_svg *svg, const lab_heat *heat, double top)
@@ -103,8 +108,11 @@ void lab_draw_heat(lab_svg *svg, const void *data)
     for (int x = 0; x < heat->x_count; x++) {
         char label[LAB_LABEL_MAX];
         lab_svg_text_cut(heat->x_values[x], SIZE, width - 4, label, sizeof label);
-        lab_svg_text(svg, (lab_words){.x = left + width * (x + 0.5), .y = bottom + 17, .size = SIZE, .colour = LAB_ink,
-                                      .anchor = LAB_MIDDLE}, label);
+        lab_svg_text(
+            svg,
+            (lab_words){
+                .x = left + width * (x + 0.5), .y = bottom + 17, .size = SIZE, .colour = LAB_ink, .anchor = LAB_MIDDLE},
+            label);
     }
     lab_svg_text(svg,
                  (lab_words){.x = left + width * heat->x_count / 2,

@@ -15,7 +15,7 @@ static const char ARROW_UP[] = " \xe2\x86\x91";
 
 typedef struct frame {
     lab_axis x, y;
-    double   left, right, bottom;
+    double left, right, bottom;
 } frame;
 
 typedef struct range {
@@ -142,8 +142,13 @@ static void draw_x_grid(lab_svg *svg, const frame *frame, const lab_lines *lines
             if (lab_svg_fits(svg, wide, padded))
                 lab_svg_text(svg, words, label);
         }
-    lab_svg_text(svg, (lab_words){.x = (frame->left + frame->right) / 2, .y = frame->bottom + 36, .size = SIZE,
-                                  .colour = LAB_soft, .anchor = LAB_MIDDLE}, lines->x_unit);
+    lab_svg_text(svg,
+                 (lab_words){.x = (frame->left + frame->right) / 2,
+                             .y = frame->bottom + 36,
+                             .size = SIZE,
+                             .colour = LAB_soft,
+                             .anchor = LAB_MIDDLE},
+                 lines->x_unit);
 }
 
 static const char *dash_of(const lab_curve *series)
@@ -169,7 +174,7 @@ static void draw_series(lab_svg *svg, const frame *frame, const lab_curve *serie
 
 typedef struct end {
     const lab_curve *series;
-    double            x, y;
+    double x, y;
 } end;
 
 static int by_height(const void *a, const void *b)

@@ -11,7 +11,7 @@ enum { SIZE = 12, TOP = 12, KEYS_MAX = 64 };
 
 typedef struct frame {
     lab_axis x, y;
-    double   left, right, bottom;
+    double left, right, bottom;
 } frame;
 
 static double above_zero(double value)
@@ -71,10 +71,17 @@ static void draw_grid(lab_svg *svg, const frame *frame, const char *x_unit)
     }
     lab_svg_line(svg, frame->left, frame->bottom, frame->right, frame->bottom, LAB_axis, 1, "");
     lab_svg_line(svg, frame->left, TOP, frame->left, frame->bottom, LAB_axis, 1, "");
-    lab_svg_text(svg, (lab_words){.x = (frame->left + frame->right) / 2, .y = frame->bottom + 36, .size = SIZE,
-                                  .colour = LAB_soft, .anchor = LAB_MIDDLE}, x_unit);
-    lab_svg_text_up(svg, (lab_words){.x = 11, .y = (TOP + frame->bottom) / 2, .size = size, .colour = LAB_soft,
-                                     .anchor = LAB_MIDDLE}, "GFLOPS");
+    lab_svg_text(svg,
+                 (lab_words){.x = (frame->left + frame->right) / 2,
+                             .y = frame->bottom + 36,
+                             .size = SIZE,
+                             .colour = LAB_soft,
+                             .anchor = LAB_MIDDLE},
+                 x_unit);
+    lab_svg_text_up(
+        svg,
+        (lab_words){.x = 11, .y = (TOP + frame->bottom) / 2, .size = size, .colour = LAB_soft, .anchor = LAB_MIDDLE},
+        "GFLOPS");
 }
 
 /* ---- Ceilings --------------------------------------------------------------------------------------- */
@@ -177,13 +184,17 @@ static void draw_ceilings(lab_svg *svg, const frame *frame, const lab_roofline *
 static void name_point(lab_svg *svg, double x, double y, const char *label)
 {
     static const struct {
-        double     x, y;
+        double x, y;
         lab_anchor anchor;
     } places[] = {{8, 4, LAB_START},  {-8, 4, LAB_END},   {0, -9, LAB_MIDDLE}, {0, 18, LAB_MIDDLE},
                   {8, -6, LAB_START}, {8, 14, LAB_START}, {-8, -6, LAB_END},   {-8, 14, LAB_END}};
     for (size_t i = 0; *label && i < sizeof places / sizeof *places; i++) {
-        lab_words words = {.x = x + places[i].x, .y = y + places[i].y, .size = 11, .colour = LAB_ink,
-                           .anchor = places[i].anchor, .halo = true};
+        lab_words words = {.x = x + places[i].x,
+                           .y = y + places[i].y,
+                           .size = 11,
+                           .colour = LAB_ink,
+                           .anchor = places[i].anchor,
+                           .halo = true};
         if (lab_svg_fits(svg, words, label)) {
             lab_svg_text(svg, words, label);
             return;

@@ -125,12 +125,13 @@ static void read_race(const char *entry, const char *end, const rung_kernel_info
     if (shared && line > 0 && lower > upper && has_barrier_between(kernel->source, upper, lower))
         add(check, LAB_REMARK_DATA_RACE, line,
             "data race: threads of a block access the same place of shared memory in line %d in one iteration and in "
-            "line %d in the next, with no barrier in between; put __syncthreads() at the end of the loop body", lower,
-            upper);
+            "line %d in the next, with no barrier in between; put __syncthreads() at the end of the loop body",
+            lower, upper);
     else if (shared)
         add(check, LAB_REMARK_DATA_RACE, line,
             "data race: threads of a block write and read the same place of shared memory here%s with no barrier in "
-            "between; put __syncthreads() between them", other);
+            "between; put __syncthreads() between them",
+            other);
     else
         add(check, LAB_REMARK_DATA_RACE, line,
             "data race: two threads %s the same place of global memory here%s; each element of C is one thread's",
@@ -217,11 +218,13 @@ static void read_needs(const lab_value *result, const rung_kernel_info *kernel, 
     if (threads > atoll(THREADS_MAX))
         add(check, LAB_REMARK_THREADS, line_of(kernel->source, "\nKERNEL(") + 1,
             "too many threads: a block has %lld, and no CUDA GPU takes more than " THREADS_MAX "; let a thread compute "
-            "several elements, or make the block smaller", threads);
+            "several elements, or make the block smaller",
+            threads);
     else if (bytes > atoll(shared_max(kernel)))
         add(check, LAB_REMARK_SHARED_MEMORY, line_of(kernel->source, "__shared__"),
             "too much shared memory: a block declares %lld bytes, and CUDA gives it " SHARED_MAX " (48 KiB); make the "
-            "tiles smaller, or see LARGE_SHARED in dialect.h", bytes);
+            "tiles smaller, or see LARGE_SHARED in dialect.h",
+            bytes);
 }
 
 /* The refusal of the one kernel that the child ran. */
@@ -238,15 +241,18 @@ static bool read_verdict(const char *path, const rung_kernel_info *kernel, lab_c
     const lab_value *failure = lab_field(document.root, "failures")->first;
     if (good && failure && lab_is_true(failure, "timed_out")) {
         check->is_endless = true;
-        add(check, LAB_REMARK_ENDLESS, 0, "on Oclgrind, a simulator, %s", lab_text(failure, "message", "the kernel did not finish"));
+        add(check, LAB_REMARK_ENDLESS, 0, "on Oclgrind, a simulator, %s",
+            lab_text(failure, "message", "the kernel did not finish"));
     } else if (good && failure && !lab_is_true(failure, "ran")) {
         snprintf(check->why_not, sizeof check->why_not, "it did not run");
         good = false;
     } else if (good)
         read_needs(lab_field(document.root, "by_kernel")->first, kernel, check);
     else
-        snprintf(check->why_not, sizeof check->why_not, "OpenCL gave %s's driver instead of Oclgrind's: is another "
-                 "libOpenCL than ocl-icd's (Debian: ocl-icd-libopencl1) in its way?", platform);
+        snprintf(check->why_not, sizeof check->why_not,
+                 "OpenCL gave %s's driver instead of Oclgrind's: is another "
+                 "libOpenCL than ocl-icd's (Debian: ocl-icd-libopencl1) in its way?",
+                 platform);
     lab_document_free(&document);
     return good;
 }
@@ -262,13 +268,33 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
     enum { LOG_TEXT = 1 << 20, PROBLEMS = 3 };
     char *log = malloc(LOG_TEXT), errors[2000], limit[32];
     int code = -1;
-    char *argv[] = {NULL, "verify", "--device", "opencl", "--kernels", (char *)kernel->file, "--suite", "edges",
-                    "--every", "13", "--json", "--quiet", "--time-limit", limit, "--dtype", (char *)dtype, parameters ? "--params" : NULL,
-                    (char *)parameters, NULL};
-    const lab_variable own[] = {
-        {"OCL_ICD_VENDORS", driver}, {"OCLGRIND_DATA_RACES", "1"}, {"OCLGRIND_UNINITIALIZED", uninitialised ? "1" : "0"},
-        {"OCLGRIND_CHECK_API", "1"}, {"OCLGRIND_LOCAL_MEM_SIZE", shared_max(kernel)},
-        {"OCLGRIND_MAX_WGSIZE", THREADS_MAX}, {"OCLGRIND_MAX_ERRORS", "1000"}, {"OCLGRIND_LOG", place->log}};
+    char *argv[] = {NULL,
+                    "verify",
+                    "--device",
+                    "opencl",
+                    "--kernels",
+                    (char *)kernel->file,
+                    "--suite",
+                    "edges",
+                    "--every",
+                    "13",
+                    "--json",
+                    "--quiet",
+                    "--time-limit",
+                    limit,
+                    "--dtype",
+                    (char *)dtype,
+                    parameters ? "--params" : NULL,
+                    (char *)parameters,
+                    NULL};
+    const lab_variable own[] = {{"OCL_ICD_VENDORS", driver},
+                                {"OCLGRIND_DATA_RACES", "1"},
+                                {"OCLGRIND_UNINITIALIZED", uninitialised ? "1" : "0"},
+                                {"OCLGRIND_CHECK_API", "1"},
+                                {"OCLGRIND_LOCAL_MEM_SIZE", shared_max(kernel)},
+                                {"OCLGRIND_MAX_WGSIZE", THREADS_MAX},
+                                {"OCLGRIND_MAX_ERRORS", "1000"},
+                                {"OCLGRIND_LOG", place->log}};
     snprintf(limit, sizeof limit, "%.17g", seconds);
     bool ended = log && lab_self_run(argv, own, sizeof own / sizeof *own, place->output, place->errors,
                                      (PROBLEMS + 1) * seconds, &code);
@@ -290,7 +316,8 @@ static bool run_child(const rung_kernel_info *kernel, const char *parameters, co
         return read_verdict(place->output, kernel, check);
     check->is_endless = code == LAB_ENDLESS;
     if (check->is_endless)
-        add(check, LAB_REMARK_ENDLESS, 0, "the check on Oclgrind did not finish within %g s; check that each loop of the kernel ends",
+        add(check, LAB_REMARK_ENDLESS, 0,
+            "the check on Oclgrind did not finish within %g s; check that each loop of the kernel ends",
             (PROBLEMS + 1) * seconds);
     else if (code == LAB_STOPPED)
         snprintf(check->why_not, sizeof check->why_not, "the check was interrupted");
@@ -311,7 +338,8 @@ void lab_check_kernel(const rung_kernel *kernel, const char *parameters, const c
     memset(check, 0, sizeof *check);
     lab_simulator_find(driver, sizeof driver);
     if (!*driver) {
-        snprintf(check->why_not, sizeof check->why_not, "Oclgrind was not found; install it (Debian: oclgrind), or let "
+        snprintf(check->why_not, sizeof check->why_not,
+                 "Oclgrind was not found; install it (Debian: oclgrind), or let "
                  "RUNG_OCLGRIND name its liboclgrind-rt-icd.so");
         return;
     }

@@ -40,17 +40,17 @@ const char *lab_remark_kind_name(lab_remark_kind kind);
 /* A mistake: the line of the kernel's file, 0 where it is not known, and what to do. */
 typedef struct lab_remark {
     lab_remark_kind kind;
-    int             line;
-    char            text[LAB_REMARK_TEXT];
+    int line;
+    char text[LAB_REMARK_TEXT];
 } lab_remark;
 
 typedef struct lab_check {
-    bool       ran;          /* else why not */
-    bool       is_endless;   /* it was ended */
-    bool       is_partial;   /* reads of what was never written could not be looked for */
-    char       why_not[LAB_REMARK_TEXT];
+    bool ran;        /* else why not */
+    bool is_endless; /* it was ended */
+    bool is_partial; /* reads of what was never written could not be looked for */
+    char why_not[LAB_REMARK_TEXT];
     lab_remark remarks[LAB_REMARKS_MAX];
-    int        count;
+    int count;
 } lab_check;
 
 /* Runs the checker on a kernel. `dtype` is as on the command line; parameters NULL means the preset tiny, or the

@@ -16,7 +16,7 @@ typedef enum lab_clock {
 #define X(name, word) LAB_CLOCK_##name,
     LAB_CLOCK_LIST(X)
 #undef X
-    LAB_CLOCK_COUNT
+        LAB_CLOCK_COUNT
 } lab_clock;
 
 const char *lab_clock_name(lab_clock clock);

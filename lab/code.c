@@ -9,7 +9,7 @@
 enum { CODE_MAX = 1 << 16, LABELS_MAX = 1 << 13, LOOPS_MAX = 1 << 10, BARRIERS = 16, NAME = 64, WARP = 32 };
 
 typedef struct place {
-    char    file[64];
+    char file[64];
     int64_t line;
 } place;
 
@@ -17,38 +17,38 @@ typedef struct instruction {
     char operation[LAB_OPERATION];
     char target[NAME]; /* a label, or an address as 0x10; "" if it does not jump */
     long address;
-    int  barrier;      /* of BSSY, which names the place its BSYNC goes to */
-    int  jumps_to;     /* -1, or an instruction's number */
-    bool goes_on;      /* the next instruction may follow */
-    bool is_never;     /* its condition is "not true" */
+    int barrier;   /* of BSSY, which names the place its BSYNC goes to */
+    int jumps_to;  /* -1, or an instruction's number */
+    bool goes_on;  /* the next instruction may follow */
+    bool is_never; /* its condition is "not true" */
 } instruction;
 
 typedef struct label {
     char name[NAME];
-    int  at;
+    int at;
 } label;
 
 typedef struct loop {
-    int            head;
+    int head;
     unsigned char *holds; /* by instruction */
-    lab_mix        mix;
+    lab_mix mix;
 } loop;
 
 /* A text, and the function in it that is being read. Who comes before an instruction is a list
  * that is threaded through the edges: number 2i is "i jumps", 2i + 1 is "i goes on". */
 typedef struct reader {
     instruction code[CODE_MAX];
-    label       labels[LABELS_MAX];
-    int         code_count, label_count;
-    place       place; /* of the instructions that come next */
-    loop        loops[LOOPS_MAX];
-    int         loop_count;
-    int         first_edge[CODE_MAX], next_edge[2 * CODE_MAX];
-    int         waiting[CODE_MAX];
-    lab_code   *out;
-    char       *why;
-    size_t      capacity;
-    bool        failed;
+    label labels[LABELS_MAX];
+    int code_count, label_count;
+    place place; /* of the instructions that come next */
+    loop loops[LOOPS_MAX];
+    int loop_count;
+    int first_edge[CODE_MAX], next_edge[2 * CODE_MAX];
+    int waiting[CODE_MAX];
+    lab_code *out;
+    char *why;
+    size_t capacity;
+    bool failed;
 } reader;
 
 static void fail(reader *reader, const char *format, ...)
@@ -106,9 +106,9 @@ static int64_t multiply_adds_of(const instruction *instruction)
 {
     static const struct {
         const char *shape;
-        int64_t     count;
-    } shapes[] = {{"1684", 16 * 8 * 4},   {"1688", 16 * 8 * 8},   {"16816", 16 * 8 * 16}, {"16832", 16 * 8 * 32},
-                  {"16864", 16 * 8 * 64}, {"8816", 8 * 8 * 16},   {"8832", 8 * 8 * 32},   {"884", 8 * 8 * 4}};
+        int64_t count;
+    } shapes[] = {{"1684", 16 * 8 * 4},   {"1688", 16 * 8 * 8}, {"16816", 16 * 8 * 16}, {"16832", 16 * 8 * 32},
+                  {"16864", 16 * 8 * 64}, {"8816", 8 * 8 * 16}, {"8832", 8 * 8 * 32},   {"884", 8 * 8 * 4}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (has_word(instruction, shapes[i].shape))
             return shapes[i].count;
@@ -125,7 +125,7 @@ static int width_of(const instruction *instruction, lab_move move)
 {
     static const struct {
         const char *word;
-        int         width;
+        int width;
     } widths[] = {{"U8", 0}, {"S8", 0}, {"U16", 1}, {"S16", 1}, {"64", 3}, {"128", 4}, {"256", 5}};
     if (move == LAB_MOVE_MATRIX_LOAD)
         return has_word(instruction, "4") ? 4 : has_word(instruction, "2") ? 3 : 2;
@@ -152,9 +152,9 @@ static lab_move move_of(const instruction *instruction)
 /* Everything but the math, which depends on what the function is. */
 static void count_one(const instruction *instruction, lab_mix *mix)
 {
-    static const char *const integer[] = {"IMAD", "IADD3", "IADD", "IADD32I", "LEA",  "ISETP", "LOP3", "SHF",
-                                          "SHL",  "SHR",   "IMNMX", "IABS",   "ISCADD", "XMAD", "VIADD",
-                                          "VIMNMX", "LOP", "IMUL", NULL};
+    static const char *const integer[] = {"IMAD",  "IADD3",  "IADD", "IADD32I", "LEA",  "ISETP",  "LOP3",
+                                          "SHF",   "SHL",    "SHR",  "IMNMX",   "IABS", "ISCADD", "XMAD",
+                                          "VIADD", "VIMNMX", "LOP",  "IMUL",    NULL};
     static const char *const barriers[] = {"BAR", NULL};
     static const char *const branches[] = {"BRA", "JMP", "BRX", "CALL", "RET", "EXIT", "BSYNC", "BSSY", NULL};
     lab_move move = move_of(instruction);
@@ -243,8 +243,8 @@ static void add_spill(reader *reader, bool is_load)
 {
     lab_code *out = reader->out;
     int64_t known = out->spill_count < LAB_SPILLS_MAX ? out->spill_count : LAB_SPILLS_MAX, i = 0;
-    while (i < known && (out->spills[i].line != reader->place.line ||
-                         strcmp(out->spills[i].file, reader->place.file) != 0))
+    while (i < known &&
+           (out->spills[i].line != reader->place.line || strcmp(out->spills[i].file, reader->place.file) != 0))
         i++;
     if (i == known) {
         out->spill_count++; /* past the last, a line may count twice */
@@ -519,7 +519,7 @@ bool lab_code_read(FILE *in, lab_code *code, char *why, size_t capacity)
     new->capacity = capacity;
     while (!new->failed && fgets(line, sizeof line, in))
         read_line(new, line);
-    if (!new->failed && new->code_count > 0)
+    if (!new->failed &&new->code_count > 0)
         end_function(new);
     if (!new->failed && code->whole.instructions == 0)
         fail(new, "there are no instructions in it");

@@ -33,23 +33,23 @@ typedef enum lab_move {
 #define X(name, operation) LAB_MOVE_##name,
     LAB_MOVE_LIST(X)
 #undef X
-    LAB_MOVE_COUNT
+        LAB_MOVE_COUNT
 } lab_move;
 
 enum { LAB_WIDTHS = 6, LAB_OPERATION = 32, LAB_SPILLS_MAX = 32 };
 
 typedef struct lab_mix {
     int64_t instructions;
-    int64_t math;      /* FFMA, FFMA2, DFMA, HMMA, IMMA, DMMA, IDP; or see is_integer */
-    char    operation[LAB_OPERATION]; /* the most frequent of those, "HMMA.16816.F32"; "" if none */
-    int64_t multiply_adds; /* of a warp, all of math together; a thread has a 32nd */
+    int64_t math;                              /* FFMA, FFMA2, DFMA, HMMA, IMMA, DMMA, IDP; or see is_integer */
+    char operation[LAB_OPERATION];             /* the most frequent of those, "HMMA.16816.F32"; "" if none */
+    int64_t multiply_adds;                     /* of a warp, all of math together; a thread has a 32nd */
     int64_t moves[LAB_MOVE_COUNT][LAB_WIDTHS]; /* by width: of 1, 2, 4, 8, 16, 32 bytes a thread */
-    int64_t integer;   /* whole numbers and addresses: IMAD, IADD3, LEA, ... */
-    int64_t barriers;  /* of the block */
+    int64_t integer;                           /* whole numbers and addresses: IMAD, IADD3, LEA, ... */
+    int64_t barriers;                          /* of the block */
     int64_t branches;
     int64_t other;
-    bool    is_integer; /* math is IMAD, of which some may be for addresses: no loop of the
-                         * function multiplies otherwise */
+    bool is_integer; /* math is IMAD, of which some may be for addresses: no loop of the
+                      * function multiplies otherwise */
 } lab_mix;
 
 /* All widths together. */
@@ -58,17 +58,17 @@ int64_t lab_mix_moves(const lab_mix *mix, lab_move move);
 /* Local memory that one line of the kernel's file uses; a line of an inlined function counts
  * as the one that calls it. */
 typedef struct lab_spill {
-    char    file[64]; /* "" where the code does not tell lines; the name without its folder */
+    char file[64]; /* "" where the code does not tell lines; the name without its folder */
     int64_t line;
     int64_t loads, stores; /* instructions */
 } lab_spill;
 
 typedef struct lab_code {
-    bool      has_loop; /* else `loop` is empty */
-    lab_mix   loop;     /* one iteration of the hottest */
-    lab_mix   whole;    /* the function that it is in; of several without a loop, the longest */
+    bool has_loop;                    /* else `loop` is empty */
+    lab_mix loop;                     /* one iteration of the hottest */
+    lab_mix whole;                    /* the function that it is in; of several without a loop, the longest */
     lab_spill spills[LAB_SPILLS_MAX]; /* of all functions, in the order of the code */
-    int64_t   spill_count; /* may pass LAB_SPILLS_MAX */
+    int64_t spill_count;              /* may pass LAB_SPILLS_MAX */
 } lab_code;
 
 /* From what nvdisasm -c or cuobjdump -sass prints; with -gi it tells lines. False, and why, if

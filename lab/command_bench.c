@@ -30,43 +30,43 @@ enum { PAIRED_ROUNDS = 30 };
 /* What a contender took before, to tell beforehand what it will take. */
 typedef struct experience {
     const rung_kernel *kernel;
-    char               asked[LAB_PARAMETERS_TEXT];
-    lab_product        product;
-    rung_compute       compute;
-    bool               is_packed;
-    double             ns_per_step; /* of m n k */
+    char asked[LAB_PARAMETERS_TEXT];
+    lab_product product;
+    rung_compute compute;
+    bool is_packed;
+    double ns_per_step; /* of m n k */
 } experience;
 
 typedef struct session {
     const lab_options *options;
-    lab_target         target;
-    bool               is_cpu;
-    const char        *kernel_list;
-    lab_dtype          dtypes[LAB_DTYPES_MAX];
-    int                dtype_count;
-    int64_t            splits, carveout, threads;
-    lab_machine        machine; /* that --arch or --machine asks about */
-    int64_t            budget_ns;
-    lab_shape          problems[PROBLEMS_MAX];
-    int                problem_count;
+    lab_target target;
+    bool is_cpu;
+    const char *kernel_list;
+    lab_dtype dtypes[LAB_DTYPES_MAX];
+    int dtype_count;
+    int64_t splits, carveout, threads;
+    lab_machine machine; /* that --arch or --machine asks about */
+    int64_t budget_ns;
+    lab_shape problems[PROBLEMS_MAX];
+    int problem_count;
     const rung_kernel *kernels[LAB_KERNELS_MAX];
-    int                kernel_count;
-    experience         known[CONTENDERS_MAX * 2];
-    int                known_count;
-    lab_contender     *contenders;
-    int                contender_count;
-    int64_t            rounds; /* turns of all contenders that this problem has seen */
-    lab_call           calls[CONTENDERS_MAX]; /* of those that are rung_gemm */
-    double             best_probe[LAB_PROBE_COUNT]; /* that was ever seen */
-    int                row_capacity;
-    lab_turns          turns; /* with another executable */
-    lab_bench          found;
-    bool               any_wrong, any_right;
-    lab_caller         caller; /* of rung_gemm, where it is among the kernels */
-    lab_json           trace;  /* its file is NULL without --trace */
-    int64_t            traced; /* problems */
-    int                done;   /* of all problems of all types, for the progress */
-    bool               is_unsaved; /* --output could not be written */
+    int kernel_count;
+    experience known[CONTENDERS_MAX * 2];
+    int known_count;
+    lab_contender *contenders;
+    int contender_count;
+    int64_t rounds;                     /* turns of all contenders that this problem has seen */
+    lab_call calls[CONTENDERS_MAX];     /* of those that are rung_gemm */
+    double best_probe[LAB_PROBE_COUNT]; /* that was ever seen */
+    int row_capacity;
+    lab_turns turns; /* with another executable */
+    lab_bench found;
+    bool any_wrong, any_right;
+    lab_caller caller; /* of rung_gemm, where it is among the kernels */
+    lab_json trace;    /* its file is NULL without --trace */
+    int64_t traced;    /* problems */
+    int done;          /* of all problems of all types, for the progress */
+    bool is_unsaved;   /* --output could not be written */
 } session;
 
 static int usage(const char *message)
@@ -166,11 +166,11 @@ static int read_options(session *session)
     if (!lab_read_epilogue(options->epilogue, &session->found.epilogue))
         return usage("--epilogue is a list of bias_row, bias_col or bias; relu, gelu, gelu_tanh or silu; and residual");
     if ((options->batch && (!lab_read_integer(options->batch, &session->found.batch) || session->found.batch < 1 ||
-                             session->found.batch > 1 << 30)) ||
+                            session->found.batch > 1 << 30)) ||
         (options->splits && (!lab_read_integer(options->splits, &session->splits) || session->splits < 0)))
         return usage("--batch is a number from 1 on, --splits a whole number");
-    if (options->carveout && (!lab_read_integer(options->carveout, &session->carveout) ||
-                              session->carveout < 0 || session->carveout > 100))
+    if (options->carveout &&
+        (!lab_read_integer(options->carveout, &session->carveout) || session->carveout < 0 || session->carveout > 100))
         return usage("--carveout is a per cent, 1 to 100, or 0 for the driver's choice");
     if (options->threads && (!lab_read_integer(options->threads, &session->threads) || session->threads < 1 ||
                              session->threads > THREADS_MAX))
@@ -187,8 +187,7 @@ static int read_options(session *session)
     else if (options->m)
         good = add_ranges(session);
     else
-        good = !options->n && !options->k &&
-               add_shapes(session, options->sizes ? options->sizes : "256,512,1024");
+        good = !options->n && !options->k && add_shapes(session, options->sizes ? options->sizes : "256,512,1024");
     if (!good)
         return usage("sizes are given like --sizes 256,512,1x4096x512 or --m 128:1024:128 --n 64, or shortly: "
                      "rung bench KERNEL LARGEST");
@@ -225,8 +224,7 @@ static int check_parameters(session *session)
 static int find_kernels(session *session)
 {
     const lab_options *options = session->options;
-    int code = lab_target_kernels(&session->target, session->kernel_list, session->kernels,
-                                  &session->kernel_count);
+    int code = lab_target_kernels(&session->target, session->kernel_list, session->kernels, &session->kernel_count);
     if (code != LAB_GOOD)
         return code;
     code = check_parameters(session);
@@ -240,7 +238,8 @@ static int find_kernels(session *session)
     if (options->packed && (options->cache || options->inputs || options->calls || options->batch))
         return usage("--packed times one B that is packed once; leave out --cache, --inputs, --calls and --batch");
     const char *wrong = options->peers ? lab_peers_add(session->target.context, options->peers, session->kernels,
-                                                       LAB_KERNELS_MAX, &session->kernel_count) : NULL;
+                                                       LAB_KERNELS_MAX, &session->kernel_count)
+                                       : NULL;
     for (int i = 0; !wrong && i < session->kernel_count; i++)
         if (!session->kernels[i] && options->threads)
             wrong = "--threads is for kernels; rung_gemm has those of its context";
@@ -272,7 +271,8 @@ static bool add_contender(session *session, const rung_kernel *kernel, const cha
 static int refuse_contenders(void)
 {
     char text[128];
-    snprintf(text, sizeof text, "kernels and parameters come to more than %d rows per problem; name fewer", CONTENDERS_MAX);
+    snprintf(text, sizeof text, "kernels and parameters come to more than %d rows per problem; name fewer",
+             CONTENDERS_MAX);
     return usage(text);
 }
 
@@ -294,13 +294,15 @@ static int gather_contenders(session *session, const lab_dtype *dtype)
             continue;
         int count = lab_sweep_parameters(kernel, session->options->params, texts);
         if (count < 0)
-            return usage("--params is like TILE=16,32,UNROLL=4, or a preset's name: at most 64 combinations, of at most "
-                         "687 bytes each");
+            return usage(
+                "--params is like TILE=16,32,UNROLL=4, or a preset's name: at most 64 combinations, of at most "
+                "687 bytes each");
         if (count == 0)
             return usage(rung_error_text());
         bool packs = session->options->packed && rung_kernel_describe(kernel)->abilities & RUNG_ABILITY_PACKED_B;
         for (int j = 0; j < count; j++)
-            if (!add_contender(session, kernel, texts[j], false) || (packs && !add_contender(session, kernel, texts[j], true)))
+            if (!add_contender(session, kernel, texts[j], false) ||
+                (packs && !add_contender(session, kernel, texts[j], true)))
                 return refuse_contenders();
     }
     return LAB_GOOD;
@@ -324,8 +326,7 @@ static experience *experience_of(session *session, const lab_contender *contende
     return NULL;
 }
 
-static void remember(session *session, const lab_contender *contender, const lab_problem *problem,
-                     int64_t nanoseconds)
+static void remember(session *session, const lab_contender *contender, const lab_problem *problem, int64_t nanoseconds)
 {
     experience *known = experience_of(session, contender, problem);
     if (!known && session->known_count < CONTENDERS_MAX * 2) {
@@ -351,8 +352,10 @@ static bool is_too_slow(session *session, lab_contender *contender, const lab_pr
     double expected = known->ns_per_step * steps_of(problem);
     if (expected <= (double)session->budget_ns)
         return false;
-    lab_contender_drop(contender, LAB_ROW_SKIPPED, "skipped: one run would take about %.0f s; give it time with "
-                       "--budget", expected * 1e-9);
+    lab_contender_drop(contender, LAB_ROW_SKIPPED,
+                       "skipped: one run would take about %.0f s; give it time with "
+                       "--budget",
+                       expected * 1e-9);
     return true;
 }
 
@@ -377,8 +380,10 @@ static void show_progress(const session *session, const lab_problem *problem, co
     char text[256];
     snprintf(text, sizeof text, "%lldx%lldx%lld %s, %s %s", (long long)problem->m, (long long)problem->n,
              (long long)problem->k, lab_product_name(problem->product), what, contender ? name_of(contender) : "");
-    lab_progress_show(&(lab_progress){.what = text, .done = session->done + part_done(session),
-                                      .count = session->problem_count * session->dtype_count, .units = "problems"});
+    lab_progress_show(&(lab_progress){.what = text,
+                                      .done = session->done + part_done(session),
+                                      .count = session->problem_count * session->dtype_count,
+                                      .units = "problems"});
 }
 
 /* Tells the supervisor which kernel file runs; rung's own kernels end. */
@@ -568,8 +573,8 @@ static void drop_unfinished(session *session, const lab_problem *problem)
     for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
         bool is_verified = contender->verified;
-        if (contender->state != LAB_ROW_PENDING && !(is_verified && contender->taken.count < LAB_SAMPLES_MIN &&
-                            wants_more(session, problem, contender)))
+        if (contender->state != LAB_ROW_PENDING &&
+            !(is_verified && contender->taken.count < LAB_SAMPLES_MIN && wants_more(session, problem, contender)))
             continue;
         lab_contender_drop(contender, LAB_ROW_INTERRUPTED, "interrupted");
         contender->taken.count = 0;
@@ -577,25 +582,42 @@ static void drop_unfinished(session *session, const lab_problem *problem)
     }
 }
 
-static void fill_row(const session *session, const lab_problem *problem, const lab_contender *contender,
-                     lab_row *row)
+static void fill_row(const session *session, const lab_problem *problem, const lab_contender *contender, lab_row *row)
 {
     const rung_kernel_info *info = contender->kernel ? rung_kernel_describe(contender->kernel) : NULL;
     *row = (lab_row){
-        .product = problem->product, .size = {problem->m, problem->n, problem->k},
-        .is_vendor = info && info->number == 0, .is_peer = info && lab_peer_of(contender->kernel), .is_call = !info,
+        .product = problem->product,
+        .size = {problem->m, problem->n, problem->k},
+        .is_vendor = info && info->number == 0,
+        .is_peer = info && lab_peer_of(contender->kernel),
+        .is_call = !info,
         .is_packed = contender->is_packed,
-        .verified = contender->verified, .state = contender->state, .median_ns = contender->median_ns,
-        .min_ns = contender->min_ns, .ci95_ns = contender->ci95_ns, .samples = contender->samples,
-        .h2d_ns = problem->h2d_ns, .d2h_ns = problem->d2h_ns, .splits = contender->splits,
-        .asked = problem->compute, .compute = contender->compute,
-        .sets = problem->sets ? problem->sets->count : 1, .cold_bytes = problem->sets ? problem->sets->bytes : 0,
-        .worst_ns = contender->worst_ns, .outliers = contender->outliers,
-        .batch_wall_ns = contender->batch_wall_ns, .calls_wall_ns = contender->calls_wall_ns,
-        .gflops = lab_gflops(problem, contender->median_ns), .clock = problem->clock,
-        .threads = contender->threads, .repeats = contender->repeats, .probe = problem->probe,
+        .verified = contender->verified,
+        .state = contender->state,
+        .median_ns = contender->median_ns,
+        .min_ns = contender->min_ns,
+        .ci95_ns = contender->ci95_ns,
+        .samples = contender->samples,
+        .h2d_ns = problem->h2d_ns,
+        .d2h_ns = problem->d2h_ns,
+        .splits = contender->splits,
+        .asked = problem->compute,
+        .compute = contender->compute,
+        .sets = problem->sets ? problem->sets->count : 1,
+        .cold_bytes = problem->sets ? problem->sets->bytes : 0,
+        .worst_ns = contender->worst_ns,
+        .outliers = contender->outliers,
+        .batch_wall_ns = contender->batch_wall_ns,
+        .calls_wall_ns = contender->calls_wall_ns,
+        .gflops = lab_gflops(problem, contender->median_ns),
+        .clock = problem->clock,
+        .threads = contender->threads,
+        .repeats = contender->repeats,
+        .probe = problem->probe,
         .probe_gflops = lab_samples_probe(&contender->taken, contender->mode, best_of(session, problem)),
-        .mode = contender->mode, .fast = contender->fast, .slow = contender->slow,
+        .mode = contender->mode,
+        .fast = contender->fast,
+        .slow = contender->slow,
         .roof_gflops = lab_probe_is_roof(problem->probe, problem->product) ? session->best_probe[problem->probe] : 0,
     };
     lab_samples_series(&contender->taken, contender->mode, best_of(session, problem), &row->series);
@@ -680,8 +702,8 @@ static void trace_call(session *session, const lab_problem *problem, const lab_c
     char title[128];
     if (!session->trace.out)
         return;
-    snprintf(title, sizeof title, "%s %lld x %lld x %lld", lab_product_name(problem->product),
-             (long long)problem->m, (long long)problem->n, (long long)problem->k);
+    snprintf(title, sizeof title, "%s %lld x %lld x %lld", lab_product_name(problem->product), (long long)problem->m,
+             (long long)problem->n, (long long)problem->k);
     lab_call_trace(&session->trace, ++session->traced, title, call);
 }
 
@@ -722,19 +744,28 @@ static void tell_of_sets(const lab_problem *problem)
 {
     const lab_sets *sets = problem->sets;
     if (sets && sets->bytes < sets->wanted)
-        fprintf(stderr, "rung: warning: %lld copies of A, B and C are %lld MiB, less than twice the last cache, %lld "
-                "MiB: memory has no room for more, and they may not be cold\n", (long long)sets->count,
-                (long long)(sets->bytes >> 20), (long long)(sets->wanted >> 20));
+        fprintf(stderr,
+                "rung: warning: %lld copies of A, B and C are %lld MiB, less than twice the last cache, %lld "
+                "MiB: memory has no room for more, and they may not be cold\n",
+                (long long)sets->count, (long long)(sets->bytes >> 20), (long long)(sets->wanted >> 20));
 }
 
 static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
 {
     memset(session->calls, 0, sizeof session->calls);
     session->rounds = 0;
-    lab_problem problem = {.context = session->target.context, .device = session->target.device, .queue = session->target.queue,
-                           .product = dtype->product, .compute = dtype->compute, .m = size.m, .n = size.n,
-                           .k = size.k, .batch = session->found.batch, .splits = session->splits,
-                           .carveout = session->carveout, .is_cold = session->found.is_cold,
+    lab_problem problem = {.context = session->target.context,
+                           .device = session->target.device,
+                           .queue = session->target.queue,
+                           .product = dtype->product,
+                           .compute = dtype->compute,
+                           .m = size.m,
+                           .n = size.n,
+                           .k = size.k,
+                           .batch = session->found.batch,
+                           .splits = session->splits,
+                           .carveout = session->carveout,
+                           .is_cold = session->found.is_cold,
                            .epilogue = session->found.epilogue};
     int code = gather_contenders(session, dtype);
     if (code != LAB_GOOD)
@@ -795,8 +826,12 @@ static const lab_dtype *dtype_of(const session *session, const lab_row *row)
 
 static void explain_row(const session *session, lab_row *row)
 {
-    lab_question question = {.kernel = row->asked_as, .parameters = *row->params ? row->params : NULL,
-                             .dtype = *dtype_of(session, row), .m = row->size.m, .n = row->size.n, .k = row->size.k,
+    lab_question question = {.kernel = row->asked_as,
+                             .parameters = *row->params ? row->params : NULL,
+                             .dtype = *dtype_of(session, row),
+                             .m = row->size.m,
+                             .n = row->size.n,
+                             .k = row->size.k,
                              .machine = session->machine};
     char why[2048];
     row->explanation = calloc(1, sizeof *row->explanation);
@@ -979,13 +1014,25 @@ static const char *useless_for_cluster(const lab_options *options)
     const struct {
         const char *name, *value;
     } list[] = {
-        {"--kernels", options->kernels},   {"--params", options->params},     {"--batch", options->batch},
-        {"--epilogue", options->epilogue}, {"--splits", options->splits},     {"--carveout", options->carveout},
-        {"--seed", options->seed},         {"--cache", options->cache},       {"--inputs", options->inputs},
-        {"--calls", options->calls},       {"--peers", options->peers},       {"--trace", options->trace},
-        {"--baseline", options->baseline}, {"--baseline-json", options->baseline_json},
-        {"--arch", options->arch},         {"--machine", options->machine},   {"--runs", options->runs},
-        {"--packed", options->packed},     {"--time-limit", options->time_limit},
+        {"--kernels", options->kernels},
+        {"--params", options->params},
+        {"--batch", options->batch},
+        {"--epilogue", options->epilogue},
+        {"--splits", options->splits},
+        {"--carveout", options->carveout},
+        {"--seed", options->seed},
+        {"--cache", options->cache},
+        {"--inputs", options->inputs},
+        {"--calls", options->calls},
+        {"--peers", options->peers},
+        {"--trace", options->trace},
+        {"--baseline", options->baseline},
+        {"--baseline-json", options->baseline_json},
+        {"--arch", options->arch},
+        {"--machine", options->machine},
+        {"--runs", options->runs},
+        {"--packed", options->packed},
+        {"--time-limit", options->time_limit},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (list[i].value)
@@ -1027,24 +1074,30 @@ static int run_safely(const lab_options *options, double seconds)
         lab_interrupt_tell("a kernel did not finish, and its times are lost; --output keeps those of earlier problems");
         return LAB_INTERRUPTED;
     case LAB_ENDED_TIMED_OUT:
-        fprintf(stderr, "rung: %s: the kernel did not finish within %g s; check that each of its loops ends "
-                "(--time-limit SECONDS allows more time)\n", child.step, seconds);
+        fprintf(stderr,
+                "rung: %s: the kernel did not finish within %g s; check that each of its loops ends "
+                "(--time-limit SECONDS allows more time)\n",
+                child.step, seconds);
         return LAB_WRONG;
     case LAB_ENDED_CRASHED:
         if (*child.step)
-            fprintf(stderr, "rung: %s: the kernel crashed (signal %d, %s); see: rung verify FILE\n", child.step, child.code,
-                    strsignal(child.code));
+            fprintf(stderr, "rung: %s: the kernel crashed (signal %d, %s); see: rung verify FILE\n", child.step,
+                    child.code, strsignal(child.code));
         else if (child.steps > 0)
-            fprintf(stderr, "rung: the process that runs the kernels crashed (signal %d, %s) after step %lld; check the "
-                    "kernel with: rung verify FILE\n", child.code, strsignal(child.code), child.steps);
+            fprintf(stderr,
+                    "rung: the process that runs the kernels crashed (signal %d, %s) after step %lld; check the "
+                    "kernel with: rung verify FILE\n",
+                    child.code, strsignal(child.code), child.steps);
         else
-            fprintf(stderr, "rung: the process that runs the kernels crashed (signal %d, %s) before it ran a kernel; is the "
-                    "driver broken?\n", child.code, strsignal(child.code));
+            fprintf(stderr,
+                    "rung: the process that runs the kernels crashed (signal %d, %s) before it ran a kernel; is the "
+                    "driver broken?\n",
+                    child.code, strsignal(child.code));
         return LAB_WRONG;
     case LAB_ENDED_NEVER_BEGAN: break;
     }
     fprintf(stderr, "rung: the process that runs the kernels could not be started; end other processes, or raise "
-            "ulimit -u\n");
+                    "ulimit -u\n");
     return LAB_NOTHING;
 }
 

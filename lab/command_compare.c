@@ -46,7 +46,8 @@ int lab_command_compare(const lab_options *options)
 {
     int count = options->argument_count, old = count_old(options), read = 0, code = LAB_USAGE;
     if (old < 0)
-        return lab_usage("compare", "give two results of rung bench -o FILE, the old one first; several per side with -- "
+        return lab_usage("compare",
+                         "give two results of rung bench -o FILE, the old one first; several per side with -- "
                          "between the sides");
     lab_results *files = calloc((size_t)count, sizeof *files);
     while (files && read < count && load(options->arguments[read], &files[read]))

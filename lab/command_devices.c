@@ -11,7 +11,7 @@
 /* The numbers of a device: where they are, their JSON key, label and unit. Keys and labels are the lab's own; they
  * stay when a field of rung.h gets another name. */
 static const struct fact {
-    size_t      offset;
+    size_t offset;
     const char *key, *label, *unit;
 } facts[] = {
 #define AT(field) offsetof(rung_device_info, field)
@@ -48,8 +48,7 @@ static void write_fact(int64_t value, const char *unit, char *text, size_t capac
     if (unit[0] == 'B' && unit[1] == '\0') {
         lab_write_bytes(scaled, text, capacity);
     } else if (value >= 1000000 && *unit) {
-        snprintf(text, capacity, "%.4g G%s", scaled * (unit[0] == 'k' ? 1e-6 : 1e-9),
-                 unit[0] == 'k' ? unit + 1 : unit);
+        snprintf(text, capacity, "%.4g G%s", scaled * (unit[0] == 'k' ? 1e-6 : 1e-9), unit[0] == 'k' ? unit + 1 : unit);
     } else {
         snprintf(text, capacity, "%lld%s%s", (long long)value, *unit ? " " : "", unit);
     }
@@ -62,8 +61,7 @@ static void print_device(const rung_device_info *info)
         printf("%s\n  not here: %s\n\n", info->name, info->missing);
         return;
     }
-    printf("%s\n  %-28s %s\n  %-28s %s, %s\n", info->name, "name", info->title, "driver",
-           info->platform, info->driver);
+    printf("%s\n  %-28s %s\n  %-28s %s, %s\n", info->name, "name", info->title, "driver", info->platform, info->driver);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         int64_t value = value_of(info, &facts[i]);
         size_t used = strlen(untold);

@@ -21,20 +21,20 @@ static const uint64_t seed = 7;
 
 typedef struct finding {
     const rung_device_info *info;
-    bool                    right;
-    char                    why_not[512];
-    double                  seconds; /* of the whole first call */
+    bool right;
+    char why_not[512];
+    double seconds; /* of the whole first call */
 } finding;
 
 typedef struct checkup {
-    rung_device_list     *devices;
-    finding              *findings; /* one per device */
-    int64_t               count;
-    rung_dependency_list *library_parts; /* what the library uses, */
-    rung_dependency       own_parts[OWN_PARTS]; /* and what the command uses itself */
-    int64_t               part_count;
-    lab_microscope_parts  tools;
-    char                  disassembler[512];
+    rung_device_list *devices;
+    finding *findings; /* one per device */
+    int64_t count;
+    rung_dependency_list *library_parts;  /* what the library uses, */
+    rung_dependency own_parts[OWN_PARTS]; /* and what the command uses itself */
+    int64_t part_count;
+    lab_microscope_parts tools;
+    char disassembler[512];
 } checkup;
 
 /* ---- Looking --------------------------------------------------------------------------------------- */
@@ -128,8 +128,7 @@ static void print_device(const finding *finding)
         printf("%-10s well: %s (%s, %s); %d cubed is right, %.2f s with the first compilation\n", info->name,
                info->title, info->platform, info->driver, SIZE, finding->seconds);
     else
-        printf("%-10s ILL: %s (%s, %s): %s\n", info->name, info->title, info->platform, info->driver,
-               finding->why_not);
+        printf("%-10s ILL: %s (%s, %s): %s\n", info->name, info->title, info->platform, info->driver, finding->why_not);
     lab_colour_end(colour, stdout);
 }
 
@@ -196,7 +195,7 @@ static void print_all(const checkup *checkup)
     printf("\n");
     print_parts(checkup);
     printf("\n%s\n", is_well(checkup) ? "All that is here works. Next: rung verify, rung bench"
-                                       : "Something that is here does not work: see ILL above.");
+                                      : "Something that is here does not work: see ILL above.");
 }
 
 int lab_command_doctor(const lab_options *options)

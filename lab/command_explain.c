@@ -21,24 +21,24 @@ enum { JOBS_MAX = 256 };
 
 /* A question, its answer, and what it is to be held against. */
 typedef struct job {
-    lab_question    question;
-    char            named[64], params[RUNG_PARAMETERS_TEXT]; /* what a row of a table names */
-    double          reported; /* GFLOPS; 0: nothing was */
-    char            note[128];
+    lab_question question;
+    char named[64], params[RUNG_PARAMETERS_TEXT]; /* what a row of a table names */
+    double reported;                              /* GFLOPS; 0: nothing was */
+    char note[128];
     lab_explanation answer;
-    bool            good, is_next; /* the step that follows the one that was asked for */
-    char            why[4096];
+    bool good, is_next; /* the step that follows the one that was asked for */
+    char why[4096];
 } job;
 
 typedef struct session {
     const lab_options *options;
-    lab_machine        machine;
-    lab_dtype          dtypes[LAB_DTYPES_MAX];
-    int64_t            m, n, k;
-    double             seconds; /* time limit, as in lab_look */
-    job               *jobs;
-    int                count, next, done; /* next: of those that nobody has begun */
-    pthread_mutex_t    lock;
+    lab_machine machine;
+    lab_dtype dtypes[LAB_DTYPES_MAX];
+    int64_t m, n, k;
+    double seconds; /* time limit, as in lab_look */
+    job *jobs;
+    int count, next, done; /* next: of those that nobody has begun */
+    pthread_mutex_t lock;
 } session;
 
 static int usage(const char *message)
@@ -83,9 +83,14 @@ static job *add_job(session *session, const char *kernel)
     if (session->count == JOBS_MAX)
         return NULL;
     job *job = &session->jobs[session->count++];
-    job->question = (lab_question){.kernel = kernel, .parameters = session->options->params,
-                                   .dtype = session->dtypes[0], .m = session->m, .n = session->n, .k = session->k,
-                                   .machine = session->machine, .seconds = session->seconds};
+    job->question = (lab_question){.kernel = kernel,
+                                   .parameters = session->options->params,
+                                   .dtype = session->dtypes[0],
+                                   .m = session->m,
+                                   .n = session->n,
+                                   .k = session->k,
+                                   .machine = session->machine,
+                                   .seconds = session->seconds};
     return job;
 }
 
@@ -192,7 +197,8 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
     }
     if (strlen(fields[1]) >= sizeof session->jobs->named || strlen(fields[2]) >= sizeof session->jobs->params ||
         strlen(fields[7]) >= sizeof session->jobs->note) {
-        snprintf(why, capacity, "the kernel, the parameters or the note is too long (%zu, %zu and %zu characters at most)",
+        snprintf(why, capacity,
+                 "the kernel, the parameters or the note is too long (%zu, %zu and %zu characters at most)",
                  sizeof session->jobs->named - 1, sizeof session->jobs->params - 1, sizeof session->jobs->note - 1);
         return false;
     }
@@ -217,7 +223,7 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
 static bool read_reported(session *session, const char *path)
 {
     char line[2048], why[512] = "it is not \"machine kernel params dtype size gflops document note\", "
-                           "with a tab between each two";
+                                "with a tab between each two";
     char reason[256] = "empty";
     FILE *file = lab_file_open(path, LAB_TEXT_BYTES_MAX, reason, sizeof reason);
     if (!file || !fgets(line, sizeof line, file)) { /* its titles */
@@ -245,8 +251,8 @@ static bool read_reported(session *session, const char *path)
 /* Under the lock. */
 static void show_progress(const session *session, const char *what)
 {
-    lab_progress_show(&(lab_progress){.what = what, .done = session->done, .count = session->count,
-                                      .units = "kernels"});
+    lab_progress_show(
+        &(lab_progress){.what = what, .done = session->done, .count = session->count, .units = "kernels"});
 }
 
 static void *answer_some(void *opaque)
@@ -406,8 +412,9 @@ static void add_overview(lab_table *table, const job *job)
         snprintf(gflops, sizeof gflops, "%.0f%s", answer->prediction.gflops, answer->counts_loop ? "" : "*");
         snprintf(bound, sizeof bound, "%s", lab_station_words(answer->prediction.bound));
     }
-    lab_table_add(table, 9, (const char *[]){job->question.kernel, job->question.dtype.name, sectors, wavefronts,
-                                             registers, held, math, gflops, bound});
+    lab_table_add(table, 9,
+                  (const char *[]){job->question.kernel, job->question.dtype.name, sectors, wavefronts, registers, held,
+                                   math, gflops, bound});
 }
 
 static void print_overview(const session *session)
@@ -418,8 +425,9 @@ static void print_overview(const session *session)
     printf("%lld x %lld x %lld on %s (%s); sectors and wavefronts a request, beside the ideal; GFLOPS as predicted\n",
            (long long)session->m, (long long)session->n, (long long)session->k, session->machine.title,
            session->machine.arch);
-    lab_table_add(table, 9, (const char *[]){"kernel", "dtype", "sectors", "wavefronts", "registers", "occupancy", "math",
-                                             "GFLOPS", "bound by"});
+    lab_table_add(table, 9,
+                  (const char *[]){"kernel", "dtype", "sectors", "wavefronts", "registers", "occupancy", "math",
+                                   "GFLOPS", "bound by"});
     bool any_estimate = false;
     for (int i = 0; i < session->count; i++) {
         const lab_explanation *answer = &session->jobs[i].answer;
@@ -441,7 +449,8 @@ static void print_correlation(const session *session, const char *machine)
     int count = 0;
     for (int i = 0; i < session->count; i++) {
         const job *job = &session->jobs[i];
-        if (strcmp(job->question.machine.name, machine) != 0 || !job->answer.prediction.runs || !job->answer.counts_loop)
+        if (strcmp(job->question.machine.name, machine) != 0 || !job->answer.prediction.runs ||
+            !job->answer.counts_loop)
             continue;
         predicted[count] = job->answer.prediction.gflops;
         reported[count] = job->reported;

@@ -15,7 +15,7 @@ enum { BACKENDS_MAX = 8 };
 
 typedef struct backends {
     char names[BACKENDS_MAX][16];
-    int  count;
+    int count;
 } backends;
 
 /* "opencl" and "opencl:1" are of backend opencl; NULL is of all. */
@@ -33,8 +33,7 @@ static backends find_backends(const char *device)
         return found;
     for (int64_t i = 0; i < rung_device_list_count(list) && found.count < BACKENDS_MAX; i++) {
         const char *backend = rung_device_list_at(list, i)->backend;
-        if (is_of_backend(device, backend) &&
-            (found.count == 0 || strcmp(found.names[found.count - 1], backend) != 0))
+        if (is_of_backend(device, backend) && (found.count == 0 || strcmp(found.names[found.count - 1], backend) != 0))
             snprintf(found.names[found.count++], sizeof found.names[0], "%s", backend);
     }
     rung_device_list_destroy(list);
@@ -43,16 +42,14 @@ static backends find_backends(const char *device)
 
 /* All backends that run the same file, "opencl, cuda"; true if the kernel's own is the first
  * of them, the one under which it is shown. The vendors' libraries are each their own. */
-static bool write_backends(const backends *backends, const rung_kernel_info *info, char *text,
-                           size_t capacity)
+static bool write_backends(const backends *backends, const rung_kernel_info *info, char *text, size_t capacity)
 {
     size_t used = 0;
     bool is_first = true;
     for (int i = 0; i < backends->count; i++) {
         rung_kernel *kernel;
         bool own = strcmp(backends->names[i], info->backend) == 0;
-        if (!own && (info->number == 0 ||
-                     rung_kernel_find(NULL, backends->names[i], info->name, &kernel) != RUNG_OK ||
+        if (!own && (info->number == 0 || rung_kernel_find(NULL, backends->names[i], info->name, &kernel) != RUNG_OK ||
                      strcmp(rung_kernel_describe(kernel)->source, info->source) != 0))
             continue;
         is_first = is_first && (used > 0 || own);
@@ -64,16 +61,14 @@ static bool write_backends(const backends *backends, const rung_kernel_info *inf
 
 static void write_parameter(const rung_parameter *parameter, char *text, size_t capacity)
 {
-    size_t used = (size_t)snprintf(text, capacity, "%s=%lld", parameter->name,
-                                   (long long)parameter->value);
+    size_t used = (size_t)snprintf(text, capacity, "%s=%lld", parameter->name, (long long)parameter->value);
     for (int64_t i = 0; i < parameter->choice_count && used < capacity; i++)
         used += (size_t)snprintf(text + used, capacity - used, "%s%lld%s", i ? " " : " (",
-                                 (long long)parameter->choices[i],
-                                 i == parameter->choice_count - 1 ? ")" : "");
+                                 (long long)parameter->choices[i], i == parameter->choice_count - 1 ? ")" : "");
 }
 
 static const struct {
-    unsigned    bit;
+    unsigned bit;
     const char *words;
 } ability_words[] = {
     {RUNG_ABILITY_BATCH_OFFSETS, "batches by offsets"},
@@ -106,8 +101,7 @@ static void write_architectures(const rung_kernel *kernel, char *text, size_t ca
     for (int min_sm = 1; min_sm < NEWEST; min_sm++) {
         char types[128];
         if (write_types(kernel, min_sm, types, sizeof types) > 0 && used < capacity)
-            used += (size_t)snprintf(text + used, capacity - used, "%s%s from sm_%d", used ? "; " : "", types,
-                                     min_sm);
+            used += (size_t)snprintf(text + used, capacity - used, "%s%s from sm_%d", used ? "; " : "", types, min_sm);
     }
 }
 
@@ -123,8 +117,8 @@ static void write_abilities(const rung_kernel_info *info, char *text, size_t cap
 
 static void add_row(lab_table *table, const rung_kernel_info *info, const char *backends)
 {
-    lab_table_add(table, 4, (const char *[]){backends, info->name,
-                                             *info->defaults ? info->defaults : "-", info->summary});
+    lab_table_add(table, 4,
+                  (const char *[]){backends, info->name, *info->defaults ? info->defaults : "-", info->summary});
 }
 
 static void add_json(lab_json *json, const rung_kernel *kernel)
@@ -205,8 +199,8 @@ static void print_one(const rung_kernel *kernel, const char *backends)
 }
 
 /* Shows the kernels of one backend, or the one that is named. */
-static int64_t show_backend(const backends *backends, int index, const lab_options *options,
-                            lab_json *json, lab_table *table)
+static int64_t show_backend(const backends *backends, int index, const lab_options *options, lab_json *json,
+                            lab_table *table)
 {
     rung_kernel *kernel;
     const char *backend = backends->names[index];

@@ -17,21 +17,21 @@ enum { DEVICES_MAX = 16 }; /* of --device */
 
 /* What the command line asks for, and what is open for it. */
 typedef struct task {
-    const lab_options      *options;
-    rung_outofcore_problem  problem;
-    rung_outofcore_matrix  *a, *b, *c;
-    rung_matrix             a_view, b_view;
-    lab_product             product;      /* of --dtype, or of the files */
-    lab_target              targets[DEVICES_MAX];
-    rung_device            *devices[DEVICES_MAX];
-    int64_t                 device_memory[DEVICES_MAX];
-    int                     device_count;
-    int64_t                 memory; /* 0: not told */
-    bool                    is_checked;
-    lab_rigour              rigour;
-    lab_sample              sample;
-    rung_outofcore_report  *report;
-    double                  check_seconds;
+    const lab_options *options;
+    rung_outofcore_problem problem;
+    rung_outofcore_matrix *a, *b, *c;
+    rung_matrix a_view, b_view;
+    lab_product product; /* of --dtype, or of the files */
+    lab_target targets[DEVICES_MAX];
+    rung_device *devices[DEVICES_MAX];
+    int64_t device_memory[DEVICES_MAX];
+    int device_count;
+    int64_t memory; /* 0: not told */
+    bool is_checked;
+    lab_rigour rigour;
+    lab_sample sample;
+    rung_outofcore_report *report;
+    double check_seconds;
 } task;
 
 /* ---- The command line -------------------------------------------------------------------------------- */
@@ -121,7 +121,8 @@ static int open_before(task *task)
     if (problem->beta == 0)
         return LAB_GOOD;
     if (problem->format == RUNG_OUTOFCORE_FORMAT_RAW)
-        status = rung_outofcore_matrix_open_raw(problem->path, problem->type, task->a_view.rows, task->b_view.cols, &task->c);
+        status = rung_outofcore_matrix_open_raw(problem->path, problem->type, task->a_view.rows, task->b_view.cols,
+                                                &task->c);
     else
         status = rung_outofcore_matrix_open_npy(problem->path, problem->type, &task->c);
     problem->c = task->c;
@@ -190,8 +191,9 @@ static int open_devices(task *task)
         char name[64];
         size_t length = strcspn(list, ",");
         if (length >= sizeof name)
-            return lab_usage("multiply", "--device lists a name of more than 63 letters; names are like opencl:1, see rung "
-                                         "devices");
+            return lab_usage("multiply",
+                             "--device lists a name of more than 63 letters; names are like opencl:1, see rung "
+                             "devices");
         snprintf(name, sizeof name, "%.*s", (int)length, list);
         if (task->device_count == DEVICES_MAX)
             return lab_usage("multiply", "--device lists 16 devices at most");
@@ -220,8 +222,8 @@ static int show_progress(void *user, const rung_outofcore_progress *progress)
     char what[64] = "multiplying";
     if (before > 0)
         snprintf(what, sizeof what, "resuming after %.0f blocks", before);
-    lab_progress shown = {.what = what, .done = progress->done * blocks - before, .count = blocks - before,
-                          .units = "blocks"};
+    lab_progress shown = {
+        .what = what, .done = progress->done * blocks - before, .count = blocks - before, .units = "blocks"};
     lab_progress_show(&shown);
     (void)user;
     return lab_interrupted();
@@ -281,10 +283,13 @@ static void print_report(const task *task, const rung_outofcore_report *report)
            (long long)task->b_view.cols, (long long)task->a_view.cols, lab_product_name(task->product), seconds,
            report->flops / seconds * 1e-9);
     printf("  memory %s: %lld x %lld blocks of %lld x %lld, panels of %lld\n", memory, (long long)blocking->row_blocks,
-           (long long)blocking->col_blocks, (long long)blocking->block_rows, (long long)blocking->block_cols, (long long)blocking->panel_depth);
+           (long long)blocking->col_blocks, (long long)blocking->block_rows, (long long)blocking->block_cols,
+           (long long)blocking->panel_depth);
     printf("  moved %s%s, %.3f times the bound; waited %.1f %% of the time\n", moved,
            report->resumed_blocks > 0 ? ", an earlier run's too" : "",
-           (double)(blocking->read_bytes + blocking->written_bytes) / (blocking->bound_bytes > 0 ? blocking->bound_bytes : 1), waited_percent(task, report));
+           (double)(blocking->read_bytes + blocking->written_bytes) /
+               (blocking->bound_bytes > 0 ? blocking->bound_bytes : 1),
+           waited_percent(task, report));
     if (report->resumed_blocks > 0)
         printf("  resumed after %lld of %lld blocks\n", (long long)report->resumed_blocks,
                (long long)(blocking->row_blocks * blocking->col_blocks));

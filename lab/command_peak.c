@@ -23,9 +23,10 @@ static void add_row(lab_table *table, const lab_ceiling *ceiling)
     snprintf(threads, sizeof threads, "%lld", (long long)ceiling->threads);
     snprintf(value, sizeof value, "%.1f %s", number, ceiling->gflops > 0 ? "GFLOPS" : "GB/s");
     snprintf(spread, sizeof spread, "%.1f%%", ceiling->spread);
-    lab_table_add(table, 6, (const char *[]){ceiling->name, ceiling->level, ceiling->threads > 0 ? threads : "-",
-                                             ceiling->bytes > 0 ? bytes : "-", number > 0 ? value : "-",
-                                             *ceiling->why_not ? ceiling->why_not : spread});
+    lab_table_add(table, 6,
+                  (const char *[]){ceiling->name, ceiling->level, ceiling->threads > 0 ? threads : "-",
+                                   ceiling->bytes > 0 ? bytes : "-", number > 0 ? value : "-",
+                                   *ceiling->why_not ? ceiling->why_not : spread});
 }
 
 static void print_table(const rung_device_info *device, const lab_peak *peak)

@@ -19,17 +19,17 @@ static const double idle_share = 0.06;
 /* What is asked. */
 typedef struct question {
     const lab_options *options;
-    lab_fleet          fleet;
-    lab_dtype          dtype;
-    int64_t            ranks, m, n, k;
+    lab_fleet fleet;
+    lab_dtype dtype;
+    int64_t ranks, m, n, k;
 } question;
 
 /* What so many ranks would do. */
 typedef struct answer {
-    rung_cluster_problem    cluster;
-    rung_cluster_grid       grid;
-    rung_cluster_cost       cost;
-    rung_cluster_speed      speed;
+    rung_cluster_problem cluster;
+    rung_cluster_grid grid;
+    rung_cluster_cost cost;
+    rung_cluster_speed speed;
     rung_cluster_prediction predicted;
 } answer;
 
@@ -50,8 +50,9 @@ static const char *read_size(const char *name, const char *text, int64_t otherwi
 static const char *find_missing(const lab_options *options)
 {
     static char why[256];
-    const struct { const char *name, *value; } required[] = {
-        {"--m", options->m}, {"--ranks", options->ranks}, {"--machine", options->machine}};
+    const struct {
+        const char *name, *value;
+    } required[] = {{"--m", options->m}, {"--ranks", options->ranks}, {"--machine", options->machine}};
     int used = snprintf(why, sizeof why, "missing: "), missing = 0;
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!required[i].value)
@@ -94,21 +95,24 @@ static int read_question(question *question)
 static rung_status find_answer(const question *question, int64_t ranks, answer *answer)
 {
     rung_type in = question->dtype.product.in, out = question->dtype.product.out;
-    *answer = (struct answer){.cluster = rung_cluster_problem_of(ranks, question->m, question->n, question->k, in, in, out),
-                              .grid = rung_cluster_grid_of(1, 1, 1), .cost = rung_cluster_cost_default(),
-                              .predicted = rung_cluster_prediction_default()};
+    *answer = (struct answer){
+        .cluster = rung_cluster_problem_of(ranks, question->m, question->n, question->k, in, in, out),
+        .grid = rung_cluster_grid_of(1, 1, 1),
+        .cost = rung_cluster_cost_default(),
+        .predicted = rung_cluster_prediction_default()};
     answer->cluster.max_idle = idle_share;
     answer->cluster.memory_bytes = (int64_t)question->fleet.memory;
     if (!lab_fleet_speed(&question->fleet, &question->dtype, ranks, &answer->speed))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s does not tell how fast it multiplies %s", question->options->machine,
-                         question->dtype.name);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s does not tell how fast it multiplies %s",
+                              question->options->machine, question->dtype.name);
     answer->cluster.flops_per_second = answer->speed.flops_per_second;
     answer->cluster.bandwidth = answer->speed.bandwidth;
     rung_status status = rung_cluster_grid_choose(&answer->cluster, &answer->grid);
     if (status == RUNG_OK)
         status = rung_cluster_grid_cost(&answer->cluster, &answer->grid, &answer->cost);
-    return status == RUNG_OK ? rung_cluster_grid_predict(&answer->cluster, &answer->grid, &answer->speed, &answer->predicted)
-                             : status;
+    return status == RUNG_OK
+               ? rung_cluster_grid_predict(&answer->cluster, &answer->grid, &answer->speed, &answer->predicted)
+               : status;
 }
 
 static double of_peak(const answer *answer)
@@ -126,7 +130,8 @@ static double of_bound(const answer *answer)
 /* The question's and powers of two, as many as fit the memory and as the cluster has. */
 static int find_sweep(const question *question, answer *answers)
 {
-    int64_t last = question->fleet.ranks > 0 && question->fleet.ranks < RANKS_MAX ? (int64_t)question->fleet.ranks : RANKS_MAX;
+    int64_t last = question->fleet.ranks > 0 && question->fleet.ranks < RANKS_MAX ? (int64_t)question->fleet.ranks
+                                                                                  : RANKS_MAX;
     int count = 0;
     if (last < question->ranks)
         last = question->ranks;
@@ -186,8 +191,8 @@ static void print_answer(const question *question, const answer *answer)
     char text[32], more[32], rest[32];
     printf("%lld x %lld x %lld %s on %lld ranks: %s\n\n", (long long)question->m, (long long)question->n,
            (long long)question->k, question->dtype.name, (long long)question->ranks, question->fleet.title);
-    printf("grid      %lld x %lld x %lld ranks along m, n and k", (long long)answer->grid.pm, (long long)answer->grid.pn,
-           (long long)answer->grid.pk);
+    printf("grid      %lld x %lld x %lld ranks along m, n and k", (long long)answer->grid.pm,
+           (long long)answer->grid.pn, (long long)answer->grid.pk);
     int64_t idle = question->ranks - answer->grid.pm * answer->grid.pn * answer->grid.pk;
     if (idle > 0)
         printf(", %lld idle", (long long)idle);

@@ -58,8 +58,8 @@ static int wait_for_bench(pid_t child)
 /* rung bench with its output in this file; its exit code, or LAB_NOTHING if it could not be run. */
 static int run_bench(const char *device, int output)
 {
-    const char *const arguments[] = {"rung", "bench", "--device", device, "--sizes", "128,256,512",
-                                     "--budget", "0.3", "--json", NULL};
+    const char *const arguments[] = {"rung",        "bench",    "--device", device,   "--sizes",
+                                     "128,256,512", "--budget", "0.3",      "--json", NULL};
     pid_t child;
     int error = lab_start("/proc/self/exe", (char *const *)(uintptr_t)arguments, (lab_streams){-1, output, -1}, &child);
     if (error) {
@@ -170,8 +170,9 @@ static int make_report(lab_report *report, const lab_options *options)
         return LAB_USAGE;
     if (strcmp(path, "-") != 0)
         printf("%s: %d pictures, %lld rows\n", path, report->page.figure_count, (long long)report->row_count);
-    bool is_empty = report->row_count == 0 || (report->verified_count == 0 && !lab_has_kind(report, LAB_INPUT_TUNE) &&
-                    !lab_has_kind(report, LAB_INPUT_EXPLAIN) && !lab_has_kind(report, LAB_INPUT_PEAK));
+    bool is_empty = report->row_count == 0 ||
+                    (report->verified_count == 0 && !lab_has_kind(report, LAB_INPUT_TUNE) &&
+                     !lab_has_kind(report, LAB_INPUT_EXPLAIN) && !lab_has_kind(report, LAB_INPUT_PEAK));
     return code != LAB_GOOD ? code : is_empty ? LAB_NOTHING : LAB_GOOD;
 }
 

@@ -27,10 +27,10 @@
 #include <unistd.h>
 
 enum {
-    BARREN_MAX = 3,  /* workers that may end in a row without having begun a candidate */
-    TRIAL_S = 60,    /* seconds that a candidate may take, */
-    GRACE_S = 2,     /* and by how much it may pass the time of the search */
-    FINALS_S = 30,   /* and a winner's verification */
+    BARREN_MAX = 3, /* workers that may end in a row without having begun a candidate */
+    TRIAL_S = 60,   /* seconds that a candidate may take, */
+    GRACE_S = 2,    /* and by how much it may pass the time of the search */
+    FINALS_S = 30,  /* and a winner's verification */
 };
 
 static const int64_t SECOND = 1000000000;
@@ -114,8 +114,8 @@ static int read_options(lab_tuner *session)
 
 /* How a worker came to its end. */
 typedef struct ending {
-    int     status;
-    bool    is_ours;  /* this process has ended it */
+    int status;
+    bool is_ours;     /* this process has ended it */
     int64_t asked_ns; /* when it was seen that all is to end; 0: it is not */
 } ending;
 
@@ -128,8 +128,7 @@ static bool look_at(const lab_tuning_run *shared, pid_t worker, ending *end)
         end->asked_ns = end->asked_ns > 0 ? end->asked_ns : now;
         return (since > 0 || now > end->asked_ns + GRACE_S * SECOND) && kill(worker, SIGKILL) == 0;
     }
-    if (since > 0 ? now - since > TRIAL_S * SECOND ||
-                        now > atomic_load(&shared->watch.late_ns) + GRACE_S * SECOND
+    if (since > 0 ? now - since > TRIAL_S * SECOND || now > atomic_load(&shared->watch.late_ns) + GRACE_S * SECOND
                   : now > shared->began_ns + shared->budget_ns + FINALS_S * SECOND)
         return kill(worker, SIGKILL) == 0;
     return false;
@@ -143,8 +142,10 @@ static void show_progress(lab_tuning_run *shared)
     if (tuned)
         snprintf(text, sizeof text, "%lldx%lldx%lld, %lld tried", (long long)tuned->m, (long long)tuned->n,
                  (long long)tuned->k, (long long)tuned->counts.tried);
-    lab_progress_show(&(lab_progress){.what = text, .done = (double)(lab_now() - shared->began_ns) * 1e-9,
-                                      .count = (double)shared->budget_ns * 1e-9, .units = "seconds"});
+    lab_progress_show(&(lab_progress){.what = text,
+                                      .done = (double)(lab_now() - shared->began_ns) * 1e-9,
+                                      .count = (double)shared->budget_ns * 1e-9,
+                                      .units = "seconds"});
 }
 
 /* False if that cannot be known. */
@@ -188,7 +189,8 @@ static bool bury(lab_tuner *session, ending end)
     lab_journal journal;
     bool good = lab_journal_open(shared->path, shared->head, &journal, why, sizeof why);
     if (good && !lab_journal_add(&journal, &trial, reason)) {
-        snprintf(why, sizeof why, "the search's state cannot be written; is there room on its disk? --state names "
+        snprintf(why, sizeof why,
+                 "the search's state cannot be written; is there room on its disk? --state names "
                  "another file");
         good = false;
     }
@@ -267,8 +269,9 @@ static void print_table(const lab_tuner *session)
     if (!table)
         return;
     printf("%s: %s (%s)\n\n", shared->device.name, shared->device.title, shared->device.platform);
-    lab_table_add(table, 8, (const char *[]){"problem", "kernel", "parameters", "GFLOPS", "defaults", "ratio",
-                                             "tried", "result"});
+    lab_table_add(
+        table, 8,
+        (const char *[]){"problem", "kernel", "parameters", "GFLOPS", "defaults", "ratio", "tried", "result"});
     for (int i = 0; i < shared->problem_count; i++) {
         const lab_tuned *tuned = &shared->problems[i];
         const lab_finals *finals = &tuned->finals;
@@ -283,12 +286,18 @@ static void print_table(const lab_tuner *session)
             snprintf(defaults, sizeof defaults, "%.2f", finals->default_gflops);
             snprintf(ratio, sizeof ratio, "%.2fx", finals->ratio);
         }
-        snprintf(result, sizeof result, "%s%s%s", tuned->saved ? "saved" : tuned->record_removed ? "record removed" :
-                 tuned->record_replaced ? "record replaced by the defaults" : finals->improved ? "not saved" :
-                 finals->record_stays ? "the record stays" : finals->decided ? "the defaults stay" :
-                 "no result", *finals->why ? ": " : "", finals->why);
-        lab_table_add(table, 8, (const char *[]){problem, finals->kernel, finals->parameters, gflops, defaults,
-                                                 ratio, tried, result});
+        snprintf(result, sizeof result, "%s%s%s",
+                 tuned->saved             ? "saved"
+                 : tuned->record_removed  ? "record removed"
+                 : tuned->record_replaced ? "record replaced by the defaults"
+                 : finals->improved       ? "not saved"
+                 : finals->record_stays   ? "the record stays"
+                 : finals->decided        ? "the defaults stay"
+                                          : "no result",
+                 *finals->why ? ": " : "", finals->why);
+        lab_table_add(
+            table, 8,
+            (const char *[]){problem, finals->kernel, finals->parameters, gflops, defaults, ratio, tried, result});
         lab_table_colour(table, tuned->saved ? LAB_BOLD : finals->decided ? LAB_PLAIN : LAB_YELLOW);
     }
     lab_table_print(table, "lllrrrrl", stdout);
@@ -353,8 +362,7 @@ static void print_row(lab_json *json, const lab_tuner *session, const lab_tuned 
     lab_json_number(json, "record_ratio", finals->record_ratio > 0 ? finals->record_ratio : (double)NAN);
     lab_json_string(json, "challenger", finals->challenger);
     lab_json_string(json, "challenger_params", finals->challenger_parameters);
-    lab_json_number(json, "challenger_ratio", finals->challenger_ratio > 0 ? finals->challenger_ratio
-                                                                            : (double)NAN);
+    lab_json_number(json, "challenger_ratio", finals->challenger_ratio > 0 ? finals->challenger_ratio : (double)NAN);
     lab_json_integer(json, "rounds", finals->rounds);
     lab_json_integer(json, "wins", finals->wins);
     lab_json_integer(json, "tried", tuned->counts.tried);
@@ -373,8 +381,12 @@ static void print_json(const lab_tuner *session)
 {
     const lab_tuning_run *shared = session->shared;
     const lab_tuned_device *device = &shared->device;
-    rung_device_info info = {.name = device->name, .backend = device->backend, .title = device->title,
-                             .platform = device->platform, .driver = device->driver, .missing = "",
+    rung_device_info info = {.name = device->name,
+                             .backend = device->backend,
+                             .title = device->title,
+                             .platform = device->platform,
+                             .driver = device->driver,
+                             .missing = "",
                              .compute_units = device->compute_units};
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
@@ -396,9 +408,9 @@ static void tell_classes(const lab_tuner *session)
     const lab_tuning_run *shared = session->shared;
     for (int i = 0; i < shared->problem_count && !session->options->quiet; i++)
         for (int j = i + 1; shared->problems[i].is_of_another && j < shared->problem_count; j++)
-            if (!shared->problems[j].is_of_another &&
-                strcmp(shared->problems[i].key, shared->problems[j].key) == 0)
-                fprintf(stderr, "rung: %lldx%lldx%lld is of the class of %lldx%lldx%lld, which stands "
+            if (!shared->problems[j].is_of_another && strcmp(shared->problems[i].key, shared->problems[j].key) == 0)
+                fprintf(stderr,
+                        "rung: %lldx%lldx%lld is of the class of %lldx%lldx%lld, which stands "
                         "for both\n",
                         (long long)shared->problems[i].m, (long long)shared->problems[i].n,
                         (long long)shared->problems[i].k, (long long)shared->problems[j].m,
@@ -469,8 +481,7 @@ static int check_store(const lab_options *options)
     bool is_file = stat(path, &about) != 0 || S_ISREG(about.st_mode);
     if (is_file && is_folder_open(folder, !options->store))
         return LAB_GOOD;
-    fprintf(stderr, "rung: %s cannot be written, so nothing could be saved; name another file with --store\n",
-            path);
+    fprintf(stderr, "rung: %s cannot be written, so nothing could be saved; name another file with --store\n", path);
     return LAB_NOTHING;
 }
 
@@ -537,8 +548,7 @@ int lab_command_tune(const lab_options *options)
     if (!session)
         return code;
     session->options = options;
-    session->shared = mmap(NULL, sizeof *session->shared, PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    session->shared = mmap(NULL, sizeof *session->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (session->shared != MAP_FAILED) {
         code = tune(session);
         munmap(session->shared, sizeof *session->shared);

@@ -24,70 +24,70 @@ enum { CONTENDERS_MAX = 512, FAILURES_KEPT = 20, TIME_LIMIT = 60, SIMULATOR_FACT
 /* A kernel with one set of parameters, and how it fared. */
 typedef struct contender {
     const rung_kernel *kernel; /* NULL: rung_gemm */
-    char               name[256];
-    lab_dtype          dtype;
-    char               parameters[LAB_PARAMETERS_TEXT];
-    lab_suite          suite;
-    int64_t            cases, wrong, skipped;
-    char               why_skipped[256];
-    int64_t            threads, shared_bytes; /* per block of a kernel that was rejected; 0: not known */
-    lab_tally          tally;
+    char name[256];
+    lab_dtype dtype;
+    char parameters[LAB_PARAMETERS_TEXT];
+    lab_suite suite;
+    int64_t cases, wrong, skipped;
+    char why_skipped[256];
+    int64_t threads, shared_bytes; /* per block of a kernel that was rejected; 0: not known */
+    lab_tally tally;
 } contender;
 
 /* A file of the user's is looked at more closely than a kernel of the ladder. */
 typedef struct grade {
     const rung_kernel *kernel;
-    char               file[1024];
-    lab_check          check;
-    bool               is_dangerous; /* so it was not run here */
+    char file[1024];
+    lab_check check;
+    bool is_dangerous; /* so it was not run here */
 } grade;
 
 /* A problem that was wrong or did not run. */
 typedef struct failure {
-    int      contender;
+    int contender;
     lab_case problem;
-    bool     ran;
-    bool     timed_out;
-    bool     is_confirmed; /* its command was tried, and shows a failure */
-    char     replay[1024 + LAB_PARAMETERS_TEXT];
-    char     message[4096];
+    bool ran;
+    bool timed_out;
+    bool is_confirmed; /* its command was tried, and shows a failure */
+    char replay[1024 + LAB_PARAMETERS_TEXT];
+    char message[4096];
 } failure;
 
 /* The problem that is being run. */
 typedef struct position {
-    int      contender;
+    int contender;
     lab_case problem;
-    int64_t  number, count; /* of the contender's problems */
+    int64_t number, count; /* of the contender's problems */
 } position;
 
 /* With a file among the kernels, a child process runs them (supervise.h) and the parent prints: the session is in
  * memory that both share, and what is printed refers to no kernel and no device. */
 typedef struct session {
     const lab_options *options;
-    lab_target         target;
-    const char        *kernels; /* the list that was given, NULL if none */
-    lab_dtype          dtypes[LAB_DTYPES_MAX];
-    int                dtype_count;
-    rung_compute       compute; /* of those that say none */
-    int64_t            batch, splits, repeat, carveout, threads; /* 0 where they are not given */
-    lab_epilogue       epilogue;
-    uint64_t           seed;
-    int64_t            every;
-    lab_suite          suite;
-    lab_case           single; /* if options->m is given */
-    contender          contenders[CONTENDERS_MAX];
-    int                contender_count;
-    failure            failures[FAILURES_KEPT]; /* the plainest and smallest, in that order */
-    int64_t            failure_count;           /* of all */
-    bool               is_complete; /* neither interrupted nor ended by a kernel */
-    position           running;
-    double             time_limit; /* seconds for one problem, 0: none */
+    lab_target target;
+    const char *kernels; /* the list that was given, NULL if none */
+    lab_dtype dtypes[LAB_DTYPES_MAX];
+    int dtype_count;
+    rung_compute compute;                             /* of those that say none */
+    int64_t batch, splits, repeat, carveout, threads; /* 0 where they are not given */
+    lab_epilogue epilogue;
+    uint64_t seed;
+    int64_t every;
+    lab_suite suite;
+    lab_case single; /* if options->m is given */
+    contender contenders[CONTENDERS_MAX];
+    int contender_count;
+    failure failures[FAILURES_KEPT]; /* the plainest and smallest, in that order */
+    int64_t failure_count;           /* of all */
+    bool is_complete;                /* neither interrupted nor ended by a kernel */
+    position running;
+    double time_limit; /* seconds for one problem, 0: none */
     struct {
         char name[64], title[256], platform[128];
         bool is_simulator; /* Oclgrind, which is slow */
     } device;
-    grade              grades[LAB_KERNELS_MAX];
-    int                grade_count;
+    grade grades[LAB_KERNELS_MAX];
+    int grade_count;
 } session;
 
 static int usage(const char *message)
@@ -149,18 +149,21 @@ static bool read_form(const char *text, int64_t rows, int64_t cols, lab_form *fo
 static bool read_single(const session *session, lab_case *single)
 {
     const lab_options *options = session->options;
-    *single = (lab_case){.alpha = 1, .beta = 0, .batch = options->batch ? session->batch : 1,
-                         .scattered = options->scattered != NULL, .splits = session->splits,
-                         .epilogue = session->epilogue, .has_d = options->d_strides != NULL};
+    *single = (lab_case){.alpha = 1,
+                         .beta = 0,
+                         .batch = options->batch ? session->batch : 1,
+                         .scattered = options->scattered != NULL,
+                         .splits = session->splits,
+                         .epilogue = session->epilogue,
+                         .has_d = options->d_strides != NULL};
     if (!lab_read_integer(options->m, &single->m))
         return false;
     single->n = single->k = single->m;
     return (!options->n || lab_read_integer(options->n, &single->n)) &&
            (!options->k || lab_read_integer(options->k, &single->k)) &&
            (!options->alpha || lab_read_number(options->alpha, &single->alpha)) &&
-           (!options->beta || lab_read_number(options->beta, &single->beta)) && single->m >= 0 &&
-           single->n >= 0 && single->k >= 0 &&
-           read_form(options->a_strides, single->m, single->k, &single->a) &&
+           (!options->beta || lab_read_number(options->beta, &single->beta)) && single->m >= 0 && single->n >= 0 &&
+           single->k >= 0 && read_form(options->a_strides, single->m, single->k, &single->a) &&
            read_form(options->b_strides, single->k, single->n, &single->b) &&
            read_form(options->c_strides, single->m, single->n, &single->c) &&
            read_form(options->d_strides, single->m, single->n, &single->d);
@@ -186,8 +189,8 @@ static int read_extras(session *session)
         return usage("--splits is a whole number");
     if (!read_count(options->carveout, &session->carveout) || session->carveout > 100)
         return usage("--carveout is a per cent, 1 to 100, or 0 for the driver's choice");
-    if (options->threads && (!read_count(options->threads, &session->threads) || session->threads < 1 ||
-                             session->threads > 8192))
+    if (options->threads &&
+        (!read_count(options->threads, &session->threads) || session->threads < 1 || session->threads > 8192))
         return usage("--threads is a number from 1 to 8192");
     if (options->scattered && !options->batch)
         return usage("--scattered is for the items of a --batch");
@@ -216,8 +219,8 @@ static int read_options(session *session)
     if (!lab_read_time_limit(options->time_limit, TIME_LIMIT, &session->time_limit))
         return usage(LAB_TIME_LIMIT_WRONG);
     if (options->m ? !read_single(session, &session->single)
-                   : options->n || options->k || options->a_strides || options->b_strides ||
-                         options->c_strides || options->d_strides || options->alpha || options->beta)
+                   : options->n || options->k || options->a_strides || options->b_strides || options->c_strides ||
+                         options->d_strides || options->alpha || options->beta)
         return usage("one problem is given by --m, and then --n, --k, strides like --a-strides 64,1, "
                      "--alpha and --beta");
     for (int i = 0; options->m && i < session->dtype_count; i++)
@@ -228,8 +231,8 @@ static int read_options(session *session)
 
 /* ---- The contenders -------------------------------------------------------------------------------- */
 
-static void add_contender(session *session, const rung_kernel *kernel, const char *parameters,
-                          lab_suite suite, const lab_dtype *dtype)
+static void add_contender(session *session, const rung_kernel *kernel, const char *parameters, lab_suite suite,
+                          const lab_dtype *dtype)
 {
     if (session->contender_count == CONTENDERS_MAX)
         return;
@@ -320,8 +323,7 @@ static void add_call(session *session)
 {
     bool full = session->suite == LAB_SUITE_full && !session->options->m;
     for (int i = 0; i < session->dtype_count; i++)
-        add_contender(session, NULL, NULL, full && i > 0 ? LAB_SUITE_tile : session->suite,
-                      &session->dtypes[i]);
+        add_contender(session, NULL, NULL, full && i > 0 ? LAB_SUITE_tile : session->suite, &session->dtypes[i]);
 }
 
 static int add_contenders(session *session)
@@ -348,8 +350,7 @@ static int add_contenders(session *session)
     for (int i = 0; i < session->contender_count; i++) {
         contender *contender = &session->contenders[i];
         bool usual = rung_type_size(contender->dtype.product.in) == 4; /* others, the plan checks */
-        if (contender->kernel && usual &&
-            rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
+        if (contender->kernel && usual && rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
             return usage(rung_error_text());
     }
     return LAB_GOOD;
@@ -370,7 +371,8 @@ static double rank_of(const failure *failure)
     const lab_case *problem = &failure->problem;
     double size = (double)problem->m * (double)problem->n * (double)problem->k;
     bool has_scalars = problem->alpha != 1 || problem->beta != 0;
-    return failure->ran ? 1 + (double)lab_level_of(problem) * 1e15 + has_scalars * 1e13 + (size < 1e12 ? size : 1e12) : 0;
+    return failure->ran ? 1 + (double)lab_level_of(problem) * 1e15 + has_scalars * 1e13 + (size < 1e12 ? size : 1e12)
+                        : 0;
 }
 
 static int kept_count(const session *session)
@@ -395,8 +397,10 @@ static void insert_failure(session *session, const failure *added)
 static void keep_failure(session *session, const contender *contender, const lab_subject *subject,
                          const lab_case *problem, const lab_outcome *outcome)
 {
-    failure failure = {.contender = (int)(contender - session->contenders), .problem = *problem,
-                       .ran = outcome->kind == LAB_WRONG_RESULT, .is_confirmed = session->options->m != NULL};
+    failure failure = {.contender = (int)(contender - session->contenders),
+                       .problem = *problem,
+                       .ran = outcome->kind == LAB_WRONG_RESULT,
+                       .is_confirmed = session->options->m != NULL};
     lab_replay(subject, problem, failure.replay, sizeof failure.replay);
     snprintf(failure.message, sizeof failure.message, "%s", outcome->message);
     insert_failure(session, &failure);
@@ -421,26 +425,23 @@ static void note_needs(contender *contender, const lab_subject *subject, const l
     rung_candidate_list_destroy(list);
 }
 
-static void note(session *session, contender *contender, const lab_subject *subject,
-                 const lab_case *problem, const lab_outcome *outcome)
+static void note(session *session, contender *contender, const lab_subject *subject, const lab_case *problem,
+                 const lab_outcome *outcome)
 {
     contender->cases++;
     if (is_file(contender) && (outcome->kind == LAB_RIGHT || outcome->kind == LAB_WRONG_RESULT))
         lab_tally_add(&contender->tally, problem, traits_of(contender), outcome->kind == LAB_RIGHT,
                       outcome->fault == LAB_FAULT_OUTSIDE);
     switch (outcome->kind) {
-    case LAB_RIGHT:
-        return;
+    case LAB_RIGHT: return;
     case LAB_REFUSED:
         if (contender->skipped++ == 0 && is_file(contender))
             note_needs(contender, subject, problem);
-        snprintf(contender->why_skipped, sizeof contender->why_skipped, "%.*s",
-                 (int)sizeof contender->why_skipped - 1, outcome->message);
+        snprintf(contender->why_skipped, sizeof contender->why_skipped, "%.*s", (int)sizeof contender->why_skipped - 1,
+                 outcome->message);
         return;
     case LAB_WRONG_RESULT:
-    case LAB_FAILED:
-        contender->wrong++;
-        keep_failure(session, contender, subject, problem, outcome);
+    case LAB_FAILED: contender->wrong++; keep_failure(session, contender, subject, problem, outcome);
     }
 }
 
@@ -449,8 +450,8 @@ static int64_t tile(const contender *contender, const char *name, int64_t otherw
 {
     if (!contender->kernel)
         return otherwise;
-    int64_t size = lab_kernel_number(contender->kernel, contender->parameters,
-                                     contender->dtype.product.in, name, otherwise);
+    int64_t size = lab_kernel_number(contender->kernel, contender->parameters, contender->dtype.product.in, name,
+                                     otherwise);
     return size > 4096 ? otherwise : size;
 }
 
@@ -458,7 +459,9 @@ static int64_t tile(const contender *contender, const char *name, int64_t otherw
 static lab_traits traits_of(const contender *contender)
 {
     return (lab_traits){
-        .bm = tile(contender, "BM", 16), .bn = tile(contender, "BN", 16), .bk = tile(contender, "BK", 8),
+        .bm = tile(contender, "BM", 16),
+        .bn = tile(contender, "BN", 16),
+        .bk = tile(contender, "BK", 8),
         .whole = lab_is_whole(contender->dtype.product.in),
         .abilities = contender->kernel ? rung_kernel_describe(contender->kernel)->abilities
                                        : RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE,
@@ -482,8 +485,7 @@ static void override(const session *session, lab_case *problem)
 /* The problems that --m and its options stand for: one with each content. */
 static lab_case_list variants_of(const lab_case *problem)
 {
-    lab_case_list list = {.cases = calloc(LAB_CONTENT_COUNT, sizeof(lab_case)),
-                          .count = LAB_CONTENT_COUNT};
+    lab_case_list list = {.cases = calloc(LAB_CONTENT_COUNT, sizeof(lab_case)), .count = LAB_CONTENT_COUNT};
     list.out_of_memory = !list.cases;
     for (int i = 0; list.cases && i < LAB_CONTENT_COUNT; i++) {
         list.cases[i] = *problem;
@@ -507,15 +509,15 @@ static lab_case_list problems_of(const session *session, const contender *conten
     return variants_of(&session->single);
 }
 
-static void show_progress(const session *session, const contender *contender, int64_t done,
-                          int64_t count)
+static void show_progress(const session *session, const contender *contender, int64_t done, int64_t count)
 {
     char text[256];
-    snprintf(text, sizeof text, "%s %s, case %lld of %lld", contender->name, contender->parameters,
-             (long long)done + 1, (long long)count);
-    lab_progress_show(&(lab_progress){
-        .what = text, .done = (double)(contender - session->contenders) + (double)done / (double)count,
-        .count = session->contender_count, .units = "settings"});
+    snprintf(text, sizeof text, "%s %s, case %lld of %lld", contender->name, contender->parameters, (long long)done + 1,
+             (long long)count);
+    lab_progress_show(&(lab_progress){.what = text,
+                                      .done = (double)(contender - session->contenders) + (double)done / (double)count,
+                                      .count = session->contender_count,
+                                      .units = "settings"});
 }
 
 /* Tells the supervisor which problem a kernel file runs, by the command that runs it again; rung's own kernels end. */
@@ -525,15 +527,14 @@ static void begin_problem(session *session, const contender *contender, const la
     char replay[LAB_STEP_TEXT];
     if (!is_file(contender))
         return;
-    session->running = (position){.contender = (int)(contender - session->contenders), .problem = *problem,
-                                  .number = number, .count = count};
+    session->running = (position){
+        .contender = (int)(contender - session->contenders), .problem = *problem, .number = number, .count = count};
     lab_replay(subject, problem, replay, sizeof replay);
     lab_step_begin(replay);
 }
 
 /* Runs what the command of a failure would run, and takes over what is wrong with the first problem that fails. */
-static bool does_fail_alone(session *session, const contender *contender, const lab_subject *subject,
-                            failure *failure)
+static bool does_fail_alone(session *session, const contender *contender, const lab_subject *subject, failure *failure)
 {
     lab_outcome outcome = {.kind = LAB_RIGHT};
     lab_case_list list = variants_of(&failure->problem);
@@ -573,7 +574,10 @@ static bool make_simpler(lab_case *problem, int way)
     enum { SINGLE_WAYS = 8, HALVINGS = 12 };
     const int64_t m = problem->m, n = problem->n, k = problem->k;
     switch (way) {
-    case 0: problem->alpha = 1; problem->beta = 0; return true;
+    case 0:
+        problem->alpha = 1;
+        problem->beta = 0;
+        return true;
     case 1: problem->c = lab_form_of(LAB_LAYOUT_rows, m, n); return true;
     case 2: problem->b = lab_form_of(LAB_LAYOUT_rows, k, n); return true;
     case 3: problem->a = lab_form_of(LAB_LAYOUT_rows, m, k); return true;
@@ -641,11 +645,18 @@ static int run_contender(session *session, contender *contender)
 {
     lab_outcome outcome;
     lab_subject subject = {
-        .context = session->target.context, .device = session->target.device, .queue = session->target.queue,
-        .kernel = contender->kernel, .parameters = contender->parameters,
-        .product = contender->dtype.product, .compute = contender->dtype.compute, .seed = session->seed,
+        .context = session->target.context,
+        .device = session->target.device,
+        .queue = session->target.queue,
+        .kernel = contender->kernel,
+        .parameters = contender->parameters,
+        .product = contender->dtype.product,
+        .compute = contender->dtype.compute,
+        .seed = session->seed,
         .rigour = lab_may_use_engine(&session->target, contender->kernel) ? LAB_ON_ENGINE : LAB_BOUNDED,
-        .carveout = session->carveout, .threads = session->threads, .is_packed = session->options->packed != NULL,
+        .carveout = session->carveout,
+        .threads = session->threads,
+        .is_packed = session->options->packed != NULL,
     };
     lab_case_list list = problems_of(session, contender);
     if (list.out_of_memory) {
@@ -696,8 +707,8 @@ static void check_files(session *session)
         grade->kernel = contender->kernel;
         snprintf(grade->file, sizeof grade->file, "%s", kernel->file);
         snprintf(what, sizeof what, "%.400s under Oclgrind", kernel->file);
-        lab_progress_show(&(lab_progress){.what = what, .done = session->grade_count, .count = session->contender_count,
-                                          .units = "files"});
+        lab_progress_show(&(lab_progress){
+            .what = what, .done = session->grade_count, .count = session->contender_count, .units = "files"});
         if (session->options->params) /* add_kernel has tested that they fit */
             lab_parameters_of(contender->kernel, session->options->params, given, sizeof given);
         lab_check_kernel(contender->kernel, *given ? given : NULL, lab_product_name(contender->dtype.product),
@@ -854,8 +865,7 @@ static void add_row(lab_table *table, const char *name, const char *type, const 
     snprintf(cases, sizeof cases, "%lld", (long long)counts->cases);
     snprintf(wrong, sizeof wrong, "%lld", (long long)counts->wrong);
     snprintf(skipped, sizeof skipped, "%lld", (long long)counts->skipped);
-    lab_table_add(table, 7, (const char *[]){name, type, parameters, cases, wrong, skipped,
-                                             counts->why_skipped});
+    lab_table_add(table, 7, (const char *[]){name, type, parameters, cases, wrong, skipped, counts->why_skipped});
     lab_table_colour(table, counts->wrong > 0 ? LAB_RED : counts->skipped > 0 ? LAB_YELLOW : LAB_PLAIN);
 }
 
@@ -878,7 +888,11 @@ static void print_failure(const failure *failure)
     char problem[256];
     describe(&failure->problem, problem, sizeof problem);
     lab_colour_begin(LAB_RED, stdout);
-    fputs(failure->timed_out ? "did not finish" : failure->ran ? "wrong" : *failure->replay ? "did not run" : "crashed", stdout);
+    fputs(failure->timed_out ? "did not finish"
+          : failure->ran     ? "wrong"
+          : *failure->replay ? "did not run"
+                             : "crashed",
+          stdout);
     lab_colour_end(LAB_RED, stdout);
     if (failure->ran)
         printf(": %s: %s\n", problem, failure->message);
@@ -927,11 +941,10 @@ static void print_table(const session *session)
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return;
-    lab_table_add(table, 7, (const char *[]){"kernel", "type", "parameters", "cases", "wrong", "skipped",
-                                             ""});
+    lab_table_add(table, 7, (const char *[]){"kernel", "type", "parameters", "cases", "wrong", "skipped", ""});
     for (int i = 0; i < session->contender_count; i++)
-        add_row(table, session->contenders[i].name,
-                session->contenders[i].dtype.name, session->contenders[i].parameters, &session->contenders[i]);
+        add_row(table, session->contenders[i].name, session->contenders[i].dtype.name,
+                session->contenders[i].parameters, &session->contenders[i]);
     add_row(table, "all", "", "", &total);
     lab_table_print(table, "lllrrrl", stdout);
     free(table);
@@ -956,8 +969,8 @@ static void print_findings(const session *session, const grade *grade)
     if (*text)
         printf("  %s: %s\n", grade->file, text);
     if (grade->is_dangerous)
-        printf("  It was not run here: it %s.\n", check->is_endless ? "might not end"
-                                                                    : "could write over memory that is not its own");
+        printf("  It was not run here: it %s.\n",
+               check->is_endless ? "might not end" : "could write over memory that is not its own");
     fputc('\n', stdout);
 }
 
@@ -1015,7 +1028,9 @@ static void note_ending(session *session, const lab_supervised *child)
 {
     const position *running = &session->running;
     contender *contender = &session->contenders[running->contender];
-    failure failure = {.contender = running->contender, .problem = running->problem, .is_confirmed = true,
+    failure failure = {.contender = running->contender,
+                       .problem = running->problem,
+                       .is_confirmed = true,
                        .timed_out = child->ending == LAB_ENDED_TIMED_OUT};
     char where[256], name[sizeof contender->name];
     snprintf(name, sizeof name, "%s", contender->name);
@@ -1025,7 +1040,8 @@ static void note_ending(session *session, const lab_supervised *child)
     if (failure.timed_out)
         snprintf(failure.message, sizeof failure.message,
                  "%s did not finish within %g s on %s; check that each of its loops ends (--time-limit SECONDS "
-                 "allows more time)", name, session->time_limit, where);
+                 "allows more time)",
+                 name, session->time_limit, where);
     else
         snprintf(failure.message, sizeof failure.message,
                  "%s crashed (signal %d, %s) on %s; check that each access is inside its matrix", name, child->code,
@@ -1043,9 +1059,11 @@ static void note_late_crash(session *session, const lab_supervised *child)
     for (int i = 0; i < session->contender_count; i++)
         if (session->contenders[i].cases > 0)
             failure.contender = i;
-    snprintf(failure.message, sizeof failure.message,
-             "the process that runs the kernels crashed (signal %d, %s) after problem %lld; check that each kernel writes "
-             "inside its matrices only", child->code, strsignal(child->code), (long long)total_of(session).cases);
+    snprintf(
+        failure.message, sizeof failure.message,
+        "the process that runs the kernels crashed (signal %d, %s) after problem %lld; check that each kernel writes "
+        "inside its matrices only",
+        child->code, strsignal(child->code), (long long)total_of(session).cases);
     insert_failure(session, &failure);
     session->is_complete = false;
 }

@@ -59,8 +59,10 @@ static void doubt_by_speed(lab_row *row)
     double percent = row->percent_of_probe * lab_ratio(row->median_ns, row->min_ns);
     if (row->is_vendor && has_time(row) && !*row->doubt && is_fma && is_large(row) && percent > 0 &&
         percent < 100 * LEAST)
-        snprintf(row->doubt, sizeof row->doubt, "it comes to %.0f %% of this machine's peak: it leaves "
-                 "instructions unused, or the machine is busy", percent);
+        snprintf(row->doubt, sizeof row->doubt,
+                 "it comes to %.0f %% of this machine's peak: it leaves "
+                 "instructions unused, or the machine is busy",
+                 percent);
 }
 
 /* Ten per cent are for a probe that was disturbed whenever it ran. */
@@ -74,8 +76,10 @@ static void refuse_beyond(lab_row *row)
     double products = row->gflops * parts_of(row);
     if (!lab_row_is_beyond(row))
         return;
-    snprintf(row->why_not, sizeof row->why_not, "beyond the roof: %.0f GFLOPS, where %s came to %.0f at best: it was "
-             "measured wrongly", products, lab_probe_name(row->probe), row->roof_gflops);
+    snprintf(row->why_not, sizeof row->why_not,
+             "beyond the roof: %.0f GFLOPS, where %s came to %.0f at best: it was "
+             "measured wrongly",
+             products, lab_probe_name(row->probe), row->roof_gflops);
     row->is_beyond = true;
     row->state = LAB_ROW_IMPLAUSIBLE;
     row->median_ns = row->min_ns = row->ci95_ns = row->worst_ns = row->samples = row->outliers = 0;

@@ -62,8 +62,11 @@ int64_t lab_side_gather(const lab_side *side, lab_row_runs *rows)
         for (int64_t i = 0; i < side->files[file].count; i++) {
             const lab_result *row = &side->files[file].rows[i];
             /* Rows of one file are never the same: they are added in order, without a search. */
-            int64_t at = file > 0 ? find_runs(rows, count, row, is_ambiguous(&side->files[0], row) ||
-                                                             is_ambiguous(&side->files[file], row), file) : -1;
+            int64_t at = file > 0
+                             ? find_runs(rows, count, row,
+                                         is_ambiguous(&side->files[0], row) || is_ambiguous(&side->files[file], row),
+                                         file)
+                             : -1;
             if (at < 0) {
                 at = count;
                 rows[at] = (lab_row_runs){row, calloc((size_t)side->count, sizeof *rows->of_file)};
@@ -90,16 +93,15 @@ static void match_rows(const lab_side *before, const lab_side *after, bool *take
         const lab_result *row = found->before[i].row;
         bool with_params = is_ambiguous_in(before, row) || is_ambiguous_in(after, row);
         int64_t match = 0;
-        while (match < found->after_count &&
-               (taken[match] || !lab_same_row(row, found->after[match].row, with_params)))
+        while (match < found->after_count && (taken[match] || !lab_same_row(row, found->after[match].row, with_params)))
             match++;
         if (match == found->after_count) {
             found->only_before[found->only_before_count++] = row;
             continue;
         }
         taken[match] = true;
-        found->pairs[found->count++] = (lab_pair){.before = &found->before[i], .after = &found->after[match],
-                                                  .peak_change = NAN, .why_not = "", .note = ""};
+        found->pairs[found->count++] = (lab_pair){
+            .before = &found->before[i], .after = &found->after[match], .peak_change = NAN, .why_not = "", .note = ""};
     }
     for (int64_t i = 0; i < found->after_count; i++)
         if (!taken[i])
@@ -179,7 +181,8 @@ int64_t lab_run_pairs(const lab_row_runs *before, const lab_row_runs *after, int
 {
     int64_t count = 0;
     for (int i = 0; i < files; i++)
-        if (before->of_file[i] && after->of_file[i] && lab_has_time(before->of_file[i]) && lab_has_time(after->of_file[i]))
+        if (before->of_file[i] && after->of_file[i] && lab_has_time(before->of_file[i]) &&
+            lab_has_time(after->of_file[i]))
             count += pair_file(before->of_file[i], after->of_file[i], before_logs + count, after_logs + count,
                                capacity - count);
     return count;
@@ -270,7 +273,8 @@ static void compare_pair(const lab_side *before, const lab_side *after, bool int
     if (*pair->why_not)
         return;
     double peak = same_field(pair->before->row, pair->after->row, "probe", "none")
-                      ? log_probe(pair->after, after->count) - log_probe(pair->before, before->count) : (double)NAN;
+                      ? log_probe(pair->after, after->count) - log_probe(pair->before, before->count)
+                      : (double)NAN;
     pair->peak_change = expm1(peak);
     if (interleaved) {
         int64_t count = lab_run_pairs(pair->before, pair->after, before->count, x, y, RUNS_MAX);
@@ -280,7 +284,8 @@ static void compare_pair(const lab_side *before, const lab_side *after, bool int
     }
     int64_t x_count = lab_run_times(pair->before, before->count, x, RUNS_MAX);
     int64_t y_count = lab_run_times(pair->after, after->count, y, RUNS_MAX);
-    pair->evidence = lab_evidence_of_runs(x, x_count, y, y_count, LAB_VERDICT_DRIFT + (isfinite(peak) ? fabs(peak) : 0));
+    pair->evidence = lab_evidence_of_runs(x, x_count, y, y_count,
+                                          LAB_VERDICT_DRIFT + (isfinite(peak) ? fabs(peak) : 0));
 }
 
 /* Why it cannot be told, in a few words. */
@@ -457,7 +462,8 @@ static void add_row(lab_table *table, const lab_comparison *comparison, const la
 {
     const lab_evidence *evidence = &pair->evidence;
     const lab_result *row = pair->before->row;
-    char name[224], problem[96], threads[32] = "-", runs[48], before[32], after[32], change[32], interval[72], sd[32], peak[32];
+    char name[224], problem[96], threads[32] = "-", runs[48], before[32], after[32], change[32], interval[72], sd[32],
+                                 peak[32];
     char result[96];
     write_names(comparison, pair, name, sizeof name);
     lab_write_row_problem(row, problem, sizeof problem);
@@ -465,8 +471,8 @@ static void add_row(lab_table *table, const lab_comparison *comparison, const la
         snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
     if (*pair->why_not) {
         snprintf(result, sizeof result, "not compared: %s", pair->why_not);
-        lab_table_add(table, COLUMNS, (const char *[]){name, problem, threads, "-", "-", "-", "-", "-", "-", "-",
-                                                       result});
+        lab_table_add(table, COLUMNS,
+                      (const char *[]){name, problem, threads, "-", "-", "-", "-", "-", "-", "-", result});
         return;
     }
     write_runs(evidence, runs, sizeof runs);
@@ -476,9 +482,11 @@ static void add_row(lab_table *table, const lab_comparison *comparison, const la
     write_interval(evidence, interval, sizeof interval);
     write_percent(evidence->old_runs > 1 && evidence->new_runs > 1 ? evidence->run_sd : (double)NAN, sd, sizeof sd);
     write_percent(pair->peak_change, peak, sizeof peak);
-    snprintf(result, sizeof result, "%s%s%s", lab_judgement_name(evidence->judgement), *pair->note ? " " : "", pair->note);
-    lab_table_add(table, COLUMNS, (const char *[]){name, problem, threads, runs, before, after, change, interval,
-                                                   *sd == '+' ? sd + 1 : sd, peak, result});
+    snprintf(result, sizeof result, "%s%s%s", lab_judgement_name(evidence->judgement), *pair->note ? " " : "",
+             pair->note);
+    lab_table_add(table, COLUMNS,
+                  (const char *[]){name, problem, threads, runs, before, after, change, interval,
+                                   *sd == '+' ? sd + 1 : sd, peak, result});
 }
 
 static void print_alone(const lab_result *const *rows, int64_t count, const char *where, FILE *out)
@@ -504,12 +512,16 @@ static void print_advice(const lab_comparison *comparison, FILE *out)
                       (evidence->old_runs < LAB_RUNS_MIN || evidence->new_runs < LAB_RUNS_MIN));
     }
     if (few)
-        fprintf(out, "One run does not show how far the next one differs. Measure at least %d runs per side: rung bench "
-                "--runs N.\n", LAB_RUNS_MIN);
+        fprintf(out,
+                "One run does not show how far the next one differs. Measure at least %d runs per side: rung bench "
+                "--runs N.\n",
+                LAB_RUNS_MIN);
     if (!comparison->interleaved && comparison->totals[LAB_UNKNOWN] > 0)
-        fprintf(out, "The sides were not interleaved: intervals include %.0f %% and the change of the peak for what the "
+        fprintf(out,
+                "The sides were not interleaved: intervals include %.0f %% and the change of the peak for what the "
                 "machine may have\nchanged in between. To find smaller differences: rung bench --baseline "
-                "OLD_EXECUTABLE.\n", 100 * expm1(LAB_VERDICT_DRIFT));
+                "OLD_EXECUTABLE.\n",
+                100 * expm1(LAB_VERDICT_DRIFT));
 }
 
 void lab_comparison_print(const lab_comparison *comparison, FILE *out)
@@ -517,9 +529,9 @@ void lab_comparison_print(const lab_comparison *comparison, FILE *out)
     lab_table *table = malloc(sizeof *table);
     for (int64_t start = 0; table && start < comparison->count; start += LAB_TABLE_ROWS - 1) {
         memset(table, 0, sizeof *table);
-        lab_table_add(table, COLUMNS, (const char *[]){"kernel", "problem", "threads",
-                                                       comparison->interleaved ? "pairs" : "runs", "old ms", "new ms",
-                                                       "change", "interval", "run sd", "peak", "result"});
+        lab_table_add(table, COLUMNS,
+                      (const char *[]){"kernel", "problem", "threads", comparison->interleaved ? "pairs" : "runs",
+                                       "old ms", "new ms", "change", "interval", "run sd", "peak", "result"});
         for (int64_t i = start; i < comparison->count && i < start + LAB_TABLE_ROWS - 1; i++)
             add_row(table, comparison, &comparison->pairs[i]);
         lab_table_print(table, "llrrrrrrrrl", out);
@@ -527,10 +539,12 @@ void lab_comparison_print(const lab_comparison *comparison, FILE *out)
     free(table);
     print_alone(comparison->only_before, comparison->only_before_count, "old", out);
     print_alone(comparison->only_after, comparison->only_after_count, "new", out);
-    fprintf(out, "%lld slower, %lld faster, %lld same, %lld cannot tell, of %lld; chance of any wrong \"slower\" or \"faster\": at most 1 %%\n",
-            (long long)comparison->totals[LAB_SLOWER], (long long)comparison->totals[LAB_FASTER],
-            (long long)comparison->totals[LAB_SAME], (long long)comparison->totals[LAB_UNKNOWN],
-            (long long)comparison->count);
+    fprintf(
+        out,
+        "%lld slower, %lld faster, %lld same, %lld cannot tell, of %lld; chance of any wrong \"slower\" or \"faster\": at most 1 %%\n",
+        (long long)comparison->totals[LAB_SLOWER], (long long)comparison->totals[LAB_FASTER],
+        (long long)comparison->totals[LAB_SAME], (long long)comparison->totals[LAB_UNKNOWN],
+        (long long)comparison->count);
     print_advice(comparison, out);
 }
 
@@ -566,8 +580,8 @@ static void print_pair(lab_json *json, const lab_pair *pair)
     lab_json_number(json, "low", none ? (double)NAN : evidence->low);
     lab_json_number(json, "high", none ? (double)NAN : evidence->high);
     lab_json_number(json, "p", none ? (double)NAN : evidence->p);
-    lab_json_number(json, "run_sd", none || evidence->old_runs < 2 || evidence->new_runs < 2 ? (double)NAN
-                                                                                             : evidence->run_sd);
+    lab_json_number(json, "run_sd",
+                    none || evidence->old_runs < 2 || evidence->new_runs < 2 ? (double)NAN : evidence->run_sd);
     lab_json_number(json, "peak_change", pair->peak_change);
     lab_json_end(json, '}');
 }

@@ -14,12 +14,12 @@
 
 typedef struct lab_side {
     const lab_results *files;
-    int                count;
+    int count;
 } lab_side;
 
 /* The rows of one side that measure the same thing: one per file, NULL where a file has none. */
 typedef struct lab_row_runs {
-    const lab_result  *row; /* the first */
+    const lab_result *row; /* the first */
     const lab_result **of_file;
 } lab_row_runs;
 
@@ -27,20 +27,20 @@ typedef struct lab_row_runs {
  * LAB_UNKNOWN `note` does. Both are "" otherwise. */
 typedef struct lab_pair {
     const lab_row_runs *before, *after;
-    lab_evidence        evidence;
-    double              peak_change; /* of the probe beside the samples, new over old less one; NAN if unknown */
-    bool                is_wrong;    /* a new result is wrong, or faster than its instructions allow */
-    const char         *why_not, *note;
+    lab_evidence evidence;
+    double peak_change; /* of the probe beside the samples, new over old less one; NAN if unknown */
+    bool is_wrong;      /* a new result is wrong, or faster than its instructions allow */
+    const char *why_not, *note;
 } lab_pair;
 
 typedef struct lab_comparison {
-    bool               interleaved; /* each run of one side was measured next to one of the other */
-    lab_pair          *pairs;
-    lab_row_runs      *before, *after;
-    int64_t            before_count, after_count;
-    int64_t            count, totals[LAB_JUDGEMENT_COUNT]; /* how many rows got each judgement */
+    bool interleaved; /* each run of one side was measured next to one of the other */
+    lab_pair *pairs;
+    lab_row_runs *before, *after;
+    int64_t before_count, after_count;
+    int64_t count, totals[LAB_JUDGEMENT_COUNT];   /* how many rows got each judgement */
     const lab_result **only_before, **only_after; /* rows that the other side does not have */
-    int64_t            only_before_count, only_after_count;
+    int64_t only_before_count, only_after_count;
 } lab_comparison;
 
 /* Compares two sides. The comparison refers to both. False if memory is short; nothing is to be freed then. */
@@ -57,7 +57,7 @@ int lab_comparison_code(const lab_comparison *comparison);
 /* Collects the rows of a side by what they measure. `rows` has room for all rows of all files; returns how
  * many there are. Each has its own of_file, to be freed; -1 if memory is short. */
 int64_t lab_side_gather(const lab_side *side, lab_row_runs *rows);
-void    lab_side_release(lab_row_runs *rows, int64_t count);
+void lab_side_release(lab_row_runs *rows, int64_t count);
 
 /* Whether the row has a time that counts: its result was verified. */
 bool lab_has_time(const lab_result *row);

@@ -193,15 +193,18 @@ void lab_completion_print(FILE *out)
     write_kernels(out);
     fputs("\"\n\n"
           "# The values of a command's option, \"bench --device\": sets words, or kind to files, both or anything.\n"
-          "_rung_values() {\n    words= kind=words\n    case $1 in\n", out);
+          "_rung_values() {\n    words= kind=words\n    case $1 in\n",
+          out);
     write_values(out);
     fputs("    *) return 1 ;;\n    esac\n}\n\n"
           "# The options of a command: sets words.\n"
-          "_rung_options() {\n    words= kind=words\n    case $1 in\n", out);
+          "_rung_options() {\n    words= kind=words\n    case $1 in\n",
+          out);
     write_options(out);
     fputs("    esac\n}\n\n"
           "# What stands behind a command besides: sets words and kind.\n"
-          "_rung_arguments() {\n    words= kind=words\n    case $1 in\n", out);
+          "_rung_arguments() {\n    words= kind=words\n    case $1 in\n",
+          out);
     write_arguments(out);
     fputs("    esac\n}\n\n"
           "_rung() {\n"
@@ -228,5 +231,6 @@ void lab_completion_print(FILE *out)
           "    fi\n"
           "    return 0\n"
           "}\n"
-          "complete -F _rung rung\n", out);
+          "complete -F _rung rung\n",
+          out);
 }

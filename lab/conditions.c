@@ -95,8 +95,10 @@ static void read_gpu(const rung_device_info *device, lab_conditions *found)
     double clock, celsius;
     unsigned long long reasons;
     const char *colon = strchr(device->name, ':');
-    snprintf(command, sizeof command, "timeout -k 1 5 nvidia-smi --query-gpu=clocks.sm,temperature.gpu,clocks_throttle_reasons.active "
-             "--format=csv,noheader,nounits -i %d 2>/dev/null", colon ? atoi(colon + 1) : 0);
+    snprintf(command, sizeof command,
+             "timeout -k 1 5 nvidia-smi --query-gpu=clocks.sm,temperature.gpu,clocks_throttle_reasons.active "
+             "--format=csv,noheader,nounits -i %d 2>/dev/null",
+             colon ? atoi(colon + 1) : 0);
     FILE *answer = popen(command, "re");
     if (!answer)
         return;
@@ -110,8 +112,13 @@ static void read_gpu(const rung_device_info *device, lab_conditions *found)
 
 lab_conditions lab_conditions_read(const rung_device_info *device)
 {
-    lab_conditions found = {.ticks = -1, .steal = -1, .clock_mhz = -1, .throttles = -1, .gpu_clock_mhz = -1,
-                            .gpu_celsius = -1, .gpu_throttle = -1};
+    lab_conditions found = {.ticks = -1,
+                            .steal = -1,
+                            .clock_mhz = -1,
+                            .throttles = -1,
+                            .gpu_clock_mhz = -1,
+                            .gpu_celsius = -1,
+                            .gpu_throttle = -1};
     found.load = read_number("/proc/loadavg", -1);
     read_ticks(&found);
     read_processors(&found);
@@ -138,12 +145,14 @@ static char *next_warning(lab_warnings *warnings)
 lab_warnings lab_conditions_judge(const lab_conditions *before, const lab_conditions *after, int64_t threads,
                                   int64_t processors)
 {
-    const size_t room = sizeof ((lab_warnings *)NULL)->list[0];
+    const size_t room = sizeof((lab_warnings *)NULL)->list[0];
     lab_warnings warnings = {.count = 0};
     double stolen = lab_conditions_stolen(before, after);
     if (before->load > (double)(processors - threads) + 0.5)
-        snprintf(next_warning(&warnings), room, "the load was %.2f before it began, and %lld of %lld processors were "
-                 "to be used: others ran on them too", before->load, (long long)threads, (long long)processors);
+        snprintf(next_warning(&warnings), room,
+                 "the load was %.2f before it began, and %lld of %lld processors were "
+                 "to be used: others ran on them too",
+                 before->load, (long long)threads, (long long)processors);
     if (stolen > 2)
         snprintf(next_warning(&warnings), room, "%.1f %% of the processors' time was given to other machines (steal)",
                  stolen);
@@ -151,8 +160,10 @@ lab_warnings lab_conditions_judge(const lab_conditions *before, const lab_condit
         snprintf(next_warning(&warnings), room, "processors were held back %lld times because they were hot",
                  (long long)(after->throttles - before->throttles));
     if (after->gpu_throttle > 0 && after->gpu_throttle & ~(int64_t)GPU_HARMLESS)
-        snprintf(next_warning(&warnings), room, "the GPU's clock was held back, to %.0f MHz (nvidia-smi: reasons "
-                 "0x%llx)", after->gpu_clock_mhz, (unsigned long long)after->gpu_throttle);
+        snprintf(next_warning(&warnings), room,
+                 "the GPU's clock was held back, to %.0f MHz (nvidia-smi: reasons "
+                 "0x%llx)",
+                 after->gpu_clock_mhz, (unsigned long long)after->gpu_throttle);
     return warnings;
 }
 

@@ -9,12 +9,12 @@
 
 /* At one moment; below 0 where the machine does not tell. */
 typedef struct lab_conditions {
-    double  load;                   /* of the last minute */
-    int64_t ticks, steal;           /* of all processors since the start, and taken by a hypervisor */
-    double  clock_mhz;              /* of the fastest processor, as the system sees it */
-    int64_t throttles;              /* times that processors were too hot, since the start */
-    double  gpu_clock_mhz, gpu_celsius;
-    int64_t gpu_throttle;           /* why NVIDIA's clock is held back, a set of bits (see nvidia-smi) */
+    double load;          /* of the last minute */
+    int64_t ticks, steal; /* of all processors since the start, and taken by a hypervisor */
+    double clock_mhz;     /* of the fastest processor, as the system sees it */
+    int64_t throttles;    /* times that processors were too hot, since the start */
+    double gpu_clock_mhz, gpu_celsius;
+    int64_t gpu_throttle; /* why NVIDIA's clock is held back, a set of bits (see nvidia-smi) */
 } lab_conditions;
 
 /* NVIDIA's own command is asked about the device if it is NVIDIA's and the command is there. */
@@ -27,7 +27,7 @@ enum { LAB_WARNINGS_MAX = 4 };
 
 typedef struct lab_warnings {
     char list[LAB_WARNINGS_MAX][160];
-    int  count;
+    int count;
 } lab_warnings;
 
 /* What of it makes times doubtful, where so many of so many processors were used: others ran on

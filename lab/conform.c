@@ -26,8 +26,8 @@ static const int64_t bytes_max = (int64_t)4 << 30;
 /* A matrix, or a batch of them, in memory of its own. */
 typedef struct storage {
     rung_matrix view;
-    int64_t     bytes;
-    int64_t    *offsets; /* of its items, where they are scattered */
+    int64_t bytes;
+    int64_t *offsets; /* of its items, where they are scattered */
 } storage;
 
 /* The operands, and the output, D or C, as it was before. */
@@ -44,8 +44,7 @@ static const storage *output_of(const setting *setting)
 /* ---- Making the matrices ------------------------------------------------------------------ */
 
 /* The bytes up to the last element; false if they are more than we care to make. */
-static bool measure(rung_type type, int64_t rows, int64_t cols, lab_form form, int64_t batch,
-                    int64_t *bytes)
+static bool measure(rung_type type, int64_t rows, int64_t cols, lab_form form, int64_t batch, int64_t *bytes)
 {
     double elements = rows > 0 && cols > 0 && batch > 0
                           ? (double)form.offset + (double)(rows - 1) * (double)form.row_stride +
@@ -59,8 +58,8 @@ static bool measure(rung_type type, int64_t rows, int64_t cols, lab_form form, i
     return true;
 }
 
-static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form form,
-                         const lab_case *problem, int pattern, storage *storage)
+static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form form, const lab_case *problem,
+                         int pattern, storage *storage)
 {
     if (!measure(type, rows, cols, form, problem->batch, &storage->bytes))
         return false;
@@ -94,8 +93,7 @@ static bool scatter(storage *storage, int64_t batch, bool ascending)
 
 /* The same for whole numbers: the full range, so that sums wrap around; small ones;
  * few bits; and the ends of the range among the others. */
-static double whole_value_of(rung_type type, lab_content content, uint64_t seed, uint64_t stream,
-                             uint64_t index)
+static double whole_value_of(rung_type type, lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
 {
     uint32_t bits = lab_random(seed, stream, index), other = lab_random(seed, stream + 100, index);
     int32_t value = type == RUNG_I8 ? (int32_t)(bits % 256) - 128 : (int32_t)bits;
@@ -112,8 +110,7 @@ static double whole_value_of(rung_type type, lab_content content, uint64_t seed,
     return value;
 }
 
-static double value_of(rung_type type, lab_content content, uint64_t seed, uint64_t stream,
-                       uint64_t index)
+static double value_of(rung_type type, lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
 {
     double real = lab_random_real(seed, stream, index);
     uint32_t other = lab_random(seed, stream + 100, index);
@@ -165,8 +162,8 @@ static void make_unreadable(const storage *storage, int64_t batch)
 
 static void free_setting(setting *setting)
 {
-    storage *all[] = {&setting->a, &setting->b, &setting->c, &setting->d, &setting->bias, &setting->residual,
-                      &setting->before};
+    storage *all[] = {&setting->a,    &setting->b,        &setting->c,     &setting->d,
+                      &setting->bias, &setting->residual, &setting->before};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         free(all[i]->view.data);
         free(all[i]->offsets);
@@ -248,8 +245,7 @@ static bool make_setting(const lab_subject *subject, const lab_case *problem, se
     return make_matrices(subject, &made, setting);
 }
 
-static rung_problem problem_of(const lab_subject *subject, const lab_case *problem,
-                               const setting *setting)
+static rung_problem problem_of(const lab_subject *subject, const lab_case *problem, const setting *setting)
 {
     rung_problem run = rung_problem_of(setting->a.view, setting->b.view, setting->c.view);
     run.alpha = problem->alpha;
@@ -274,15 +270,14 @@ static rung_status to_device(const lab_subject *subject, const storage *storage,
         return RUNG_OK;
     rung_status status = rung_buffer_create(subject->device, storage->bytes, &there->buffer);
     if (status == RUNG_OK)
-        status = rung_buffer_write(subject->queue, there->buffer, 0, storage->bytes,
-                                   storage->view.data, NULL);
+        status = rung_buffer_write(subject->queue, there->buffer, 0, storage->bytes, storage->view.data, NULL);
     return status;
 }
 
 /* Runs the plan into memory of its own, with other scalars, signalling `done`: what
  * follows must not be touched by it. */
-static rung_status rehearse(const lab_subject *subject, rung_plan *plan, const rung_problem *problem,
-                            int64_t c_bytes, rung_run_options options, rung_event *done)
+static rung_status rehearse(const lab_subject *subject, rung_plan *plan, const rung_problem *problem, int64_t c_bytes,
+                            rung_run_options options, rung_event *done)
 {
     rung_problem other = *problem;
     rung_matrix *output = other.d.type != RUNG_TYPE_NONE ? &other.d : &other.c;
@@ -350,13 +345,18 @@ static rung_status run_on_plan(const lab_subject *subject, rung_plan *plan, cons
     return status == RUNG_OK ? finished : status;
 }
 
-static rung_status run_plan(const lab_subject *subject, const rung_problem *problem, int64_t c_bytes,
-                            int64_t splits, bool rehearsed)
+static rung_status run_plan(const lab_subject *subject, const rung_problem *problem, int64_t c_bytes, int64_t splits,
+                            bool rehearsed)
 {
     rung_plan *plan;
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = subject->kernel, .parameters = subject->parameters, .split_k = splits,
-                                 .max_workspace_bytes = LAB_WORKSPACE_MAX, .shared_carveout = (int)subject->carveout,
-                                 .threads = subject->threads, .packed_b = subject->is_packed};
+    rung_plan_options options = {.size = sizeof(rung_plan_options),
+                                 .kernel = subject->kernel,
+                                 .parameters = subject->parameters,
+                                 .split_k = splits,
+                                 .max_workspace_bytes = LAB_WORKSPACE_MAX,
+                                 .shared_carveout = (int)subject->carveout,
+                                 .threads = subject->threads,
+                                 .packed_b = subject->is_packed};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);
     if (status != RUNG_OK)
         return status;
@@ -365,8 +365,7 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
     return status;
 }
 
-static rung_status run_on_device(const lab_subject *subject, const lab_case *problem,
-                                 const setting *setting)
+static rung_status run_on_device(const lab_subject *subject, const lab_case *problem, const setting *setting)
 {
     rung_problem there = problem_of(subject, problem, setting);
     const storage *here[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual, &setting->d};
@@ -392,8 +391,7 @@ static rung_status run_on_device(const lab_subject *subject, const lab_case *pro
 static rung_status run_case(const lab_subject *subject, const lab_case *problem, const setting *setting)
 {
     rung_problem run = problem_of(subject, problem, setting);
-    return subject->kernel ? run_on_device(subject, problem, setting)
-                           : rung_multiply(subject->context, &run, NULL);
+    return subject->kernel ? run_on_device(subject, problem, setting) : rung_multiply(subject->context, &run, NULL);
 }
 
 /* ---- Judging ----------------------------------------------------------------------------------- */
@@ -424,15 +422,13 @@ static int64_t first_changed_gap(const setting *setting, int64_t batch)
 static bool is_exact(const lab_subject *subject, const lab_case *problem)
 {
     double largest = 64.0 * (double)problem->k * fabs(problem->alpha) + 8 * fabs(problem->beta) + 16;
-    double limit = fmin(lab_whole_limit(lab_product_sum(subject->product)),
-                        lab_whole_limit(subject->product.out));
+    double limit = fmin(lab_whole_limit(lab_product_sum(subject->product)), lab_whole_limit(subject->product.out));
     return problem->content == LAB_INTEGERS && problem->alpha == floor(problem->alpha) &&
            problem->beta == floor(problem->beta) && problem->epilogue.activation <= RUNG_ACTIVATION_RELU &&
            largest < limit;
 }
 
-static void judge(const lab_subject *subject, const lab_case *problem, const setting *setting,
-                  lab_outcome *outcome)
+static void judge(const lab_subject *subject, const lab_case *problem, const setting *setting, lab_outcome *outcome)
 {
     rung_problem run = problem_of(subject, problem, setting);
     run.c = output_of(setting)->view;
@@ -444,9 +440,8 @@ static void judge(const lab_subject *subject, const lab_case *problem, const set
         if (problem->batch > 1)
             snprintf(item, sizeof item, " of item %lld", (long long)verdict.item);
         *outcome = (lab_outcome){.kind = LAB_WRONG_RESULT, .fault = LAB_FAULT_ELEMENT};
-        snprintf(outcome->message, sizeof outcome->message,
-                 "element (%lld, %lld)%s is %.9g, expected %.9g within %.3g", (long long)verdict.row,
-                 (long long)verdict.col, item, verdict.got, verdict.expected, verdict.bound);
+        snprintf(outcome->message, sizeof outcome->message, "element (%lld, %lld)%s is %.9g, expected %.9g within %.3g",
+                 (long long)verdict.row, (long long)verdict.col, item, verdict.got, verdict.expected, verdict.bound);
     } else if (gap >= 0) {
         *outcome = (lab_outcome){.kind = LAB_WRONG_RESULT, .fault = LAB_FAULT_OUTSIDE};
         snprintf(outcome->message, sizeof outcome->message,
@@ -466,8 +461,7 @@ static void tell_failure(rung_status status, lab_outcome *outcome)
 static void tell_no_memory(lab_outcome *outcome)
 {
     outcome->kind = LAB_REFUSED;
-    snprintf(outcome->message, sizeof outcome->message,
-             "there is no memory for the matrices, or they pass 4 GiB");
+    snprintf(outcome->message, sizeof outcome->message, "there is no memory for the matrices, or they pass 4 GiB");
 }
 
 void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcome *outcome)
@@ -487,8 +481,8 @@ void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcom
 }
 
 /* C is put back before each run, and compared with the first after it. */
-static void repeat(const lab_subject *subject, const lab_case *problem, int64_t times,
-                   const setting *setting, void *first, lab_outcome *outcome)
+static void repeat(const lab_subject *subject, const lab_case *problem, int64_t times, const setting *setting,
+                   void *first, lab_outcome *outcome)
 {
     void *output = output_of(setting)->view.data;
     size_t bytes = (size_t)output_of(setting)->bytes;
@@ -502,14 +496,12 @@ static void repeat(const lab_subject *subject, const lab_case *problem, int64_t 
             memcpy(first, output, bytes);
         } else if (memcmp(first, output, bytes) != 0) {
             *outcome = (lab_outcome){.kind = LAB_WRONG_RESULT, .fault = LAB_FAULT_REPEAT};
-            snprintf(outcome->message, sizeof outcome->message, "repeat %lld has other bits",
-                     (long long)i);
+            snprintf(outcome->message, sizeof outcome->message, "repeat %lld has other bits", (long long)i);
         }
     }
 }
 
-void lab_conform_repeat(const lab_subject *subject, const lab_case *problem, int64_t times,
-                        lab_outcome *outcome)
+void lab_conform_repeat(const lab_subject *subject, const lab_case *problem, int64_t times, lab_outcome *outcome)
 {
     setting setting;
     *outcome = (lab_outcome){.fault = LAB_FAULT_NONE};
@@ -533,8 +525,7 @@ static void write_strides(char *text, size_t capacity, const char *name, lab_for
         (batch == 1 || form.batch_stride == lab_span(dense, rows, cols)))
         return;
     used += (size_t)snprintf(text + used, capacity - used, " --%s-strides %lld,%lld,%lld", name,
-                             (long long)form.row_stride, (long long)form.col_stride,
-                             (long long)form.offset);
+                             (long long)form.row_stride, (long long)form.col_stride, (long long)form.offset);
     if (batch != 1 && used < capacity)
         snprintf(text + used, capacity - used, ",%lld", (long long)form.batch_stride);
 }
@@ -549,8 +540,7 @@ static void write_d(char *text, size_t capacity, const lab_case *problem)
 }
 
 /* The options that a plain problem has not. */
-static void write_extras(char *text, size_t capacity, const lab_subject *subject,
-                         const lab_case *problem)
+static void write_extras(char *text, size_t capacity, const lab_subject *subject, const lab_case *problem)
 {
     char epilogue[64], numbers[2][48] = {"", ""};
     size_t used = strlen(text);
@@ -560,8 +550,8 @@ static void write_extras(char *text, size_t capacity, const lab_subject *subject
     if (problem->splits > 0)
         snprintf(numbers[1], sizeof numbers[1], " --splits %lld", (long long)problem->splits);
     snprintf(text + used, capacity - used, "%s%s%s%s%s%s%s%s", subject->is_packed ? " --packed" : "", numbers[0],
-             problem->scattered ? " --scattered" : "", numbers[1], *epilogue ? " --epilogue " : "",
-             epilogue, subject->compute == RUNG_COMPUTE_STRICT ? "" : " --compute ",
+             problem->scattered ? " --scattered" : "", numbers[1], *epilogue ? " --epilogue " : "", epilogue,
+             subject->compute == RUNG_COMPUTE_STRICT ? "" : " --compute ",
              subject->compute == RUNG_COMPUTE_STRICT ? "" : rung_compute_name(subject->compute));
 }
 
@@ -585,8 +575,8 @@ void lab_replay(const lab_subject *subject, const lab_case *problem, char *text,
     snprintf(text, capacity, "rung verify --device %s --kernels %s%s%s --dtype %s --m %lld --n %lld --k %lld",
              rung_device_describe(subject->device)->name,
              subject->kernel ? rung_kernel_describe(subject->kernel)->name : "rung_gemm",
-             *parameters ? " --params " : "", parameters, lab_product_name(subject->product),
-             (long long)problem->m, (long long)problem->n, (long long)problem->k);
+             *parameters ? " --params " : "", parameters, lab_product_name(subject->product), (long long)problem->m,
+             (long long)problem->n, (long long)problem->k);
     write_strides(text, capacity, "a", problem->a, problem->m, problem->k, problem->batch);
     write_strides(text, capacity, "b", problem->b, problem->k, problem->n, problem->batch);
     write_strides(text, capacity, "c", problem->c, problem->m, problem->n, problem->batch);

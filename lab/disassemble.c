@@ -36,8 +36,7 @@ static bool take_match(const char *pattern, char *path, size_t capacity)
     if (glob(pattern, 0, NULL, &all) != 0)
         return false;
     for (size_t i = 0; i < all.gl_pathc && !found; i++)
-        found = is_program(all.gl_pathv[i]) &&
-                snprintf(path, capacity, "%s", all.gl_pathv[i]) < (int)capacity;
+        found = is_program(all.gl_pathv[i]) && snprintf(path, capacity, "%s", all.gl_pathv[i]) < (int)capacity;
     globfree(&all);
     return found;
 }

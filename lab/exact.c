@@ -40,8 +40,8 @@ static bool apply(const rung_matrix *matrix, const int64_t *x, int64_t *y)
 
 /* One round; the row of the first difference, -1 if there is none, -2 if something
  * is no whole number. |x| < 2^16, so no sum passes 2^63. */
-static int64_t round_of_freivalds(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c,
-                                  int64_t *x, int64_t *bx, int64_t *abx, int64_t *cx, uint64_t seed)
+static int64_t round_of_freivalds(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, int64_t *x,
+                                  int64_t *bx, int64_t *abx, int64_t *cx, uint64_t seed)
 {
     for (int64_t i = 0; i < b->cols; i++)
         x[i] = (int64_t)(lab_random(seed, 900, (uint64_t)i) % 65537) - 32768;
@@ -53,8 +53,7 @@ static int64_t round_of_freivalds(const rung_matrix *a, const rung_matrix *b, co
     return -1;
 }
 
-static bool judge_row(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, int64_t row,
-                      int64_t *wrong_col)
+static bool judge_row(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, int64_t row, int64_t *wrong_col)
 {
     for (int64_t col = 0; col < c->cols; col++) {
         double sum = 0;
@@ -69,8 +68,8 @@ static bool judge_row(const rung_matrix *a, const rung_matrix *b, const rung_mat
 }
 
 /* Plain sums of one item, which C's type holds. */
-static bool judge_item(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, uint64_t seed,
-                       char *why, size_t capacity)
+static bool judge_item(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c, uint64_t seed, char *why,
+                       size_t capacity)
 {
     size_t longest = (size_t)(a->rows + a->cols + b->cols + c->rows + 1);
     int64_t *memory = malloc(4 * longest * sizeof *memory), row = -1, col = 0;
@@ -79,8 +78,8 @@ static bool judge_item(const rung_matrix *a, const rung_matrix *b, const rung_ma
         return false;
     }
     for (uint64_t i = 0; row == -1 && i < ROUNDS; i++)
-        row = round_of_freivalds(a, b, c, memory, memory + longest, memory + 2 * longest,
-                                 memory + 3 * longest, seed + i);
+        row = round_of_freivalds(a, b, c, memory, memory + longest, memory + 2 * longest, memory + 3 * longest,
+                                 seed + i);
     free(memory);
     if (row == -2)
         snprintf(why, capacity, "an element is no whole number");
@@ -117,7 +116,8 @@ static bool judge_by_bound(const rung_problem *item, uint64_t seed, char *why, s
         lab_verdict verdict = lab_oracle_judge(&part, &part.c, LAB_BOUNDED);
         if (!verdict.right) {
             snprintf(why, capacity, "element (%lld, %lld) is %.9g, expected %.9g within %.3g",
-                     (long long)(row + verdict.row), (long long)verdict.col, verdict.got, verdict.expected, verdict.bound);
+                     (long long)(row + verdict.row), (long long)verdict.col, verdict.got, verdict.expected,
+                     verdict.bound);
             return false;
         }
     }

@@ -87,8 +87,10 @@ static void tell_refusal(const char *text, char *why, size_t capacity)
     while (found && found > text && found[-1] >= '0' && found[-1] <= '9')
         found--;
     if (found && atoi(found) > DECLARED_MAX)
-        snprintf(why, capacity, "too much shared memory: a block declares %d bytes, and CUDA gives it %d (48 KiB); make "
-                 "the tiles smaller, or see LARGE_SHARED in dialect.h", atoi(found), DECLARED_MAX);
+        snprintf(why, capacity,
+                 "too much shared memory: a block declares %d bytes, and CUDA gives it %d (48 KiB); make "
+                 "the tiles smaller, or see LARGE_SHARED in dialect.h",
+                 atoi(found), DECLARED_MAX);
     else
         snprintf(why, capacity, "%s", text);
 }
@@ -99,20 +101,19 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
 {
     rung_problem problem = problem_of(question);
     rung_code *code;
-    if (!lab_look_parameters(pair->simt, question->dtype.product, question->parameters,
-                             explanation->parameters)) {
+    if (!lab_look_parameters(pair->simt, question->dtype.product, question->parameters, explanation->parameters)) {
         snprintf(why, capacity, "the list of parameters is too long; the maximum is %d bytes, with CHECKED=0",
                  RUNG_PARAMETERS_TEXT - 1);
         return false;
     }
     if (!pair->cuda) {
         explanation->missing_tools |= 1u << LAB_TOOL_NVRTC;
-        snprintf(explanation->why_uncompiled, LAB_WHY, "this library was built without CUDA; configure it with "
+        snprintf(explanation->why_uncompiled, LAB_WHY,
+                 "this library was built without CUDA; configure it with "
                  "-DRUNG_CUDA=ON");
         return true;
     }
-    rung_status status = rung_kernel_compile(pair->cuda, &problem, question->parameters, question->machine.arch,
-                                             &code);
+    rung_status status = rung_kernel_compile(pair->cuda, &problem, question->parameters, question->machine.arch, &code);
     if (status == RUNG_STATUS_NO_DEVICE) {
         explanation->missing_tools |= 1u << LAB_TOOL_NVRTC;
         snprintf(explanation->why_uncompiled, LAB_WHY, "%s", rung_error_text());
@@ -152,11 +153,17 @@ static int64_t alike(int64_t stride)
 /* One block of the problem, as far along k as is asked. */
 static lab_look look_of(const lab_question *question, const lab_explanation *explanation, int64_t k)
 {
-    return (lab_look){.kernel = question->kernel, .parameters = explanation->parameters,
-                      .product = question->dtype.product, .compute = question->dtype.compute,
-                      .m = smaller(question->m, explanation->bm), .n = smaller(question->n, explanation->bn), .k = k,
-                      .a_stride = alike(question->k), .b_stride = alike(question->n),
-                      .c_stride = alike(question->n), .seconds = question->seconds};
+    return (lab_look){.kernel = question->kernel,
+                      .parameters = explanation->parameters,
+                      .product = question->dtype.product,
+                      .compute = question->dtype.compute,
+                      .m = smaller(question->m, explanation->bm),
+                      .n = smaller(question->n, explanation->bn),
+                      .k = k,
+                      .a_stride = alike(question->k),
+                      .b_stride = alike(question->n),
+                      .c_stride = alike(question->n),
+                      .seconds = question->seconds};
 }
 
 static lab_block_counts count_block(const lab_sight *sight)
@@ -183,7 +190,8 @@ static lab_block_counts count_block(const lab_sight *sight)
     };
     for (int64_t i = 0; i < sight->buffer_count; i++)
         counts.distinct_sectors += (double)(sight->buffers[i].block_sectors_read +
-                                            sight->buffers[i].block_sectors_written) / blocks;
+                                            sight->buffers[i].block_sectors_written) /
+                                   blocks;
     return counts;
 }
 
@@ -267,8 +275,10 @@ static void look_twice(const lab_question *question, const pair *pair, lab_expla
     }
     explanation->is_seen = !too_short;
     if (too_short)
-        snprintf(explanation->why_unseen, LAB_WHY, "it takes no step along k within %d; #define BK as long as its "
-                 "step is", STEP_MAX);
+        snprintf(explanation->why_unseen, LAB_WHY,
+                 "it takes no step along k within %d; #define BK as long as its "
+                 "step is",
+                 STEP_MAX);
 }
 
 /* ---- The model ------------------------------------------------------------------------------ */
@@ -344,9 +354,13 @@ static double dram_bytes_of(const lab_question *question, const pair *pair, cons
                             double held)
 {
     rung_type in = question->dtype.product.in, out = question->dtype.product.out;
-    lab_panels panels = {.m = (double)question->m, .n = (double)question->n, .k = (double)question->k,
-                         .bm = (double)explanation->bm, .bn = (double)explanation->bn,
-                         .in_bytes = (double)rung_type_size(in), .out_bytes = (double)rung_type_size(out),
+    lab_panels panels = {.m = (double)question->m,
+                         .n = (double)question->n,
+                         .k = (double)question->k,
+                         .bm = (double)explanation->bm,
+                         .bn = (double)explanation->bn,
+                         .in_bytes = (double)rung_type_size(in),
+                         .out_bytes = (double)rung_type_size(out),
                          .wave = question->machine.units * held,
                          .rows_in_order = (double)evaluate(pair, explanation, in, "GROUP", 1)};
     return lab_dram_bytes(&question->machine, &panels);
@@ -360,14 +374,21 @@ static void predict(const lab_question *question, const pair *pair, lab_explanat
     double across = ceil((double)question->n / (double)explanation->bn);
     compiled_loads(explanation, &explanation->shared_loads_compiled, &wavefronts);
     explanation->load = (lab_load){
-        .blocks = down * across, .held = (double)explanation->occupancy.blocks, .warps = warps,
+        .blocks = down * across,
+        .held = (double)explanation->occupancy.blocks,
+        .warps = warps,
         .flops = 2.0 * (double)question->m * (double)question->n * (double)question->k,
-        .macs = block->macs, .lanes = lanes_of(question, rung_kernel_describe(pair->simt), &explanation->code.loop),
+        .macs = block->macs,
+        .lanes = lanes_of(question, rung_kernel_describe(pair->simt), &explanation->code.loop),
         .instructions = instructions_of(explanation),
         .requests = block->global_requests + block->shared_stores + explanation->shared_loads_compiled,
         .wavefronts = block->wavefronts - block->load_wavefronts + wavefronts,
-        .lines = block->lines, .sectors = block->sectors, .distinct_sectors = block->distinct_sectors,
-        .barriers = block->barriers, .waits = waits_of(explanation, warps), .chain = (double)question->k,
+        .lines = block->lines,
+        .sectors = block->sectors,
+        .distinct_sectors = block->distinct_sectors,
+        .barriers = block->barriers,
+        .waits = waits_of(explanation, warps),
+        .chain = (double)question->k,
         .dram_bytes = dram_bytes_of(question, pair, explanation, (double)explanation->occupancy.blocks),
     };
     explanation->counts_loop = knows_loop(explanation);
@@ -433,7 +454,9 @@ void lab_explanation_free(lab_explanation *explanation)
     lab_sight_free(&explanation->sight);
 }
 
-static const struct { const char *name, *gives, *missing; } tools[] = {
+static const struct {
+    const char *name, *gives, *missing;
+} tools[] = {
 #define X(name, word, gives) {word, gives, word " is missing"},
     LAB_TOOL_LIST(X)
 #undef X

@@ -31,24 +31,24 @@ typedef enum lab_tool {
 #define X(name, word, gives) LAB_TOOL_##name,
     LAB_TOOL_LIST(X)
 #undef X
-    LAB_TOOL_COUNT
+        LAB_TOOL_COUNT
 } lab_tool;
 
 typedef struct lab_question {
     const char *kernel;     /* by name or number, or a file */
     const char *parameters; /* NULL: those that a GPU of that architecture takes */
-    lab_dtype   dtype;
-    int64_t     m, n, k;
+    lab_dtype dtype;
+    int64_t m, n, k;
     lab_machine machine;
-    double      seconds; /* time limit of one simulated run, as in lab_look */
+    double seconds; /* time limit of one simulated run, as in lab_look */
 } lab_question;
 
 /* Something to be mended, and where. */
 typedef struct lab_finding {
-    const char *kind;    /* "uncoalesced", "bank_conflict", "spill", "occupancy_cliff", "half_empty_warp" */
-    char        file[256];
-    int64_t     line;
-    char        text[256];
+    const char *kind; /* "uncoalesced", "bank_conflict", "spill", "occupancy_cliff", "half_empty_warp" */
+    char file[256];
+    int64_t line;
+    char text[256];
 } lab_finding;
 
 /* Of one block of the real problem. */
@@ -60,28 +60,28 @@ typedef struct lab_block_counts {
 } lab_block_counts;
 
 typedef struct lab_explanation {
-    char             kernel[256], file[256], parameters[RUNG_PARAMETERS_TEXT];
-    const char      *dtype;
-    int64_t          m, n, k, bm, bn;
-    lab_machine      machine;
-    bool             is_seen, is_compiled, is_taken_apart; /* else why not */
-    char             why_unseen[LAB_WHY], why_uncompiled[LAB_WHY], why_whole[LAB_WHY];
-    lab_sight        sight;   /* its lines: of one block of the real problem, as `block` */
+    char kernel[256], file[256], parameters[RUNG_PARAMETERS_TEXT];
+    const char *dtype;
+    int64_t m, n, k, bm, bn;
+    lab_machine machine;
+    bool is_seen, is_compiled, is_taken_apart; /* else why not */
+    char why_unseen[LAB_WHY], why_uncompiled[LAB_WHY], why_whole[LAB_WHY];
+    lab_sight sight; /* its lines: of one block of the real problem, as `block` */
     lab_block_counts block;
-    int64_t          threads, registers, shared_bytes, spill_bytes;
-    char             path[64];
-    lab_code         code;
-    char             code_arch[16]; /* the architecture that `code` is for: see explain.c */
-    lab_occupancy    occupancy;
-    unsigned         missing_tools; /* one bit, 1u << LAB_TOOL_..., per tool that is not installed */
-    lab_load         load;
-    lab_prediction   prediction; /* made only if is_seen, is_compiled and is_taken_apart */
-    bool             counts_loop; /* instructions and shared loads of `load` are the compiled loop's; false: the
+    int64_t threads, registers, shared_bytes, spill_bytes;
+    char path[64];
+    lab_code code;
+    char code_arch[16]; /* the architecture that `code` is for: see explain.c */
+    lab_occupancy occupancy;
+    unsigned missing_tools; /* one bit, 1u << LAB_TOOL_..., per tool that is not installed */
+    lab_load load;
+    lab_prediction prediction;    /* made only if is_seen, is_compiled and is_taken_apart */
+    bool counts_loop;             /* instructions and shared loads of `load` are the compiled loop's; false: the
                                    * source's, because the loop's multiply-adds cannot be told from addresses */
-    double           math_share;             /* of the hottest loop's instructions; 0 if it is not known */
-    double           shared_loads_compiled;  /* as the compiler issues them, a block; those written if not known */
-    lab_finding      findings[LAB_FINDINGS_MAX];
-    int              finding_count, findings_left_out; /* of those that found no place */
+    double math_share;            /* of the hottest loop's instructions; 0 if it is not known */
+    double shared_loads_compiled; /* as the compiler issues them, a block; those written if not known */
+    lab_finding findings[LAB_FINDINGS_MAX];
+    int finding_count, findings_left_out; /* of those that found no place */
 } lab_explanation;
 
 /* False, with a sentence, if the question makes no sense: no such kernel, parameters it refuses,

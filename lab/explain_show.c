@@ -157,7 +157,8 @@ static void print_seen(const lab_explanation *explanation)
         printf(", %.2f wavefronts (ideal %.2f)", lab_wavefronts_per_request(explanation),
                lab_wavefronts_ideal(explanation));
     printf("\n  a multiply-add of a warp takes %.3g global and %.3g shared requests; barriers %.0f, waits for memory "
-           "%.0f\n", block->global_requests / macs, shared / macs, block->barriers, block->waits);
+           "%.0f\n",
+           block->global_requests / macs, shared / macs, block->barriers, block->waits);
 }
 
 static void print_loop(const lab_explanation *explanation)
@@ -176,7 +177,8 @@ static void print_loop(const lab_explanation *explanation)
            (long long)loop->integer, (long long)loop->barriers, (long long)loop->branches, (long long)loop->other);
     if (explanation->prediction.runs && written > 0 && fabs(explanation->shared_loads_compiled / written - 1) > 0.05)
         printf("  so shared memory is read by %.3g loads a multiply-add where %.3g are written; what follows counts "
-               "the compiler's\n", explanation->shared_loads_compiled / macs, written / macs);
+               "the compiler's\n",
+               explanation->shared_loads_compiled / macs, written / macs);
 }
 
 static void print_compiled(const lab_explanation *explanation)
@@ -195,12 +197,15 @@ static void print_compiled(const lab_explanation *explanation)
     if (explanation->is_taken_apart && explanation->code.has_loop)
         print_loop(explanation);
     else
-        printf("  hottest loop: %s\n", explanation->is_taken_apart ? "no loop multiplies"
-               : explanation->missing_tools & 1u << LAB_TOOL_NVDISASM ? "nvdisasm is missing" : explanation->why_whole);
-    printf("  a multiprocessor holds %lld block%s, %lld of %lld warps (%.0f %%), bounded by %s; %lld registers a thread "
-           "and %lld bytes are to spare\n", (long long)occupancy->blocks, occupancy->blocks == 1 ? "" : "s",
-           (long long)occupancy->warps, (long long)occupancy->warps_max, 100 * occupancy->fraction, occupancy->bound_by,
-           (long long)occupancy->registers_to_spare, (long long)occupancy->shared_to_spare);
+        printf("  hottest loop: %s\n", explanation->is_taken_apart                            ? "no loop multiplies"
+                                       : explanation->missing_tools & 1u << LAB_TOOL_NVDISASM ? "nvdisasm is missing"
+                                                                                              : explanation->why_whole);
+    printf(
+        "  a multiprocessor holds %lld block%s, %lld of %lld warps (%.0f %%), bounded by %s; %lld registers a thread "
+        "and %lld bytes are to spare\n",
+        (long long)occupancy->blocks, occupancy->blocks == 1 ? "" : "s", (long long)occupancy->warps,
+        (long long)occupancy->warps_max, 100 * occupancy->fraction, occupancy->bound_by,
+        (long long)occupancy->registers_to_spare, (long long)occupancy->shared_to_spare);
 }
 
 static void print_prediction(const lab_explanation *explanation)
@@ -210,7 +215,8 @@ static void print_prediction(const lab_explanation *explanation)
     const lab_load *load = &explanation->load;
     if (!prediction->runs) {
         printf("\nNot predicted: %s\n", explanation->is_seen || explanation->missing_tools != 0
-               ? lab_why_not_predicted(explanation) : "its memory accesses were not counted");
+                                            ? lab_why_not_predicted(explanation)
+                                            : "its memory accesses were not counted");
         return;
     }
     printf("\nOn %s (%.0f multiprocessors, %.0f MHz, %.0f GB/s): clocks of a block at each station\n ", machine->title,
@@ -221,8 +227,8 @@ static void print_prediction(const lab_explanation *explanation)
     lab_waves waves = lab_waves_of(&explanation->occupancy, (int64_t)machine->units, (int64_t)load->blocks);
     printf("  operations a byte: %.3g of DRAM, %.3g of L2; the roof bends at %.3g\n", load->flops / load->dram_bytes,
            load->macs * 2 / (load->distinct_sectors * 32), prediction->peak_gflops / machine->dram_gbs);
-    printf("  %lld full waves of %lld blocks and %.2f of one: %.0f %% of their places are used\n", (long long)waves.full,
-           (long long)waves.blocks, waves.tail, 100 * waves.efficiency);
+    printf("  %lld full waves of %lld blocks and %.2f of one: %.0f %% of their places are used\n",
+           (long long)waves.full, (long long)waves.blocks, waves.tail, 100 * waves.efficiency);
     printf("Predicted: %.0f GFLOPS, %.1f %% of the peak of %.0f.\n", prediction->gflops,
            100 * prediction->gflops / prediction->peak_gflops, prediction->peak_gflops);
     if (!explanation->counts_loop)
@@ -256,8 +262,9 @@ void lab_explanation_print_next(const lab_explanation *here, const lab_explanati
     if (!lab_may_compare(here, next))
         return;
     printf("\nNext, %s: sectors a request %.2f to %.2f, shared loads a multiply-add %.3g to %.3g, waits %.0f to %.0f; "
-           "predicted %.0f to %.0f GFLOPS, bound by %s.\n", next->kernel, lab_sectors_per_request(here),
-           lab_sectors_per_request(next), here->shared_loads_compiled * 32 / here->block.macs,
-           next->shared_loads_compiled * 32 / next->block.macs, here->load.waits, next->load.waits,
-           here->prediction.gflops, next->prediction.gflops, lab_station_words(next->prediction.bound));
+           "predicted %.0f to %.0f GFLOPS, bound by %s.\n",
+           next->kernel, lab_sectors_per_request(here), lab_sectors_per_request(next),
+           here->shared_loads_compiled * 32 / here->block.macs, next->shared_loads_compiled * 32 / next->block.macs,
+           here->load.waits, next->load.waits, here->prediction.gflops, next->prediction.gflops,
+           lab_station_words(next->prediction.bound));
 }

@@ -11,8 +11,8 @@
 
 static const char *kind_of(mode_t mode)
 {
-    return S_ISDIR(mode)    ? "a folder"
-           : S_ISFIFO(mode) ? "a FIFO"
+    return S_ISDIR(mode)                    ? "a folder"
+           : S_ISFIFO(mode)                 ? "a FIFO"
            : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
                                             : "a socket";
 }

@@ -147,9 +147,14 @@ static lab_outcome_kind judge_elsewhere(const lab_search *search, const lab_cont
                          lab_kernel_number(kernel, contender->asked, in, "BK", 8), lab_is_whole(in),
                          rung_kernel_describe(kernel)->abilities};
     lab_subject subject = {
-        .context = problem->context, .device = problem->device, .queue = problem->queue,
-        .kernel = contender->kernel, .parameters = contender->asked, .product = problem->product,
-        .compute = problem->compute, .seed = search->seed,
+        .context = problem->context,
+        .device = problem->device,
+        .queue = problem->queue,
+        .kernel = contender->kernel,
+        .parameters = contender->asked,
+        .product = problem->product,
+        .compute = problem->compute,
+        .seed = search->seed,
         .rigour = lab_may_use_engine(search->target, contender->kernel) ? LAB_ON_ENGINE : LAB_BOUNDED,
     };
     lab_case_list list = lab_cases_of(LAB_SUITE_tile, traits);
@@ -170,8 +175,7 @@ static lab_outcome_kind judge_elsewhere(const lab_search *search, const lab_cont
 }
 
 /* Once more on the problem itself, by a plan of its own, and elsewhere. */
-static lab_outcome_kind judge(const lab_search *search, const lab_contender *contender, char *why,
-                              size_t capacity)
+static lab_outcome_kind judge(const lab_search *search, const lab_contender *contender, char *why, size_t capacity)
 {
     lab_contender *again = calloc(1, sizeof *again);
     lab_outcome_kind kind = LAB_FAILED;
@@ -180,8 +184,7 @@ static lab_outcome_kind judge(const lab_search *search, const lab_contender *con
         again->kernel = contender->kernel;
         snprintf(again->asked, sizeof again->asked, "%s", contender->asked);
         lab_contender_verify(search->problem, again);
-        kind = again->verified ? LAB_RIGHT
-               : again->state == LAB_ROW_WRONG ? LAB_WRONG_RESULT : LAB_FAILED;
+        kind = again->verified ? LAB_RIGHT : again->state == LAB_ROW_WRONG ? LAB_WRONG_RESULT : LAB_FAILED;
         snprintf(why, capacity, "%.200s", again->why_not);
         lab_contender_finish(again);
     }
@@ -193,7 +196,9 @@ static lab_outcome_kind judge(const lab_search *search, const lab_contender *con
  * saved, and may be tried again. */
 static void put_down(lab_search *search, const lab_contender *contender, lab_outcome_kind kind, const char *why)
 {
-    lab_trial trial = {.kind = LAB_TRIAL_WRONG, .m = search->problem->m, .n = search->problem->n,
+    lab_trial trial = {.kind = LAB_TRIAL_WRONG,
+                       .m = search->problem->m,
+                       .n = search->problem->n,
                        .k = search->problem->k,
                        .source = lab_hash(rung_kernel_describe(contender->kernel)->source)};
     snprintf(trial.kernel, sizeof trial.kernel, "%s", rung_kernel_describe(contender->kernel)->name);
@@ -228,8 +233,7 @@ static int find_winner(lab_search *search, lab_contender *contenders, int count,
     }
 }
 
-static void tell(const lab_search *search, const lab_contender *contenders, int winner, int record,
-                 lab_finals *finals)
+static void tell(const lab_search *search, const lab_contender *contenders, int winner, int record, lab_finals *finals)
 {
     const lab_contender *best = &contenders[winner], *defaults = &contenders[0];
     finals->decided = true;
@@ -237,8 +241,7 @@ static void tell(const lab_search *search, const lab_contender *contenders, int 
     finals->record_stays = record > 0 && winner == record;
     snprintf(finals->kernel, sizeof finals->kernel, "%s", rung_kernel_describe(best->kernel)->name);
     snprintf(finals->parameters, sizeof finals->parameters, "%s", best->parameters);
-    snprintf(finals->default_kernel, sizeof finals->default_kernel, "%s",
-             rung_kernel_describe(defaults->kernel)->name);
+    snprintf(finals->default_kernel, sizeof finals->default_kernel, "%s", rung_kernel_describe(defaults->kernel)->name);
     snprintf(finals->default_parameters, sizeof finals->default_parameters, "%s", defaults->parameters);
     finals->gflops = lab_gflops(search->problem, best->median_ns);
     finals->default_gflops = lab_gflops(search->problem, defaults->median_ns);
@@ -255,8 +258,7 @@ static void tell_challenger(const lab_contender *contenders, int count, lab_fina
 {
     const lab_contender *best = NULL;
     for (int i = 1; i < count; i++)
-        if (contenders[i].verified && contenders[i].samples > 0 &&
-            (!best || contenders[i].median_ns < best->median_ns))
+        if (contenders[i].verified && contenders[i].samples > 0 && (!best || contenders[i].median_ns < best->median_ns))
             best = &contenders[i];
     if (!best)
         return;

@@ -61,8 +61,9 @@ static void find_scattered(lab_explanation *explanation, const lab_sight_line *l
         return;
     add(explanation, "uncoalesced", line->line,
         "uncoalesced %s of %s: a warp touches %.1f sectors a request where %.1f would hold what it %s; let neighbouring "
-        "threads %s neighbouring elements", loads ? "load" : "store", line->array, sectors / requests,
-        ideal / requests, loads ? "reads" : "writes", loads ? "read" : "write");
+        "threads %s neighbouring elements",
+        loads ? "load" : "store", line->array, sectors / requests, ideal / requests, loads ? "reads" : "writes",
+        loads ? "read" : "write");
 }
 
 static void find_conflict(lab_explanation *explanation, const lab_sight_line *line, double all_wavefronts)
@@ -76,7 +77,8 @@ static void find_conflict(lab_explanation *explanation, const lab_sight_line *li
         return;
     add(explanation, "bank_conflict", line->line,
         "bank conflict: a %s of %s takes %.1f wavefronts a request where %.1f would do; pad the rows of the tile or "
-        "swizzle it%s", loads ? "load" : "store", line->array, wavefronts / requests, ideal / requests,
+        "swizzle it%s",
+        loads ? "load" : "store", line->array, wavefronts / requests, ideal / requests,
         widened ? ". (As written: the compiler makes these loads wider and fewer)" : "");
 }
 
@@ -122,7 +124,8 @@ static void find_spills(lab_explanation *explanation, int64_t head)
         if (explanation->spill_bytes > 0)
             add(explanation, "spill", code->spills[i].line ? code->spills[i].line : head,
                 "spill: %lld stores and %lld loads of local memory for want of registers; fewer outputs a thread, or "
-                "fewer threads a block", (long long)code->spills[i].stores, (long long)code->spills[i].loads);
+                "fewer threads a block",
+                (long long)code->spills[i].stores, (long long)code->spills[i].loads);
     if (explanation->spill_bytes > 0 && (!explanation->is_taken_apart || code->spill_count == 0))
         add(explanation, "spill", head, "spill: %lld bytes a thread go to local memory for want of registers",
             (long long)explanation->spill_bytes);
@@ -141,15 +144,17 @@ static void find_cliff(lab_explanation *explanation, int64_t head)
         if (lab_occupancy_of(limits, threads, registers - fewer, shared).blocks > blocks) {
             add(explanation, "occupancy_cliff", head,
                 "occupancy cliff: %lld registers a thread leave room for %lld block%s of %lld threads; %lld would leave "
-                "room for one more", (long long)registers, (long long)blocks, blocks == 1 ? "" : "s",
-                (long long)threads, (long long)(registers - fewer));
+                "room for one more",
+                (long long)registers, (long long)blocks, blocks == 1 ? "" : "s", (long long)threads,
+                (long long)(registers - fewer));
             return;
         }
     for (int64_t fewer = 16; fewer <= shared / SHARED_NEAR; fewer += 16)
         if (lab_occupancy_of(limits, threads, registers, shared - fewer).blocks > blocks) {
             add(explanation, "occupancy_cliff", head,
                 "occupancy cliff: %lld bytes of shared memory leave room for %lld block%s; %lld fewer would leave room "
-                "for one more", (long long)shared, (long long)blocks, blocks == 1 ? "" : "s", (long long)fewer);
+                "for one more",
+                (long long)shared, (long long)blocks, blocks == 1 ? "" : "s", (long long)fewer);
             return;
         }
 }
@@ -158,8 +163,8 @@ void lab_find_mistakes(lab_explanation *explanation, const char *source)
 {
     int64_t head = head_line(source);
     if (explanation->threads % 32 != 0)
-        add(explanation, "half_empty_warp", head,
-            "half-empty warp: a block of %lld threads has a warp with %lld of 32", (long long)explanation->threads, (long long)(explanation->threads % 32));
+        add(explanation, "half_empty_warp", head, "half-empty warp: a block of %lld threads has a warp with %lld of 32",
+            (long long)explanation->threads, (long long)(explanation->threads % 32));
     if (explanation->is_seen)
         find_in_lines(explanation);
     find_spills(explanation, head);

@@ -16,8 +16,8 @@ enum { PATH_BYTES = 4096 };
 
 typedef struct field {
     const char *name;
-    size_t      offset;
-    double      least;
+    size_t offset;
+    double least;
 } field;
 
 static const field fields[] = {
@@ -126,18 +126,12 @@ bool lab_fleet_read(const char *name, lab_fleet *fleet, char *why, size_t capaci
 static double peak_of(const lab_fleet *fleet, const lab_dtype *dtype)
 {
     switch (dtype->product.in) {
-    case RUNG_F64:
-        return fleet->f64;
-    case RUNG_F32:
-        return dtype->compute == RUNG_COMPUTE_TF32 ? fleet->tf32 : fleet->f32;
-    case RUNG_F16:
-        return fleet->f16;
-    case RUNG_BF16:
-        return fleet->bf16;
-    case RUNG_I8:
-        return fleet->i8;
-    default:
-        return 0;
+    case RUNG_F64: return fleet->f64;
+    case RUNG_F32: return dtype->compute == RUNG_COMPUTE_TF32 ? fleet->tf32 : fleet->f32;
+    case RUNG_F16: return fleet->f16;
+    case RUNG_BF16: return fleet->bf16;
+    case RUNG_I8: return fleet->i8;
+    default: return 0;
     }
 }
 

@@ -79,7 +79,9 @@ static bool read_line(const char *line, lab_trial *trial)
 {
     char word[16];
     memset(trial, 0, sizeof *trial);
-    if (sscanf(line, "%15[^\t]\t%" SCNd64 "x%" SCNd64 "x%" SCNd64 "\t%63[^\t]\t%" SCNx64 "\t%" PARAMETERS_WIDTH "[^\t]\t%" SCNd64,
+    if (sscanf(line,
+               "%15[^\t]\t%" SCNd64 "x%" SCNd64 "x%" SCNd64 "\t%63[^\t]\t%" SCNx64 "\t%" PARAMETERS_WIDTH
+               "[^\t]\t%" SCNd64,
                word, &trial->m, &trial->n, &trial->k, trial->kernel, &trial->source, trial->parameters,
                &trial->ns) != 8)
         return false;
@@ -115,8 +117,8 @@ static bool is_cut_off(FILE *file, const char *line, const char *head)
 {
     size_t length = strlen(line);
     struct stat about;
-    return fstat(fileno(file), &about) == 0 && (size_t)about.st_size == length &&
-           length <= strlen(head) && strncmp(line, head, length) == 0;
+    return fstat(fileno(file), &about) == 0 && (size_t)about.st_size == length && length <= strlen(head) &&
+           strncmp(line, head, length) == 0;
 }
 
 static bool read_head(lab_journal *journal, const char *path, const char *head, char *why, size_t capacity)
@@ -178,8 +180,10 @@ bool lab_journal_open(const char *path, const char *head, lab_journal *journal, 
         return false;
     bool good = lock(journal->file);
     if (!good)
-        snprintf(why, capacity, "%s is in use: another rung tune is at work; wait for it, or name another file with "
-                 "--state", path);
+        snprintf(why, capacity,
+                 "%s is in use: another rung tune is at work; wait for it, or name another file with "
+                 "--state",
+                 path);
     good = good && read_head(journal, path, head, why, capacity);
     if (good) {
         long end = read_lines(journal, &good);
@@ -208,8 +212,8 @@ bool lab_journal_add(lab_journal *journal, const lab_trial *trial, const char *r
     size_t length = reason ? strcspn(reason, "\t\n") : 0;
     fprintf(journal->file, "%s\t%" PRId64 "x%" PRId64 "x%" PRId64 "\t%s\t%016" PRIx64 "\t%s\t%" PRId64 "\t%.*s\n",
             words[trial->kind], trial->m, trial->n, trial->k, trial->kernel, trial->source,
-            *trial->parameters ? trial->parameters : "-", trial->ns,
-            (int)(length < 200 ? length : 200), reason ? reason : "");
+            *trial->parameters ? trial->parameters : "-", trial->ns, (int)(length < 200 ? length : 200),
+            reason ? reason : "");
     bool good = fflush(journal->file) == 0;
     /* A candidate may take the whole machine down; a file that cannot be synced is not worth less. */
     if (good && trial->kind == LAB_TRIAL_TRYING)

@@ -21,22 +21,22 @@ typedef enum lab_trial_kind {
 #define X(name, word) LAB_TRIAL_##name,
     LAB_TRIAL_LIST(X)
 #undef X
-    LAB_TRIAL_COUNT
+        LAB_TRIAL_COUNT
 } lab_trial_kind;
 
 typedef struct lab_trial {
     lab_trial_kind kind;
-    int64_t        m, n, k;
-    char           kernel[64];
-    uint64_t       source;                          /* its text, as a hash: another is another kernel */
-    char           parameters[LAB_PARAMETERS_TEXT]; /* all of them */
-    int64_t        ns;                              /* the least time, if it was timed */
+    int64_t m, n, k;
+    char kernel[64];
+    uint64_t source;                      /* its text, as a hash: another is another kernel */
+    char parameters[LAB_PARAMETERS_TEXT]; /* all of them */
+    int64_t ns;                           /* the least time, if it was timed */
 } lab_trial;
 
 typedef struct lab_journal {
-    FILE      *file;
+    FILE *file;
     lab_trial *trials; /* the last word on each candidate */
-    int64_t    count, capacity;
+    int64_t count, capacity;
 } lab_journal;
 
 /* Opens a journal that begins with this line, or begins one. False with a sentence in `why`

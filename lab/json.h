@@ -9,8 +9,8 @@
 
 typedef struct lab_json {
     FILE *out;
-    int   depth;
-    bool  first; /* nothing written yet at this depth */
+    int depth;
+    bool first; /* nothing written yet at this depth */
 } lab_json;
 
 /* `name` is NULL inside arrays and for the outermost value. */
@@ -18,7 +18,7 @@ void lab_json_begin(lab_json *json, const char *name, char bracket); /* '{' or '
 void lab_json_end(lab_json *json, char bracket);                     /* '}' or ']' */
 void lab_json_string(lab_json *json, const char *name, const char *value);
 void lab_json_integer(lab_json *json, const char *name, int64_t value);
-void lab_json_number(lab_json *json, const char *name, double value); /* null if not finite */
+void lab_json_number(lab_json *json, const char *name, double value);                       /* null if not finite */
 void lab_json_times(lab_json *json, const char *name, const int64_t *times, int64_t count); /* one line; null for 0 */
 void lab_json_true(lab_json *json, const char *name, bool value);
 

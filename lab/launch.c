@@ -70,8 +70,9 @@ static int watch(pid_t child)
     if (WIFEXITED(outcome))
         return WEXITSTATUS(outcome);
     tell_death(child, WTERMSIG(outcome));
-    if (WTERMSIG(outcome) != SIGKILL) /* MPICH's network layer aborts when a peer is gone, and whoever ends first ends all: */
-        sleep(1);                     /* that peer is still to be told of */
+    if (WTERMSIG(outcome) !=
+        SIGKILL)  /* MPICH's network layer aborts when a peer is gone, and whoever ends first ends all: */
+        sleep(1); /* that peer is still to be told of */
     return LAB_WRONG;
 }
 
@@ -86,9 +87,11 @@ int lab_cluster_launch(const lab_options *options)
     enum { ARGUMENTS = 96 };
     char program[LAB_SELF_PATH + 128] = "", *list[ARGUMENTS] = {program, (char *)"bench"};
     if (options->argument)
-        return lab_usage("bench", "with --cluster no kernel is named: the library chooses, and its vendor's is beside it");
+        return lab_usage("bench",
+                         "with --cluster no kernel is named: the library chooses, and its vendor's is beside it");
     if (!find_program(program, sizeof program)) {
-        fprintf(stderr, "rung: rung-cluster, which speaks MPI, was not found beside this command: build rung where an MPI is "
+        fprintf(stderr,
+                "rung: rung-cluster, which speaks MPI, was not found beside this command: build rung where an MPI is "
                 "(Debian: libopenmpi-dev)\n");
         return LAB_NOTHING;
     }

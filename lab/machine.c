@@ -12,9 +12,9 @@
 
 typedef struct rates {
     const char *arch;
-    double      fp32, fp64, int32, engine16, engine_tf32, engine_i8;
-    double      issue, lsu, shared, l1, l2, caches;
-    double      lat_fma, lat_shared, lat_l1, lat_l2, lat_dram, lat_bar;
+    double fp32, fp64, int32, engine16, engine_tf32, engine_i8;
+    double issue, lsu, shared, l1, l2, caches;
+    double lat_fma, lat_shared, lat_l1, lat_l2, lat_dram, lat_bar;
 } rates;
 
 static const rates all_rates[] = {
@@ -25,7 +25,7 @@ static const rates all_rates[] = {
 
 typedef struct entry {
     const char *name, *title, *arch;
-    double      units, clock_mhz, dram_gbs, l2_kib, has_engine;
+    double units, clock_mhz, dram_gbs, l2_kib, has_engine;
     const char *source;
 } entry;
 
@@ -36,10 +36,7 @@ static const entry all_machines[] = {
 #undef MACHINE
 };
 
-enum {
-    RATES_COUNT = sizeof all_rates / sizeof *all_rates,
-    MACHINE_COUNT = sizeof all_machines / sizeof *all_machines
-};
+enum { RATES_COUNT = sizeof all_rates / sizeof *all_rates, MACHINE_COUNT = sizeof all_machines / sizeof *all_machines };
 
 static void set_rates(lab_machine *machine)
 {
@@ -63,8 +60,11 @@ bool lab_machine_at(int index, lab_machine *machine)
     if (index < 0 || index >= MACHINE_COUNT)
         return false;
     const entry *of = &all_machines[index];
-    *machine = (lab_machine){.units = of->units, .clock_mhz = of->clock_mhz, .dram_gbs = of->dram_gbs,
-                             .l2_kib = of->l2_kib, .has_engine = of->has_engine};
+    *machine = (lab_machine){.units = of->units,
+                             .clock_mhz = of->clock_mhz,
+                             .dram_gbs = of->dram_gbs,
+                             .l2_kib = of->l2_kib,
+                             .has_engine = of->has_engine};
     snprintf(machine->name, sizeof machine->name, "%s", of->name);
     snprintf(machine->title, sizeof machine->title, "%s", of->title);
     snprintf(machine->arch, sizeof machine->arch, "%s", of->arch);
@@ -93,14 +93,32 @@ static bool find_listed(const char *name, lab_machine *machine)
 
 static double *field_of(lab_machine *machine, const char *name)
 {
-    const struct { const char *name; double *field; } fields[] = {
-        {"units", &machine->units}, {"clock_mhz", &machine->clock_mhz}, {"dram_gbs", &machine->dram_gbs},
-        {"l2_kib", &machine->l2_kib}, {"fp32", &machine->fp32}, {"fp64", &machine->fp64},
-        {"int32", &machine->int32}, {"engine16", &machine->engine16}, {"engine_tf32", &machine->engine_tf32},
-        {"engine_i8", &machine->engine_i8}, {"issue", &machine->issue}, {"lsu", &machine->lsu},
-        {"shared", &machine->shared}, {"l1", &machine->l1}, {"l2", &machine->l2}, {"caches", &machine->caches},
-        {"lat_fma", &machine->lat_fma}, {"lat_shared", &machine->lat_shared}, {"lat_l1", &machine->lat_l1},
-        {"lat_l2", &machine->lat_l2}, {"lat_dram", &machine->lat_dram}, {"lat_bar", &machine->lat_bar},
+    const struct {
+        const char *name;
+        double *field;
+    } fields[] = {
+        {"units", &machine->units},
+        {"clock_mhz", &machine->clock_mhz},
+        {"dram_gbs", &machine->dram_gbs},
+        {"l2_kib", &machine->l2_kib},
+        {"fp32", &machine->fp32},
+        {"fp64", &machine->fp64},
+        {"int32", &machine->int32},
+        {"engine16", &machine->engine16},
+        {"engine_tf32", &machine->engine_tf32},
+        {"engine_i8", &machine->engine_i8},
+        {"issue", &machine->issue},
+        {"lsu", &machine->lsu},
+        {"shared", &machine->shared},
+        {"l1", &machine->l1},
+        {"l2", &machine->l2},
+        {"caches", &machine->caches},
+        {"lat_fma", &machine->lat_fma},
+        {"lat_shared", &machine->lat_shared},
+        {"lat_l1", &machine->lat_l1},
+        {"lat_l2", &machine->lat_l2},
+        {"lat_dram", &machine->lat_dram},
+        {"lat_bar", &machine->lat_bar},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(fields[i].name, name) == 0)

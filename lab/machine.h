@@ -11,7 +11,7 @@
 
 /* See machines.def for what each means; rates are of one multiprocessor and clock. */
 typedef struct lab_machine {
-    char   name[32], title[64], arch[16], source[192];
+    char name[32], title[64], arch[16], source[192];
     double units, clock_mhz, dram_gbs, l2_kib;
     double has_engine;
     double fp32, fp64, int32, engine16, engine_tf32, engine_i8;

@@ -73,9 +73,8 @@ int main(int argc, char **argv)
         printf("rung %s\n", rung_version_text());
         return LAB_GOOD;
     }
-    int command = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0
-                      ? LAB_COMMAND_help
-                      : lab_command_of(argv[1]);
+    int command = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? LAB_COMMAND_help
+                                                                               : lab_command_of(argv[1]);
     if (command == LAB_COMMAND_COUNT) {
         lab_command_unknown(argv[1]);
         return LAB_USAGE;

@@ -9,7 +9,7 @@
 #include "rung/rung.h"
 
 static const struct {
-    int         command;
+    int command;
     const char *text;
 } descriptions[] = {
 #define DESCRIPTION(command, text) {LAB_COMMAND_##command, text},
@@ -18,7 +18,7 @@ static const struct {
 };
 
 static const struct {
-    int         command;
+    int command;
     const char *line, *help;
 } examples[] = {
 #define EXAMPLE(command, line, help) {LAB_COMMAND_##command, line, help},
@@ -127,8 +127,9 @@ static void write_synopsis(int command, FILE *out)
 
 static void write_description(int command, FILE *out)
 {
-    const char *text = "rung multiplies matrices on the CPU, on OpenCL devices and on NVIDIA GPUs. It checks its kernels, "
-                       "measures them and explains their speed. Each command has a manual page of its own.";
+    const char *text =
+        "rung multiplies matrices on the CPU, on OpenCL devices and on NVIDIA GPUs. It checks its kernels, "
+        "measures them and explains their speed. Each command has a manual page of its own.";
     if (command < LAB_COMMAND_COUNT)
         text = lab_command_at(command)->help;
     for (int i = 0; i < COUNT(descriptions); i++)

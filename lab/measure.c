@@ -19,8 +19,8 @@ static const uint64_t seed = 1;
 /* ---- The problem ------------------------------------------------------------------------------ */
 
 /* rows x cols, for each item of the batch if `items` says so; no rows make none. */
-static rung_status make_operand(const lab_problem *problem, rung_type type, int64_t rows, int64_t cols,
-                                int64_t items, lab_operand *operand)
+static rung_status make_operand(const lab_problem *problem, rung_type type, int64_t rows, int64_t cols, int64_t items,
+                                lab_operand *operand)
 {
     operand->here = rung_matrix_of(type, rows, cols, NULL);
     operand->here.batch_stride = items > 1 ? rows * cols : 0;
@@ -35,22 +35,19 @@ static rung_status make_operand(const lab_problem *problem, rung_type type, int6
     return operand->here.data ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
-static rung_status send(const lab_problem *problem, const lab_operand *operand,
-                        const rung_run_options *options)
+static rung_status send(const lab_problem *problem, const lab_operand *operand, const rung_run_options *options)
 {
-    return rung_buffer_write(problem->queue, operand->there.buffer, 0, operand->bytes, operand->here.data,
-                             options);
+    return rung_buffer_write(problem->queue, operand->there.buffer, 0, operand->bytes, operand->here.data, options);
 }
 
 static rung_status fetch_c(const lab_problem *problem, const rung_run_options *options)
 {
-    return rung_buffer_read(problem->queue, problem->c.there.buffer, 0, problem->c.bytes,
-                            problem->c.here.data, options);
+    return rung_buffer_read(problem->queue, problem->c.there.buffer, 0, problem->c.bytes, problem->c.here.data,
+                            options);
 }
 
 /* The time of copying A and B over, or of copying C back. */
-static rung_status time_copies(const lab_problem *problem, rung_event *event, bool back,
-                               int64_t *median)
+static rung_status time_copies(const lab_problem *problem, rung_event *event, bool back, int64_t *median)
 {
     int64_t times[COPIES], second = 0;
     rung_run_options signal = {.size = sizeof(rung_run_options), .signal = event};
@@ -78,8 +75,8 @@ static rung_status make_bias(lab_problem *problem, rung_type type)
     lab_bias kind = problem->epilogue.bias;
     if (kind == LAB_BIAS_NONE)
         return RUNG_OK;
-    rung_status status = make_operand(problem, type, kind == LAB_BIAS_COL ? 1 : m,
-                                      kind == LAB_BIAS_ROW ? 1 : n, 1, &problem->bias);
+    rung_status status = make_operand(problem, type, kind == LAB_BIAS_COL ? 1 : m, kind == LAB_BIAS_ROW ? 1 : n, 1,
+                                      &problem->bias);
     if (status != RUNG_OK)
         return status;
     lab_exact_fill(&problem->bias.here, 1, seed, 3);
@@ -264,7 +261,9 @@ static rung_status run_once(const lab_problem *problem, const rung_problem *mult
     rung_status status = rung_event_create(problem->device, &event);
     if (status == RUNG_OK)
         status = rung_plan_run(contender->plan, problem->queue, multiply,
-                               &(rung_run_options){.size = sizeof(rung_run_options), .signal = event, .workspace = contender->workspace,
+                               &(rung_run_options){.size = sizeof(rung_run_options),
+                                                   .signal = event,
+                                                   .workspace = contender->workspace,
                                                    .packed_b = contender->packed});
     if (status == RUNG_OK)
         status = rung_event_time(event, time);
@@ -291,9 +290,13 @@ static rung_status run_judged(const lab_problem *problem, lab_contender *contend
 static rung_status make_plan(const lab_problem *problem, lab_contender *contender)
 {
     rung_problem multiply = lab_problem_multiply(problem, true);
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = contender->kernel, .parameters = contender->asked,
-                                 .split_k = problem->splits, .max_workspace_bytes = LAB_WORKSPACE_MAX,
-                                 .shared_carveout = (int)problem->carveout, .threads = problem->threads,
+    rung_plan_options options = {.size = sizeof(rung_plan_options),
+                                 .kernel = contender->kernel,
+                                 .parameters = contender->asked,
+                                 .split_k = problem->splits,
+                                 .max_workspace_bytes = LAB_WORKSPACE_MAX,
+                                 .shared_carveout = (int)problem->carveout,
+                                 .threads = problem->threads,
                                  .packed_b = contender->is_packed};
     if (!contender->kernel)
         return RUNG_OK; /* it makes its own */
@@ -322,7 +325,8 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
 static rung_status run_repeated(const lab_problem *problem, const lab_contender *contender, int64_t *time)
 {
     rung_problem multiply = lab_problem_multiply(problem, contender->kernel != NULL);
-    rung_run_options options = {.size = sizeof(rung_run_options), .workspace = contender->workspace, .packed_b = contender->packed};
+    rung_run_options options = {
+        .size = sizeof(rung_run_options), .workspace = contender->workspace, .packed_b = contender->packed};
     rung_status status = RUNG_OK;
     int64_t started = lab_clock_now(problem->clock);
     for (int64_t i = 0; status == RUNG_OK && i < contender->repeats; i++) {
@@ -439,7 +443,9 @@ static rung_status run_ahead(const lab_problem *problem, const lab_contender *co
     if (!contender->plan || contender->first_ns > SHORT_NS)
         return RUNG_OK;
     return rung_plan_run(contender->plan, problem->queue, &multiply,
-                         &(rung_run_options){.size = sizeof(rung_run_options), .workspace = contender->workspace, .packed_b = contender->packed});
+                         &(rung_run_options){.size = sizeof(rung_run_options),
+                                             .workspace = contender->workspace,
+                                             .packed_b = contender->packed});
 }
 
 /* By the device's own events. */
@@ -506,8 +512,9 @@ static rung_status run_batch(const lab_problem *problem, const lab_contender *co
 {
     rung_problem all = lab_problem_multiply(problem, true);
     int64_t started = lab_now();
-    rung_status status = rung_plan_run(contender->plan, problem->queue, &all,
-                                       &(rung_run_options){.size = sizeof(rung_run_options), .workspace = contender->workspace});
+    rung_status status = rung_plan_run(
+        contender->plan, problem->queue, &all,
+        &(rung_run_options){.size = sizeof(rung_run_options), .workspace = contender->workspace});
     rung_status finished = rung_queue_finish(problem->queue);
     *time = lab_now() - started;
     return status == RUNG_OK ? finished : status;
@@ -517,8 +524,12 @@ rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *
 {
     rung_problem one = lab_problem_multiply(problem, true);
     rung_plan *plan;
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = contender->kernel, .parameters = contender->parameters, .split_k = 1,
-                                 .shared_carveout = (int)problem->carveout, .threads = problem->threads};
+    rung_plan_options options = {.size = sizeof(rung_plan_options),
+                                 .kernel = contender->kernel,
+                                 .parameters = contender->parameters,
+                                 .split_k = 1,
+                                 .shared_carveout = (int)problem->carveout,
+                                 .threads = problem->threads};
     int64_t calls[CALLS], batches[CALLS];
     one.batch = 1;
     rung_status status = rung_plan_create(problem->device, &one, &options, &plan);

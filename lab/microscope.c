@@ -36,10 +36,12 @@ static bool have_parts(lab_microscope_parts *parts, char *why, size_t capacity)
 {
     lab_microscope_find(parts);
     if (!*parts->oclgrind)
-        snprintf(why, capacity, "Oclgrind was not found: install it (Debian: oclgrind), or set RUNG_OCLGRIND to the "
+        snprintf(why, capacity,
+                 "Oclgrind was not found: install it (Debian: oclgrind), or set RUNG_OCLGRIND to the "
                  "path of its liboclgrind-rt-icd.so");
     else if (!*parts->plugin)
-        snprintf(why, capacity, "rung_microscope.so was not found: install what it is built with (Debian: g++, "
+        snprintf(why, capacity,
+                 "rung_microscope.so was not found: install what it is built with (Debian: g++, "
                  "liboclgrind-dev, llvm-14-dev) and build rung again, or set RUNG_MICROSCOPE to its path");
     return *parts->oclgrind && *parts->plugin;
 }
@@ -51,26 +53,39 @@ static bool run_child(const lab_look *look, const lab_microscope_parts *parts, c
 {
     char numbers[8][24], text[4096];
     int code = -1;
-    const int64_t values[8] = {look->compute, look->m, look->n, look->k, look->b_col_major,
-                               look->a_stride, look->b_stride, look->c_stride};
+    const int64_t values[8] = {look->compute,     look->m,        look->n,        look->k,
+                               look->b_col_major, look->a_stride, look->b_stride, look->c_stride};
     for (int i = 0; i < 8; i++)
         snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
-    char *argv[] = {NULL, "--under-microscope", (char *)look->kernel,
-                    (char *)(look->parameters ? look->parameters : ""), (char *)lab_product_name(look->product), numbers[0],
-                    numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], numbers[7],
+    char *argv[] = {NULL,
+                    "--under-microscope",
+                    (char *)look->kernel,
+                    (char *)(look->parameters ? look->parameters : ""),
+                    (char *)lab_product_name(look->product),
+                    numbers[0],
+                    numbers[1],
+                    numbers[2],
+                    numbers[3],
+                    numbers[4],
+                    numbers[5],
+                    numbers[6],
+                    numbers[7],
                     (char *)place->output,
                     NULL};
-    const lab_variable own[] = {
-        {"OCL_ICD_VENDORS", parts->oclgrind}, {"OCLGRIND_PLUGINS", parts->plugin},
-        {"OCLGRIND_LOCAL_MEM_SIZE", SHARED_BYTES}, {"OCLGRIND_LOG", place->log},
-        {"OCLGRIND_MAX_ERRORS", "1"}, {"RUNG_MICROSCOPE_OUTPUT", place->output}};
+    const lab_variable own[] = {{"OCL_ICD_VENDORS", parts->oclgrind},
+                                {"OCLGRIND_PLUGINS", parts->plugin},
+                                {"OCLGRIND_LOCAL_MEM_SIZE", SHARED_BYTES},
+                                {"OCLGRIND_LOG", place->log},
+                                {"OCLGRIND_MAX_ERRORS", "1"},
+                                {"RUNG_MICROSCOPE_OUTPUT", place->output}};
     double seconds = look->seconds > 0 ? look->seconds : look->seconds < 0 ? 0 : LAB_LOOK_SECONDS;
     bool ended = lab_self_run(argv, own, sizeof own / sizeof *own, place->errors, place->errors, seconds, &code);
     lab_text_read(place->errors, text, sizeof text);
     if (code == LAB_ENDLESS)
-        snprintf(why, capacity, "%s did not finish within %g s on Oclgrind, a simulator, with m = %lld, n = %lld, k = %lld; "
-                 "check that each of its loops ends (--time-limit SECONDS allows more time)", look->kernel, seconds,
-                 (long long)look->m, (long long)look->n, (long long)look->k);
+        snprintf(why, capacity,
+                 "%s did not finish within %g s on Oclgrind, a simulator, with m = %lld, n = %lld, k = %lld; "
+                 "check that each of its loops ends (--time-limit SECONDS allows more time)",
+                 look->kernel, seconds, (long long)look->m, (long long)look->n, (long long)look->k);
     else if (code == LAB_STOPPED)
         snprintf(why, capacity, "interrupted");
     else if (!ended || code != 0)

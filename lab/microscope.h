@@ -21,14 +21,14 @@
  * strides between them are as given, so that a block may stand as it does in a large matrix, or
  * 0: dense. */
 typedef struct lab_look {
-    const char  *kernel;     /* by name or number, or a file */
-    const char  *parameters; /* NULL: those that a GPU would take, whatever its architecture */
-    lab_product  product;
+    const char *kernel;     /* by name or number, or a file */
+    const char *parameters; /* NULL: those that a GPU would take, whatever its architecture */
+    lab_product product;
     rung_compute compute;
-    int64_t      m, n, k;
-    int64_t      a_stride, b_stride, c_stride;
-    bool         b_col_major;
-    double       seconds; /* time limit; 0: LAB_LOOK_SECONDS, negative: none */
+    int64_t m, n, k;
+    int64_t a_stride, b_stride, c_stride;
+    bool b_col_major;
+    double seconds; /* time limit; 0: LAB_LOOK_SECONDS, negative: none */
 } lab_look;
 
 enum { LAB_LOOK_SECONDS = 600 };
@@ -37,7 +37,7 @@ typedef enum lab_traffic {
 #define X(name, word) LAB_##name,
     LAB_TRAFFIC_LIST(X)
 #undef X
-    LAB_TRAFFIC_COUNT
+        LAB_TRAFFIC_COUNT
 } lab_traffic;
 
 typedef struct lab_sight_totals {
@@ -49,10 +49,10 @@ typedef struct lab_sight_totals {
 /* Requests of one kind and width to one array. A line of the kernel's file may be reached from several of
  * the kernel's own: that is `from`, which is the same where nothing was called. */
 typedef struct lab_sight_line {
-    int64_t     line, from;
+    int64_t line, from;
     lab_traffic kind;
-    int64_t     width; /* bytes a lane */
-    char        array[64]; /* the kernel's name for the argument or for the shared array */
+    int64_t width;  /* bytes a lane */
+    char array[64]; /* the kernel's name for the argument or for the shared array */
 #define X(name) int64_t name;
     LAB_SIGHT_COUNT_LIST(X)
 #undef X
@@ -75,14 +75,14 @@ typedef struct lab_sight_buffer {
 } lab_sight_buffer;
 
 typedef struct lab_sight {
-    char               kernel[64], file[256]; /* of the function and of its source */
-    char               parameters[RUNG_PARAMETERS_TEXT]; /* all of them, as they were */
-    lab_sight_totals   totals;
-    lab_sight_line    *lines;
-    lab_sight_branch  *branches;
+    char kernel[64], file[256];            /* of the function and of its source */
+    char parameters[RUNG_PARAMETERS_TEXT]; /* all of them, as they were */
+    lab_sight_totals totals;
+    lab_sight_line *lines;
+    lab_sight_branch *branches;
     lab_sight_barrier *barriers;
-    lab_sight_buffer  *buffers;
-    int64_t            line_count, branch_count, barrier_count, buffer_count;
+    lab_sight_buffer *buffers;
+    int64_t line_count, branch_count, barrier_count, buffer_count;
 } lab_sight;
 
 /* Looks, within the time limit. False, with a sentence in `why`, if it cannot be done, the kernel is refused, computes
@@ -108,6 +108,6 @@ void lab_microscope_find(lab_microscope_parts *parts);
 
 /* What main must do first: the child, if this process was started as one. */
 bool lab_microscope_is_child(int argc, char **argv);
-int  lab_microscope_child(int argc, char **argv);
+int lab_microscope_child(int argc, char **argv);
 
 #endif /* LAB_MICROSCOPE_H */

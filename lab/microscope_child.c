@@ -20,12 +20,12 @@ static const uint64_t seed = 3;
 enum { ARGUMENTS = 13, PUTS_TEXT = 4096 };
 
 typedef struct scene {
-    lab_target         target;
-    rung_kernel       *kernel;
-    char               parameters[RUNG_PARAMETERS_TEXT];
-    rung_problem       here, there; /* in this process's memory, and on the device */
-    rung_buffer       *workspace;
-    rung_plan         *plan;
+    lab_target target;
+    rung_kernel *kernel;
+    char parameters[RUNG_PARAMETERS_TEXT];
+    rung_problem here, there; /* in this process's memory, and on the device */
+    rung_buffer *workspace;
+    rung_plan *plan;
 } scene;
 
 bool lab_microscope_is_child(int argc, char **argv)
@@ -108,16 +108,18 @@ static bool open_simulator(const lab_look *look, scene *scene)
     const char *platform = rung_device_describe(scene->target.device)->platform;
     if (strcmp(platform, "Oclgrind") == 0)
         return true;
-    fprintf(stderr, "rung: the microscope needs Oclgrind's driver, and OpenCL gave %s's: is another "
-            "libOpenCL than ocl-icd's (Debian: ocl-icd-libopencl1) in its way?\n", platform);
+    fprintf(stderr,
+            "rung: the microscope needs Oclgrind's driver, and OpenCL gave %s's: is another "
+            "libOpenCL than ocl-icd's (Debian: ocl-icd-libopencl1) in its way?\n",
+            platform);
     return false;
 }
 
 /* ---- The multiply ---- */
 
 /* Rows, or turned columns, `stride` elements apart, 0: one behind the other. */
-static bool make_operand(const scene *scene, rung_type type, int64_t rows, int64_t cols, bool turned,
-                         int64_t stride, rung_matrix *here, rung_matrix *there)
+static bool make_operand(const scene *scene, rung_type type, int64_t rows, int64_t cols, bool turned, int64_t stride,
+                         rung_matrix *here, rung_matrix *there)
 {
     int64_t along = turned ? rows : cols, across = turned ? cols : rows;
     int64_t bytes;
@@ -146,8 +148,7 @@ static int64_t bytes_of(const rung_matrix *matrix)
 
 static bool send(const scene *scene, const rung_matrix *here, const rung_matrix *there)
 {
-    return rung_buffer_write(scene->target.queue, there->buffer, 0,
-                             bytes_of(here), here->data, NULL) == RUNG_OK;
+    return rung_buffer_write(scene->target.queue, there->buffer, 0, bytes_of(here), here->data, NULL) == RUNG_OK;
 }
 
 static bool make_problem(const lab_look *look, scene *scene)
@@ -168,7 +169,8 @@ static bool make_problem(const lab_look *look, scene *scene)
 
 static bool run(scene *scene)
 {
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = scene->kernel, .parameters = scene->parameters, .split_k = 1};
+    rung_plan_options options = {
+        .size = sizeof(rung_plan_options), .kernel = scene->kernel, .parameters = scene->parameters, .split_k = 1};
     rung_run_options work = {.size = sizeof(rung_run_options)};
     rung_queue *queue = scene->target.queue;
     const rung_matrix *c = &scene->here.c;

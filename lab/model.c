@@ -4,7 +4,9 @@
 
 #include <math.h>
 
-static const struct { const char *name, *words, *help; } bounds[] = {
+static const struct {
+    const char *name, *words, *help;
+} bounds[] = {
 #define X(name, word, words, help) {word, words, help},
     LAB_STATION_LIST(X)
 #undef X

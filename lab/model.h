@@ -42,8 +42,8 @@ typedef struct lab_load {
     double lines, sectors;   /* that global requests touch */
     double distinct_sectors; /* the same, each counted once a block: what L1 fetches */
     double barriers;
-    double waits;            /* for global memory, with nothing fetched ahead; without barriers, a warp's */
-    double chain;            /* multiply-adds that must follow each other */
+    double waits; /* for global memory, with nothing fetched ahead; without barriers, a warp's */
+    double chain; /* multiply-adds that must follow each other */
 } lab_load;
 
 /* What may bound a kernel: name, words, and what would help. */
@@ -70,19 +70,19 @@ typedef enum lab_station {
 #define X(name, word, words, help) LAB_AT_##name,
     LAB_STATION_LIST(X)
 #undef X
-    LAB_STATION_COUNT
+        LAB_STATION_COUNT
 } lab_station;
 
 typedef struct lab_prediction {
-    bool      runs;              /* false: no multiprocessor holds a block */
-    double    clocks[LAB_STATION_COUNT]; /* of a block, by station; of LATENCY and TAIL, those
-                                           * that they add; of DRAM, a block's part */
-    double    busy;              /* the largest station's */
-    double    block_clocks;      /* from one block's end to the next's, on one multiprocessor */
-    double    seconds, gflops;
-    double    peak_gflops;       /* of the lanes that serve */
+    bool runs;                        /* false: no multiprocessor holds a block */
+    double clocks[LAB_STATION_COUNT]; /* of a block, by station; of LATENCY and TAIL, those
+                                       * that they add; of DRAM, a block's part */
+    double busy;                      /* the largest station's */
+    double block_clocks;              /* from one block's end to the next's, on one multiprocessor */
+    double seconds, gflops;
+    double peak_gflops; /* of the lanes that serve */
     lab_station bound;
-    double    waves, tail;       /* whole waves, and how full the last one is (0: there is none) */
+    double waves, tail; /* whole waves, and how full the last one is (0: there is none) */
 } lab_prediction;
 
 lab_prediction lab_predict(const lab_machine *machine, const lab_load *load);
@@ -96,8 +96,8 @@ double lab_queue(double customers, double busy, double wait);
 typedef struct lab_panels {
     double m, n, k, bm, bn; /* the problem and the tile of a block */
     double in_bytes, out_bytes;
-    double wave;            /* blocks at once on the whole machine */
-    double rows_in_order;   /* rows of tiles that consecutive blocks go through together, 1: row by row */
+    double wave;          /* blocks at once on the whole machine */
+    double rows_in_order; /* rows of tiles that consecutive blocks go through together, 1: row by row */
 } lab_panels;
 
 double lab_dram_bytes(const lab_machine *machine, const lab_panels *panels);

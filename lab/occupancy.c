@@ -10,10 +10,19 @@ enum { WARP = 32 };
 
 static const lab_limits all_limits[] = {
 #define LIMITS(number, warps_, blocks_, parts_, shared_, shared_block_, shared_step_, shared_system_) \
-    {.architecture = "sm_" #number, .warps = warps_, .blocks = blocks_, .threads_block = 1024,        \
-     .registers = 65536, .registers_block = 65536, .registers_thread = 255, .register_step = 256,     \
-     .parts = parts_, .shared = shared_ * 1024, .shared_block = shared_block_ * 1024,                 \
-     .shared_step = shared_step_, .shared_system = shared_system_},
+    {.architecture = "sm_" #number,                                                                   \
+     .warps = warps_,                                                                                 \
+     .blocks = blocks_,                                                                               \
+     .threads_block = 1024,                                                                           \
+     .registers = 65536,                                                                              \
+     .registers_block = 65536,                                                                        \
+     .registers_thread = 255,                                                                         \
+     .register_step = 256,                                                                            \
+     .parts = parts_,                                                                                 \
+     .shared = shared_ * 1024,                                                                        \
+     .shared_block = shared_block_ * 1024,                                                            \
+     .shared_step = shared_step_,                                                                     \
+     .shared_system = shared_system_},
 #include "limits.def"
 #undef LIMITS
 };
@@ -90,15 +99,13 @@ static void measure_spare(const lab_limits *limits, int64_t warps, int64_t regis
 {
     if (occupancy->blocks == 0)
         return;
-    while (blocks_by_registers(limits, warps, registers + occupancy->registers_to_spare + 1) >=
-           occupancy->blocks)
+    while (blocks_by_registers(limits, warps, registers + occupancy->registers_to_spare + 1) >= occupancy->blocks)
         occupancy->registers_to_spare++;
     int64_t share = limits->shared / occupancy->blocks / limits->shared_step * limits->shared_step;
     occupancy->shared_to_spare = smaller(share - limits->shared_system, limits->shared_block) - bytes;
 }
 
-lab_occupancy lab_occupancy_of(const lab_limits *limits, int64_t threads, int64_t registers,
-                               int64_t shared_bytes)
+lab_occupancy lab_occupancy_of(const lab_limits *limits, int64_t threads, int64_t registers, int64_t shared_bytes)
 {
     lab_occupancy occupancy = {.warps_max = limits->warps};
     if (threads < 1 || registers < 1 || shared_bytes < 0)

@@ -28,7 +28,7 @@ static const lab_command commands[] = {
 
 /* Short forms. */
 static const struct {
-    char        letter;
+    char letter;
     const char *field;
 } letters[] = {
 #define OPTION(field, argument, commands, help)
@@ -47,7 +47,7 @@ enum {
 };
 
 static const struct {
-    int         row, command;
+    int row, command;
     const char *help;
 } meanings[] = {
 #define OPTION(field, argument, commands, help)

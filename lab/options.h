@@ -27,11 +27,11 @@ typedef struct lab_options {
 #define OPTION(field, argument, commands, help) const char *field;
 #include "options.def"
 #undef OPTION
-    const char *argument; /* what stands behind the command, NULL if nothing */
-    const char *argument2; /* and behind that */
+    const char *argument;         /* what stands behind the command, NULL if nothing */
+    const char *argument2;        /* and behind that */
     const char *const *arguments; /* all of them, of a command that takes as many as there are */
-    int                argument_count;
-    int                behind_dashes; /* how many of those follow a "--" */
+    int argument_count;
+    int behind_dashes; /* how many of those follow a "--" */
 } lab_options;
 
 /* Reads argv[2] on for that command. False after a message on standard error. */
@@ -56,14 +56,14 @@ typedef struct lab_command {
 } lab_command;
 
 typedef struct lab_option {
-    char        name[32]; /* with dashes */
+    char name[32];        /* with dashes */
     const char *argument; /* "" for a switch */
-    unsigned    commands; /* that take it: 1 << LAB_COMMAND_name */
+    unsigned commands;    /* that take it: 1 << LAB_COMMAND_name */
     const char *help;     /* use lab_option_help: commands may have a text of their own */
 } lab_option;
 
 const lab_command *lab_command_at(int command);
-const lab_option  *lab_option_at(int index); /* NULL past the last */
+const lab_option *lab_option_at(int index); /* NULL past the last */
 
 /* The meaning of an option for a command that takes it. */
 const char *lab_option_help(const lab_option *option, int command);

@@ -32,10 +32,10 @@ double lab_element(const rung_matrix *matrix, int64_t row, int64_t col)
 {
     const char *at = element_at(matrix, row, col);
     union {
-        float    f32;
-        double   f64;
+        float f32;
+        double f64;
         uint16_t bits;
-        int32_t  i32;
+        int32_t i32;
     } value;
     switch (matrix->type) {
     case RUNG_F32: memcpy(&value, at, 4); return value.f32;
@@ -146,18 +146,18 @@ static pair pair_scaled(pair x, double by)
 
 /* The exact element, and how far a right one may be from it. */
 typedef struct reference {
-    pair   value;
+    pair value;
     double bound;
-    bool   may_overflow; /* a factor may have been rounded to infinity */
+    bool may_overflow; /* a factor may have been rounded to infinity */
 } reference;
 
 /* Sums of an element: of the products, of their sizes, and of the sizes of the factors. */
 typedef struct sums {
-    pair     value;
-    double   products, factors;
-    double   denormal; /* of the sizes of products of which a factor is no normal number of F32 */
-    double   largest;  /* of the factors */
-    uint32_t whole;    /* whole numbers' sum, and then none of the above */
+    pair value;
+    double products, factors;
+    double denormal; /* of the sizes of products of which a factor is no normal number of F32 */
+    double largest;  /* of the factors */
+    uint32_t whole;  /* whole numbers' sum, and then none of the above */
 } sums;
 
 /* Elements are summed a tile of C and so many of k at a time: each is read and converted for many. */
@@ -303,8 +303,9 @@ static double sigmoid_times(double v, double x)
 static void activate_by_sigmoid(double slope, double x, rounding sum_rounding, reference *result)
 {
     double v = result->value.high;
-    result->bound = isinf(v) ? 0 : slope * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) +
-                                       8 * sum_rounding.tiny;
+    result->bound = isinf(v) ? 0
+                             : slope * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) +
+                                   8 * sum_rounding.tiny;
     result->value = (pair){sigmoid_times(v, x), 0};
 }
 
@@ -317,14 +318,13 @@ static void activate(rung_activation activation, rounding sum_rounding, referenc
     if (activation == RUNG_ACTIVATION_SILU)
         activate_by_sigmoid(1.1, v, sum_rounding, result);
     if (activation == RUNG_ACTIVATION_RELU && v < 0)
-        *result = (reference){{0, 0}, isfinite(result->bound) ? fmax(0, v + result->bound) : 0,
-                              result->may_overflow};
+        *result = (reference){{0, 0}, isfinite(result->bound) ? fmax(0, v + result->bound) : 0, result->may_overflow};
     if (activation != RUNG_ACTIVATION_GELU)
         return;
-    result->bound = 1.13 * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) +
-                    8 * sum_rounding.tiny;
+    result->bound = 1.13 * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) + 8 * sum_rounding.tiny;
     result->value = (pair){v < 0 && isfinite(v) ? 0.5 * v * erfc(-v * 0.70710678118654752440)
-                                                : 0.5 * v * (1 + erf(v * 0.70710678118654752440)), 0};
+                                                : 0.5 * v * (1 + erf(v * 0.70710678118654752440)),
+                           0};
 }
 
 /* views: A, B, C0, bias, residual of one item. */
@@ -395,13 +395,12 @@ static lab_verdict judge_element(const rung_problem *problem, const rung_matrix 
     reference expected = refer(problem, views, sums, row, col, rigour);
     if (rigour == LAB_EXACT)
         expected.bound = 0;
-    return (lab_verdict){is_right(problem, got, expected), 0, row, col, got, expected.value.high,
-                         expected.bound};
+    return (lab_verdict){is_right(problem, got, expected), 0, row, col, got, expected.value.high, expected.bound};
 }
 
 /* TILE rows, or as many as there are; the first wrong element is that of the lowest row. */
-static lab_verdict judge_rows(const rung_problem *problem, const rung_matrix *views, const rung_matrix *c,
-                              int64_t row0, lab_rigour rigour)
+static lab_verdict judge_rows(const rung_problem *problem, const rung_matrix *views, const rung_matrix *c, int64_t row0,
+                              lab_rigour rigour)
 {
     sums tile[TILE][TILE];
     int rows = (int)(c->rows - row0 < TILE ? c->rows - row0 : TILE);
@@ -423,9 +422,8 @@ lab_verdict lab_oracle_judge(const rung_problem *problem, const rung_matrix *c0,
 {
     for (int64_t item = 0; item < (problem->batch == 0 ? 1 : problem->batch); item++) {
         rung_matrix c = lab_item(&problem->c, item);
-        rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item),
-                               lab_item(c0, item), lab_item(&problem->bias, item),
-                               lab_item(&problem->residual, item)};
+        rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item), lab_item(c0, item),
+                               lab_item(&problem->bias, item), lab_item(&problem->residual, item)};
         for (int64_t row = 0; row < c.rows; row += TILE) {
             lab_verdict verdict = judge_rows(problem, views, &c, row, rigour);
             verdict.item = item;

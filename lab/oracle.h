@@ -38,22 +38,22 @@
 #include "rung/rung.h"
 
 typedef struct lab_verdict {
-    bool    right;
+    bool right;
     int64_t item, row, col; /* the first wrong element */
-    double  got, expected, bound;
+    double got, expected, bound;
 } lab_verdict;
 
 /* The value of an element of a view with data, as a double; and the same for an item of a
  * batch. */
 double lab_element(const rung_matrix *matrix, int64_t row, int64_t col);
-void   lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double value);
+void lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double value);
 
 /* An item of a batch as a view of its own. */
 rung_matrix lab_item(const rung_matrix *matrix, int64_t item);
 
 /* Whether a type holds whole numbers; and the whole numbers up to which a type holds all,
  * as a power of two. */
-bool   lab_is_whole(rung_type type);
+bool lab_is_whole(rung_type type);
 double lab_whole_limit(rung_type type);
 
 /* Whether a sum of k products can be judged: past 1/u of them rounding can explain

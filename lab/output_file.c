@@ -76,7 +76,8 @@ bool lab_output_begin(const char *name, lab_output_file *file)
         return false;
     }
     file->is_direct = exists && !S_ISREG(about.st_mode);
-    int descriptor = file->is_direct ? open(file->path, O_WRONLY | O_CLOEXEC) : create_beside(file, exists ? &about : NULL);
+    int descriptor = file->is_direct ? open(file->path, O_WRONLY | O_CLOEXEC)
+                                     : create_beside(file, exists ? &about : NULL);
     if (descriptor < 0) {
         *file->temporary = '\0'; /* not ours */
         return false;
@@ -145,7 +146,7 @@ const char *lab_output_check(const char *name)
     }
     if (can_write(name))
         return NULL;
-    snprintf(why, sizeof why, "%.*s cannot be written: %s; name a file in a folder of yours with --output", LAB_OUTPUT_PATH,
-             name, strerror(errno));
+    snprintf(why, sizeof why, "%.*s cannot be written: %s; name a file in a folder of yours with --output",
+             LAB_OUTPUT_PATH, name, strerror(errno));
     return why;
 }

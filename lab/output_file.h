@@ -11,9 +11,9 @@ enum { LAB_OUTPUT_PATH = 4096 };
 /* A file that is being written. A regular file is written beside its place and renamed at the end; a device or a pipe is
  * written directly. */
 typedef struct lab_output_file {
-    char  path[LAB_OUTPUT_PATH];           /* its place, with symbolic links followed: a link is not replaced */
-    char  temporary[LAB_OUTPUT_PATH + 64]; /* a name that no file had; "" if the file is written directly */
-    bool  is_direct;
+    char path[LAB_OUTPUT_PATH];           /* its place, with symbolic links followed: a link is not replaced */
+    char temporary[LAB_OUTPUT_PATH + 64]; /* a name that no file had; "" if the file is written directly */
+    bool is_direct;
     FILE *stream;
 } lab_output_file;
 

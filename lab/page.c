@@ -139,8 +139,11 @@ static void write_row(lab_page *page, const lab_grid *grid, int64_t row, const c
     fputs("<tr>", page->out);
     for (int i = 0; i < grid->columns; i++)
         if (looks[i])
-            write_cell(page, row == 0 ? "th scope=\"col\"" : i == 0 ? "th scope=\"row\"" : "td", looks[i] == 'r',
-                       grid->cells[row * grid->columns + i]);
+            write_cell(page,
+                       row == 0 ? "th scope=\"col\""
+                       : i == 0 ? "th scope=\"row\""
+                                : "td",
+                       looks[i] == 'r', grid->cells[row * grid->columns + i]);
     fputs("</tr>\n", page->out);
 }
 
@@ -296,8 +299,10 @@ void lab_page_text(lab_page *page, const char *kind, const char *format, ...)
 
 void lab_page_end(lab_page *page)
 {
-    fprintf(page->out, "</%s>\n<footer>Drawn by rung %s. This file needs no network and runs no script.</footer>\n"
-            "</body>\n</html>\n", page->open, page->version);
+    fprintf(page->out,
+            "</%s>\n<footer>Drawn by rung %s. This file needs no network and runs no script.</footer>\n"
+            "</body>\n</html>\n",
+            page->open, page->version);
     free(page->slugs);
     page->slugs = NULL;
 }
@@ -328,7 +333,7 @@ static void make_slug(lab_page *page, const char *wanted, char slug[64])
 
 static bool remember_slug(lab_page *page, const char *slug)
 {
-    char (*larger)[64] = realloc(page->slugs, (size_t)(page->figure_count + 1) * sizeof *larger);
+    char(*larger)[64] = realloc(page->slugs, (size_t)(page->figure_count + 1) * sizeof *larger);
     if (!larger) {
         snprintf(page->why, sizeof page->why, "out of memory");
         return false;

@@ -65,7 +65,7 @@ bool lab_parameter_is_of(const rung_kernel *kernel, const lab_parameter_word *wo
 /* Names of parameters or presets, each once. */
 typedef struct names {
     const char *list[NAMES_MAX];
-    int         count;
+    int count;
 } names;
 
 static void add_name(names *names, const char *name)
@@ -151,8 +151,10 @@ bool lab_parameters_check(const rung_kernel *const *kernels, int count, const ch
         }
     }
     if (read == LAB_PARAMETER_MALFORMED)
-        snprintf(why, capacity, "--params \"%s\" cannot be read at \"%s\"; write TILE=16,UNROLL=4 or the name of a "
-                 "preset", text, at);
+        snprintf(why, capacity,
+                 "--params \"%s\" cannot be read at \"%s\"; write TILE=16,UNROLL=4 or the name of a "
+                 "preset",
+                 text, at);
     return read == LAB_PARAMETER_END;
 }
 

@@ -14,7 +14,7 @@
 /* One word of the text: a parameter with its values, or a preset. Not terminated by a zero. */
 typedef struct lab_parameter_word {
     const char *name, *values; /* "TILE" and "16,32"; values is NULL for a preset */
-    size_t      name_length, values_length;
+    size_t name_length, values_length;
 } lab_parameter_word;
 
 typedef enum lab_parameter_read {
@@ -32,8 +32,7 @@ bool lab_parameter_is_of(const rung_kernel *kernel, const lab_parameter_word *wo
 /* Checks that each word of `text` belongs to at least one of the kernels; NULL among them stands for
  * rung_gemm, which has no parameters. A NULL text is valid. Otherwise returns false and writes to
  * `why` which word is wrong, which one may be meant, and which there are. */
-bool lab_parameters_check(const rung_kernel *const *kernels, int count, const char *text, char *why,
-                          size_t capacity);
+bool lab_parameters_check(const rung_kernel *const *kernels, int count, const char *text, char *why, size_t capacity);
 
 /* Copies the words of `text` that the kernel has. Returns false if they do not fit. */
 bool lab_parameters_of(const rung_kernel *kernel, const char *text, char *own, size_t capacity);

@@ -83,30 +83,30 @@ static uint64_t read_portable(const uint64_t *memory, int64_t words, int64_t pas
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define VECTOR_READ(NAME, TARGET, TYPE, WORDS, ZERO, ADD, LOAD)                  \
+#define VECTOR_READ(NAME, TARGET, TYPE, WORDS, ZERO, ADD, LOAD)                                                 \
     __attribute__((target(TARGET))) static uint64_t NAME(const uint64_t *memory, int64_t words, int64_t passes) \
-    {                                                                            \
-        TYPE s0 = ZERO, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;        \
-        for (int64_t pass = 0; pass < passes; pass++) {                          \
-            for (int64_t i = 0; i < words; i += 8 * (WORDS)) {                   \
-                const uint64_t *at = memory + i;                                 \
-                s0 = ADD(s0, LOAD((const void *)(at + 0 * (WORDS))));            \
-                s1 = ADD(s1, LOAD((const void *)(at + 1 * (WORDS))));            \
-                s2 = ADD(s2, LOAD((const void *)(at + 2 * (WORDS))));            \
-                s3 = ADD(s3, LOAD((const void *)(at + 3 * (WORDS))));            \
-                s4 = ADD(s4, LOAD((const void *)(at + 4 * (WORDS))));            \
-                s5 = ADD(s5, LOAD((const void *)(at + 5 * (WORDS))));            \
-                s6 = ADD(s6, LOAD((const void *)(at + 6 * (WORDS))));            \
-                s7 = ADD(s7, LOAD((const void *)(at + 7 * (WORDS))));            \
-            }                                                                    \
-            FORGET;                                                              \
-        }                                                                        \
-        uint64_t lanes[WORDS], all = 0;                                          \
-        s0 = ADD(ADD(ADD(s0, s1), ADD(s2, s3)), ADD(ADD(s4, s5), ADD(s6, s7)));  \
-        memcpy(lanes, &s0, sizeof lanes);                                        \
-        for (int i = 0; i < (WORDS); i++)                                        \
-            all += lanes[i];                                                     \
-        return all;                                                              \
+    {                                                                                                           \
+        TYPE s0 = ZERO, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;                          \
+        for (int64_t pass = 0; pass < passes; pass++) {                                                         \
+            for (int64_t i = 0; i < words; i += 8 * (WORDS)) {                                                  \
+                const uint64_t *at = memory + i;                                                                \
+                s0 = ADD(s0, LOAD((const void *)(at + 0 * (WORDS))));                                           \
+                s1 = ADD(s1, LOAD((const void *)(at + 1 * (WORDS))));                                           \
+                s2 = ADD(s2, LOAD((const void *)(at + 2 * (WORDS))));                                           \
+                s3 = ADD(s3, LOAD((const void *)(at + 3 * (WORDS))));                                           \
+                s4 = ADD(s4, LOAD((const void *)(at + 4 * (WORDS))));                                           \
+                s5 = ADD(s5, LOAD((const void *)(at + 5 * (WORDS))));                                           \
+                s6 = ADD(s6, LOAD((const void *)(at + 6 * (WORDS))));                                           \
+                s7 = ADD(s7, LOAD((const void *)(at + 7 * (WORDS))));                                           \
+            }                                                                                                   \
+            FORGET;                                                                                             \
+        }                                                                                                       \
+        uint64_t lanes[WORDS], all = 0;                                                                         \
+        s0 = ADD(ADD(ADD(s0, s1), ADD(s2, s3)), ADD(ADD(s4, s5), ADD(s6, s7)));                                 \
+        memcpy(lanes, &s0, sizeof lanes);                                                                       \
+        for (int i = 0; i < (WORDS); i++)                                                                       \
+            all += lanes[i];                                                                                    \
+        return all;                                                                                             \
     }
 VECTOR_READ(read_avx2, "avx2", __m256i, 4, _mm256_setzero_si256(), _mm256_add_epi64, _mm256_load_si256)
 VECTOR_READ(read_avx512, "avx512f", __m512i, 8, _mm512_setzero_si512(), _mm512_add_epi64, _mm512_load_si512)
@@ -127,13 +127,13 @@ static read_loop *widest_read(void)
 
 /* A thread's share: what it does, with what, and what came of it. */
 typedef struct part {
-    void           (*work)(struct part *part);
-    read_loop       *loop;
-    uint64_t        *memory;
-    int64_t          words, passes;
-    uint64_t         expected; /* sum of all words */
-    bool             right;
-    int64_t          started, ended;
+    void (*work)(struct part *part);
+    read_loop *loop;
+    uint64_t *memory;
+    int64_t words, passes;
+    uint64_t expected; /* sum of all words */
+    bool right;
+    int64_t started, ended;
     pthread_mutex_t *gate; /* held until all are there */
 } part;
 
@@ -219,8 +219,8 @@ static bool all_right(part *parts, int64_t count, bool copies)
     bool right = true;
     for (int64_t i = 0; i < count; i++) {
         size_t half = (size_t)parts[i].words / 2 * sizeof *parts[i].memory;
-        right = right && (copies ? memcmp(parts[i].memory, parts[i].memory + parts[i].words / 2, half) == 0
-                                 : parts[i].right);
+        right = right &&
+                (copies ? memcmp(parts[i].memory, parts[i].memory + parts[i].words / 2, half) == 0 : parts[i].right);
     }
     return right;
 }
@@ -230,7 +230,7 @@ static bool all_right(part *parts, int64_t count, bool copies)
 static const char *sample_parts(part *parts, int64_t count, bool copies, lab_ceiling *ceiling)
 {
     double samples[SAMPLES];
-    void (*work)(part *part) = copies ? copy_all : read_all;
+    void (*work)(part * part) = copies ? copy_all : read_all;
     if (run_parts(parts, count, fill) <= 0)
         return "threads could not be started";
     int64_t passes = find_passes(parts, count, work);

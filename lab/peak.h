@@ -15,20 +15,20 @@ enum { LAB_CEILINGS_MAX = 64 };
 
 /* One of gflops and gb_s (10^9 bytes a second) is 0; both where it could not be measured. */
 typedef struct lab_ceiling {
-    char    name[32];     /* "fma f32", "read", "copy" */
-    char    level[16];    /* where the data is: "registers", "L1", "L2", "L3", "cache", "memory" */
-    int64_t threads;      /* of the CPU, else 0 */
-    int64_t bytes;        /* that all threads work on together, 0 for registers */
-    double  gflops, gb_s; /* the best of the samples */
+    char name[32];       /* "fma f32", "read", "copy" */
+    char level[16];      /* where the data is: "registers", "L1", "L2", "L3", "cache", "memory" */
+    int64_t threads;     /* of the CPU, else 0 */
+    int64_t bytes;       /* that all threads work on together, 0 for registers */
+    double gflops, gb_s; /* the best of the samples */
     int64_t samples;
-    double  spread;       /* how far the median is below the best, in per cent of that */
-    bool    is_wrong;     /* the loop did not do its work */
-    char    why_not[256];
+    double spread; /* how far the median is below the best, in per cent of that */
+    bool is_wrong; /* the loop did not do its work */
+    char why_not[256];
 } lab_ceiling;
 
 typedef struct lab_peak {
     lab_ceiling list[LAB_CEILINGS_MAX];
-    int         count;
+    int count;
 } lab_peak;
 
 /* The next ceiling, with its name and level; NULL if there is no room. */

@@ -21,15 +21,15 @@ enum { SAMPLES = 25, SAMPLES_MIN = 5, ENOUGH_NS = 5000000, BLOCKS_A_UNIT = 32, K
 /* What a kernel is run with; all of it is made for one ceiling and freed after it. */
 typedef struct trial {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
-    rung_kernel  *kernel;
-    rung_plan    *plan;
-    rung_event   *event;
-    rung_buffer  *a, *b, *c;
-    rung_problem  problem;
-    void         *here; /* as many bytes as C has, of C or of A */
-    int64_t       a_bytes, c_bytes;
+    rung_device *device;
+    rung_queue *queue;
+    rung_kernel *kernel;
+    rung_plan *plan;
+    rung_event *event;
+    rung_buffer *a, *b, *c;
+    rung_problem problem;
+    void *here; /* as many bytes as C has, of C or of A */
+    int64_t a_bytes, c_bytes;
 } trial;
 
 static void end_trial(trial *trial)
@@ -80,7 +80,8 @@ static rung_status time_run(trial *trial, int64_t *time)
 {
     rung_status status = rung_plan_run(trial->plan, trial->queue, &trial->problem, NULL);
     if (status == RUNG_OK)
-        status = rung_plan_run(trial->plan, trial->queue, &trial->problem, &(rung_run_options){.size = sizeof(rung_run_options), .signal = trial->event});
+        status = rung_plan_run(trial->plan, trial->queue, &trial->problem,
+                               &(rung_run_options){.size = sizeof(rung_run_options), .signal = trial->event});
     return status == RUNG_OK ? rung_event_time(trial->event, time) : status;
 }
 
@@ -143,9 +144,9 @@ static rung_status make_chain(trial *trial, rung_type type, int64_t n, int64_t k
 /* A form of the kernel: sums a thread, whether threads meet, steps. */
 typedef struct chain {
     int64_t sums, k;
-    bool    meet;
-    char    parameters[64];
-    double  gflops; /* of one run */
+    bool meet;
+    char parameters[64];
+    double gflops; /* of one run */
 } chain;
 
 /* Longer and longer, until a run takes its time. */
@@ -243,9 +244,11 @@ static rung_status make_copy(trial *trial, int64_t n)
     trial->problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 1, n, trial->a, 0),
                                      rung_matrix_broadcast(rung_matrix_in_buffer(RUNG_F32, 1, 1, trial->b, 0), n, n),
                                      rung_matrix_in_buffer(RUNG_F32, 1, n, trial->c, 0));
-    return status == RUNG_OK ? rung_plan_create(trial->device, &trial->problem,
-                                                &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = trial->kernel}, &trial->plan)
-                             : status;
+    return status == RUNG_OK
+               ? rung_plan_create(trial->device, &trial->problem,
+                                  &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = trial->kernel},
+                                  &trial->plan)
+               : status;
 }
 
 static rung_status measure_copy(trial *trial, lab_ceiling *ceiling, bool *right)

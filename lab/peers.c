@@ -61,7 +61,8 @@ const char *lab_peers_add(rung_context *context, const char *text, const rung_ke
         (*count)++;
     }
     return found > 0 && (all || found == words_in(text))
-               ? NULL : "--peers is a list of mkl, openblas, blis and onednn, or all";
+               ? NULL
+               : "--peers is a list of mkl, openblas, blis and onednn, or all";
 }
 
 /* ---- The environment -------------------------------------------------------------------------------- */
@@ -103,10 +104,11 @@ static void tell_doubt(const char *name, int pipe)
     rung_problem problem = rung_problem_of(matrix, matrix, matrix);
     rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     alarm(LOOK_SECONDS);
-    if (rung_context_create(&options, &context) == RUNG_OK &&
-        rung_device_open(context, "cpu", &device) == RUNG_OK &&
+    if (rung_context_create(&options, &context) == RUNG_OK && rung_device_open(context, "cpu", &device) == RUNG_OK &&
         rung_kernel_find(context, "cpu", name, &kernel) == RUNG_OK &&
-        rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 1}, &plan) == RUNG_OK) {
+        rung_plan_create(device, &problem,
+                         &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 1},
+                         &plan) == RUNG_OK) {
         const char *doubt = rung_plan_describe(plan)->warning;
         if (write(pipe, "+", 1) != 1 || write(pipe, doubt, strlen(doubt)) < 0)
             _exit(1);

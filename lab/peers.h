@@ -18,7 +18,7 @@ typedef struct lab_setting {
 
 typedef struct lab_settings {
     lab_setting list[LAB_SETTINGS_MAX];
-    int         count;
+    int count;
 } lab_settings;
 
 /* What --peers asks for, added in front of the kernels: "all", or words like "mkl,blis". NULL,

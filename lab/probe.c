@@ -36,19 +36,19 @@ typedef double probe_loop(int64_t turns);
 
 enum { SUMS = 12 };
 
-#define PORTABLE_LOOP(NAME, TYPE)                                                \
-    static double NAME(int64_t turns)                                            \
-    {                                                                            \
-        volatile TYPE start = 1;                                                 \
-        TYPE sums[SUMS], factor = start * (TYPE)0.5;                             \
-        for (int i = 0; i < SUMS; i++)                                           \
-            sums[i] = start;                                                     \
-        for (int64_t turn = 0; turn < turns; turn++)                             \
-            for (int i = 0; i < SUMS; i++)                                       \
-                sums[i] = sums[i] * factor + factor;                             \
-        for (int i = 0; i < SUMS; i++)                                           \
-            start = sums[i];                                                     \
-        return (double)turns * SUMS * 2;                                         \
+#define PORTABLE_LOOP(NAME, TYPE)                    \
+    static double NAME(int64_t turns)                \
+    {                                                \
+        volatile TYPE start = 1;                     \
+        TYPE sums[SUMS], factor = start * (TYPE)0.5; \
+        for (int i = 0; i < SUMS; i++)               \
+            sums[i] = start;                         \
+        for (int64_t turn = 0; turn < turns; turn++) \
+            for (int i = 0; i < SUMS; i++)           \
+                sums[i] = sums[i] * factor + factor; \
+        for (int i = 0; i < SUMS; i++)               \
+            start = sums[i];                         \
+        return (double)turns * SUMS * 2;             \
     }
 PORTABLE_LOOP(portable_f32, float)
 PORTABLE_LOOP(portable_f64, double)
@@ -64,8 +64,8 @@ PORTABLE_LOOP(portable_f64, double)
 #define EACH(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
 #define DECLARE(I) s##I = one,
 #define KEEP(I) __asm__ volatile("" : "+v"(s##I));
-#define CHECK(I)                                                                 \
-    memcpy(lanes, &s##I, sizeof lanes);                                          \
+#define CHECK(I)                        \
+    memcpy(lanes, &s##I, sizeof lanes); \
     right = right && is_near((double)lanes[0], expected);
 
 /* Rounding may have moved a sum of BF16 a little. */
@@ -75,18 +75,18 @@ static bool is_near(double sum, double expected)
 }
 
 #define VECTOR_LOOP(NAME, TARGET, TYPE, ONE, STEP, OPERATIONS, LANE, START, GAIN) \
-    __attribute__((target(TARGET))) static double NAME(int64_t turns)            \
-    {                                                                            \
-        TYPE one = ONE, EACH(DECLARE) factor = one;                              \
-        for (int64_t turn = 0; turn < turns; turn++) {                           \
-            EACH(STEP)                                                           \
-            EACH(KEEP)                                                           \
-        }                                                                        \
-        LANE lanes[sizeof(TYPE) / sizeof(LANE)];                                 \
-        const double expected = (START) + (double)turns * (GAIN);                \
-        bool right = true;                                                       \
-        EACH(CHECK)                                                              \
-        return right ? (double)turns * SUMS * (OPERATIONS) : 0;                  \
+    __attribute__((target(TARGET))) static double NAME(int64_t turns)             \
+    {                                                                             \
+        TYPE one = ONE, EACH(DECLARE) factor = one;                               \
+        for (int64_t turn = 0; turn < turns; turn++) {                            \
+            EACH(STEP)                                                            \
+            EACH(KEEP)                                                            \
+        }                                                                         \
+        LANE lanes[sizeof(TYPE) / sizeof(LANE)];                                  \
+        const double expected = (START) + (double)turns * (GAIN);                 \
+        bool right = true;                                                        \
+        EACH(CHECK)                                                               \
+        return right ? (double)turns * SUMS * (OPERATIONS) : 0;                   \
     }
 #define STEP_AVX2_F32(I) s##I = _mm256_fmadd_ps(factor, factor, s##I);
 #define STEP_AVX2_F64(I) s##I = _mm256_fmadd_pd(factor, factor, s##I);
@@ -105,49 +105,49 @@ VECTOR_LOOP(dot_i8, "avx512f,avx512vnni", __m512i, _mm512_set1_epi8(1), STEP_I8,
 /* Four sums of 16 x 16, two A and two B of 16 rows of 64 bytes: all eight tiles, of which the
  * last four are filled with ones, since zeros draw less current. */
 typedef struct tile_form {
-    uint8_t  palette, start_row, unused[14];
+    uint8_t palette, start_row, unused[14];
     uint16_t row_bytes[16];
-    uint8_t  rows[16];
+    uint8_t rows[16];
 } tile_form;
 
-#define TILE_LOOP(NAME, TARGET, DOT, ONE, OPERATIONS, LANE, GAIN)                \
-    __attribute__((target(TARGET))) static double NAME(int64_t turns)            \
-    {                                                                            \
-        tile_form form = {.palette = 1};                                         \
-        uint16_t ones[512];                                                      \
-        for (int i = 0; i < 512; i++)                                            \
-            ones[i] = ONE;                                                       \
-        for (int i = 0; i < 8; i++) {                                            \
-            form.row_bytes[i] = 64;                                              \
-            form.rows[i] = 16;                                                   \
-        }                                                                        \
-        __asm__ volatile("" : : : "memory"); /* the next ones do not say what they read */ \
-        _tile_loadconfig(&form);                                                 \
-        _tile_zero(0);                                                           \
-        _tile_zero(1);                                                           \
-        _tile_zero(2);                                                           \
-        _tile_zero(3);                                                           \
-        _tile_loadd(4, ones, 64);                                                \
-        _tile_loadd(5, ones, 64);                                                \
-        _tile_loadd(6, ones, 64);                                                \
-        _tile_loadd(7, ones, 64);                                                \
-        for (int64_t turn = 0; turn < turns; turn++) {                           \
-            DOT(0, 4, 6);                                                        \
-            DOT(1, 4, 7);                                                        \
-            DOT(2, 5, 6);                                                        \
-            DOT(3, 5, 7);                                                        \
-        }                                                                        \
-        LANE sums[4][256];                                                       \
-        _tile_stored(0, sums[0], 64);                                            \
-        _tile_stored(1, sums[1], 64);                                            \
-        _tile_stored(2, sums[2], 64);                                            \
-        _tile_stored(3, sums[3], 64);                                            \
-        _tile_release();                                                         \
-        __asm__ volatile("" : : : "memory");                                     \
-        bool right = true;                                                       \
-        for (int i = 0; i < 4 * 256; i++)                                        \
+#define TILE_LOOP(NAME, TARGET, DOT, ONE, OPERATIONS, LANE, GAIN)                             \
+    __attribute__((target(TARGET))) static double NAME(int64_t turns)                         \
+    {                                                                                         \
+        tile_form form = {.palette = 1};                                                      \
+        uint16_t ones[512];                                                                   \
+        for (int i = 0; i < 512; i++)                                                         \
+            ones[i] = ONE;                                                                    \
+        for (int i = 0; i < 8; i++) {                                                         \
+            form.row_bytes[i] = 64;                                                           \
+            form.rows[i] = 16;                                                                \
+        }                                                                                     \
+        __asm__ volatile("" : : : "memory"); /* the next ones do not say what they read */    \
+        _tile_loadconfig(&form);                                                              \
+        _tile_zero(0);                                                                        \
+        _tile_zero(1);                                                                        \
+        _tile_zero(2);                                                                        \
+        _tile_zero(3);                                                                        \
+        _tile_loadd(4, ones, 64);                                                             \
+        _tile_loadd(5, ones, 64);                                                             \
+        _tile_loadd(6, ones, 64);                                                             \
+        _tile_loadd(7, ones, 64);                                                             \
+        for (int64_t turn = 0; turn < turns; turn++) {                                        \
+            DOT(0, 4, 6);                                                                     \
+            DOT(1, 4, 7);                                                                     \
+            DOT(2, 5, 6);                                                                     \
+            DOT(3, 5, 7);                                                                     \
+        }                                                                                     \
+        LANE sums[4][256];                                                                    \
+        _tile_stored(0, sums[0], 64);                                                         \
+        _tile_stored(1, sums[1], 64);                                                         \
+        _tile_stored(2, sums[2], 64);                                                         \
+        _tile_stored(3, sums[3], 64);                                                         \
+        _tile_release();                                                                      \
+        __asm__ volatile("" : : : "memory");                                                  \
+        bool right = true;                                                                    \
+        for (int i = 0; i < 4 * 256; i++)                                                     \
             right = right && is_near((double)sums[i / 256][i % 256], (double)turns * (GAIN)); \
-        return right ? (double)turns * 4 * (OPERATIONS) : 0;                     \
+        return right ? (double)turns * 4 * (OPERATIONS) : 0;                                  \
     }
 TILE_LOOP(amx_bf16, "amx-tile,amx-bf16", _tile_dpbf16ps, 0x3f80, 2 * 16 * 16 * 32, float, 32)
 TILE_LOOP(amx_i8, "amx-tile,amx-int8", _tile_dpbssd, 0x0101, 2 * 16 * 16 * 64, int32_t, 64)
@@ -229,8 +229,7 @@ lab_probe lab_probe_of(lab_product product, rung_compute compute)
         return has_tiles() ? LAB_PROBE_AMX_I8 : has_dot(LAB_PROBE_DOT_I8) ? LAB_PROBE_DOT_I8 : LAB_PROBE_FMA_F32;
     bool is_bf16 = product.in == RUNG_BF16, is_f32 = product.in == RUNG_F32;
     if (is_bf16 || (is_f32 && (compute == RUNG_COMPUTE_BF16X3 || compute == RUNG_COMPUTE_BF16X1)))
-        return has_tiles() ? LAB_PROBE_AMX_BF16
-               : has_dot(LAB_PROBE_DOT_BF16) ? LAB_PROBE_DOT_BF16 : LAB_PROBE_FMA_F32;
+        return has_tiles() ? LAB_PROBE_AMX_BF16 : has_dot(LAB_PROBE_DOT_BF16) ? LAB_PROBE_DOT_BF16 : LAB_PROBE_FMA_F32;
     return LAB_PROBE_FMA_F32;
 }
 
@@ -258,11 +257,11 @@ static int64_t turns_of(lab_probe probe)
 }
 
 typedef struct probe_part {
-    probe_loop        *loop;
-    int64_t            turns;
-    clockid_t          clock;
-    pthread_mutex_t   *gate; /* held until all are there; NULL if it is alone */
-    double             gflops;
+    probe_loop *loop;
+    int64_t turns;
+    clockid_t clock;
+    pthread_mutex_t *gate; /* held until all are there; NULL if it is alone */
+    double gflops;
 } probe_part;
 
 static double now(clockid_t clock)

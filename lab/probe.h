@@ -27,7 +27,7 @@ typedef enum lab_probe {
 #define X(name, word) LAB_PROBE_##name,
     LAB_PROBE_LIST(X)
 #undef X
-    LAB_PROBE_COUNT
+        LAB_PROBE_COUNT
 } lab_probe;
 
 const char *lab_probe_name(lab_probe probe);

@@ -8,7 +8,7 @@
 
 static struct {
     lab_product product;
-    char        word[32];
+    char word[32];
 } products[LAB_PRODUCTS_MAX];
 static int product_count;
 
@@ -27,8 +27,8 @@ static void add(rung_type in, rung_type out, bool is_short)
     if (product_count == LAB_PRODUCTS_MAX)
         return;
     products[product_count].product = (lab_product){in, out};
-    snprintf(products[product_count].word, sizeof products[0].word, "%s%s%s", rung_type_name(in),
-             is_short ? "" : ":", is_short ? "" : rung_type_name(out));
+    snprintf(products[product_count].word, sizeof products[0].word, "%s%s%s", rung_type_name(in), is_short ? "" : ":",
+             is_short ? "" : rung_type_name(out));
     product_count++;
 }
 

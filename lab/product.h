@@ -17,7 +17,7 @@ typedef struct lab_product {
 enum { LAB_PRODUCTS_MAX = 64 };
 
 /* The products in order of the input type; of each, the one with the short word comes first. */
-int         lab_product_count(void);
+int lab_product_count(void);
 lab_product lab_product_at(int index);
 
 /* Returns the index of a product; lab_product_count() if the library does not multiply it. */

@@ -10,8 +10,8 @@
 
 /* What there is to tell. */
 typedef struct lab_progress {
-    const char *what;        /* is under way */
-    double      done, count; /* in whole `units` and parts of one */
+    const char *what;   /* is under way */
+    double done, count; /* in whole `units` and parts of one */
     const char *units;
 } lab_progress;
 

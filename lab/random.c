@@ -26,8 +26,7 @@ static void philox(uint32_t counter[4], uint32_t key0, uint32_t key1)
 uint32_t lab_random(uint64_t seed, uint64_t stream, uint64_t index)
 {
     uint64_t block = index / 4;
-    uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
-                           (uint32_t)(stream >> 32)};
+    uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
     philox(counter, (uint32_t)seed, (uint32_t)(seed >> 32));
     return counter[index % 4];
 }

@@ -72,12 +72,18 @@ static lab_load load_of(const shape *shape, const lab_machine *machine, double k
     double loads = warp_macs * (shape->tm + shape->tn) / (shape->tm * shape->tn);
     double tiles = (shape->bm + shape->bn) * steps * shape->bk, lines = tiles * in_bytes / 128;
     bool has_tiles = shape->bk > 1;
-    return (lab_load){.warps = ceil(shape->threads / 32), .macs = macs, .lanes = machine->fp32,
+    return (lab_load){.warps = ceil(shape->threads / 32),
+                      .macs = macs,
+                      .lanes = machine->fp32,
                       .instructions = warp_macs + loads + 2 * tiles / 32,
-                      .requests = loads + 2 * tiles / 32, .wavefronts = has_tiles ? loads + lines : 0,
-                      .lines = has_tiles ? lines : loads, .sectors = 4 * (has_tiles ? lines : loads),
-                      .distinct_sectors = 4 * lines, .barriers = has_tiles ? 2 * steps : 0,
-                      .waits = shape->stages > 1 ? 1 : steps, .chain = k};
+                      .requests = loads + 2 * tiles / 32,
+                      .wavefronts = has_tiles ? loads + lines : 0,
+                      .lines = has_tiles ? lines : loads,
+                      .sectors = 4 * (has_tiles ? lines : loads),
+                      .distinct_sectors = 4 * lines,
+                      .barriers = has_tiles ? 2 * steps : 0,
+                      .waits = shape->stages > 1 ? 1 : steps,
+                      .chain = k};
 }
 
 static double rank_gpu(const shape *shape, lab_product product, double m, double n, double k,
@@ -121,14 +127,17 @@ static bool is_processor(const rung_device_info *device)
              strstr(device->title, "Processor")));
 }
 
-double lab_rank(const rung_kernel *kernel, const char *parameters, lab_product product, int64_t m,
-                int64_t n, int64_t k, const rung_device_info *device)
+double lab_rank(const rung_kernel *kernel, const char *parameters, lab_product product, int64_t m, int64_t n, int64_t k,
+                const rung_device_info *device)
 {
     rung_type in = product.in;
     shape shape = {
-        .bm = number(kernel, parameters, in, "BM", 0), .bn = number(kernel, parameters, in, "BN", 0),
-        .bk = number(kernel, parameters, in, "BK", 1), .tm = number(kernel, parameters, in, "TM", 1),
-        .tn = number(kernel, parameters, in, "TN", 1), .stages = number(kernel, parameters, in, "STAGES", 1),
+        .bm = number(kernel, parameters, in, "BM", 0),
+        .bn = number(kernel, parameters, in, "BN", 0),
+        .bk = number(kernel, parameters, in, "BK", 1),
+        .tm = number(kernel, parameters, in, "TM", 1),
+        .tn = number(kernel, parameters, in, "TN", 1),
+        .stages = number(kernel, parameters, in, "STAGES", 1),
     };
     if (shape.bm == 0 || shape.bn == 0)
         return 0;

@@ -28,8 +28,9 @@ static bool find_kind(const lab_value *root, lab_input_kind *kind)
         *kind = LAB_INPUT_TUNE;
     else if (strcmp(schema, "rung-peak/1") == 0)
         *kind = LAB_INPUT_PEAK;
-    else if (strncmp(schema, "rung-explain/", 13) == 0 || (!*schema && lab_field(root, "kernels")->kind == LAB_ARRAY &&
-             (!lab_field(root, "kernels")->first || *lab_text(lab_field(root, "kernels")->first, "arch", ""))))
+    else if (strncmp(schema, "rung-explain/", 13) == 0 ||
+             (!*schema && lab_field(root, "kernels")->kind == LAB_ARRAY &&
+              (!lab_field(root, "kernels")->first || *lab_text(lab_field(root, "kernels")->first, "arch", ""))))
         *kind = LAB_INPUT_EXPLAIN;
     else
         return false;
@@ -119,7 +120,9 @@ const char *lab_kernel_words(const char *kernel)
 /* The library behind 00_vendor on this row's device, where that is always the same. */
 static const char *vendor_of(const lab_result *row)
 {
-    return strncmp(row->device, "opencl", 6) == 0 ? "CLBlast" : strncmp(row->device, "cuda", 4) == 0 ? "cuBLAS" : "vendor";
+    return strncmp(row->device, "opencl", 6) == 0 ? "CLBlast"
+           : strncmp(row->device, "cuda", 4) == 0 ? "cuBLAS"
+                                                  : "vendor";
 }
 
 /* What a row is called: a library by its name and version, where the row has them. */
@@ -321,8 +324,8 @@ static bool add_row(lab_group *group, const lab_result *row)
     if (!larger)
         return false;
     group->rows = larger;
-    group->rows[group->count++] = (lab_shown){.row = row, .mark = lab_mark_of(row->kernel),
-                                              .is_library = lab_is_library(row->kernel)};
+    group->rows[group->count++] = (lab_shown){
+        .row = row, .mark = lab_mark_of(row->kernel), .is_library = lab_is_library(row->kernel)};
     return true;
 }
 
@@ -392,8 +395,8 @@ static void name_rows(lab_group *group)
         char name[64], params[64];
         write_label(shown->row, name, sizeof name);
         shorten(shown->row->params, params, sizeof params);
-        snprintf(shown->label, sizeof shown->label, "%.60s%s%.50s%s%.12s", name, varies ? " " : "", varies ? params : "",
-                 *overlap ? ", overlap " : "", overlap);
+        snprintf(shown->label, sizeof shown->label, "%.60s%s%.50s%s%.12s", name, varies ? " " : "",
+                 varies ? params : "", *overlap ? ", overlap " : "", overlap);
     }
 }
 
@@ -419,7 +422,8 @@ static void keep_medians(lab_group *group)
     for (int start = 0, end; start < group->count; start = end) {
         for (end = start + 1; end < group->count && same_problem(group->rows[start].row, group->rows[end].row) &&
                               strcmp(group->rows[start].row->kernel, group->rows[end].row->kernel) == 0 &&
-                              strcmp(group->rows[start].label, group->rows[end].label) == 0; end++)
+                              strcmp(group->rows[start].label, group->rows[end].label) == 0;
+             end++)
             ;
         group->rows[kept++] = group->rows[start + (end - start) / 2];
     }

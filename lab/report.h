@@ -14,39 +14,39 @@
 typedef enum lab_input_kind { LAB_INPUT_BENCH, LAB_INPUT_TUNE, LAB_INPUT_EXPLAIN, LAB_INPUT_PEAK } lab_input_kind;
 
 typedef struct lab_input {
-    const char      *name; /* the file's, without its folder */
-    lab_input_kind   kind;
-    lab_results      results;  /* of rung bench, */
-    lab_document     document; /* of the others */
+    const char *name; /* the file's, without its folder */
+    lab_input_kind kind;
+    lab_results results;   /* of rung bench, */
+    lab_document document; /* of the others */
     const lab_value *root, *rows;
 } lab_input;
 
 /* A row and what it is called in pictures. */
 typedef struct lab_shown {
     const lab_result *row;
-    char              label[LAB_LABEL_MAX];
-    lab_mark          mark;
-    bool              is_library; /* somebody else's */
+    char label[LAB_LABEL_MAX];
+    lab_mark mark;
+    bool is_library; /* somebody else's */
 } lab_shown;
 
 /* Rows that may stand in one picture: one machine, type, mode, number of threads, batch and epilogue. Those of
  * several files, as long as none of them is there twice. */
 typedef struct lab_group {
-    const lab_input  *input; /* the first */
+    const lab_input *input; /* the first */
     const lab_result *first;
-    lab_shown        *rows;  /* the verified ones: by problem, then by kernel */
-    int               count;
-    char              title[256], where[256];
-    int               main_from, main_count; /* the rows of the problem that most were tried on */
+    lab_shown *rows; /* the verified ones: by problem, then by kernel */
+    int count;
+    char title[256], where[256];
+    int main_from, main_count; /* the rows of the problem that most were tried on */
 } lab_group;
 
 typedef struct lab_report {
     lab_input *inputs;
-    int        input_count;
+    int input_count;
     lab_group *groups;
-    int        group_count;
-    int64_t    row_count, verified_count; /* of all files */
-    lab_page   page;
+    int group_count;
+    int64_t row_count, verified_count; /* of all files */
+    lab_page page;
 } lab_report;
 
 /* False with a sentence; then nothing is to be freed. `shown_as` is the name to tell, NULL: the file's. */
@@ -68,13 +68,13 @@ void lab_report_fields(lab_report *report);
 
 /* ---- What they share ---- */
 
-bool        lab_has_kind(const lab_report *report, lab_input_kind kind);
-bool        lab_has_explained(const lab_report *report);
-lab_mark    lab_mark_of(const char *kernel);
-bool        lab_is_library(const char *kernel);
+bool lab_has_kind(const lab_report *report, lab_input_kind kind);
+bool lab_has_explained(const lab_report *report);
+lab_mark lab_mark_of(const char *kernel);
+bool lab_is_library(const char *kernel);
 const char *lab_kernel_words(const char *kernel); /* "00_vendor:mkl" is mkl in a picture */
-void        lab_write_problem(int64_t m, int64_t n, int64_t k, char *text, size_t capacity);
-double      lab_flops(int64_t m, int64_t n, int64_t k);
+void lab_write_problem(int64_t m, int64_t n, int64_t k, char *text, size_t capacity);
+double lab_flops(int64_t m, int64_t n, int64_t k);
 
 /* Flops for each byte of A, B and C, each moved once; 0 if the type is not known. */
 double lab_intensity(const lab_result *row);
@@ -93,7 +93,7 @@ int lab_memory_of(const lab_report *report, const lab_group *group, lab_ceiling 
 /* The best of a heat map, drawn from kernels' parameters as text and their speed. Nothing where nothing varies. */
 typedef struct lab_tried {
     const char *params;
-    double      gflops;
+    double gflops;
 } lab_tried;
 
 void lab_report_heat(lab_report *report, const char *title, const char *slug, const char *caption,

@@ -246,12 +246,12 @@ static void draw_shapes(lab_report *report, const lab_group *group)
 /* ---- Lines ------------------------------------------------------------------------------------------ */
 
 typedef struct sized {
-    lab_curve  list[SERIES_MAX + 1]; /* and the peak */
-    int         count;
-    double     *x, *y;
-    int         used;
+    lab_curve list[SERIES_MAX + 1]; /* and the peak */
+    int count;
+    double *x, *y;
+    int used;
     const char *others[OTHERS_MAX]; /* labels of kernels that found no place */
-    int         left_out;
+    int left_out;
 } sized;
 
 /* Counts each label once; those of one problem come before the next, and each problem has all of them. */
@@ -291,8 +291,10 @@ static int count_squares(const lab_group *group)
 /* Every row that is square into its series, and the peak beside them. */
 static void gather_series(const lab_report *report, const lab_group *group, int sizes, sized *sized)
 {
-    lab_curve peaks = {.mark = {LAB_roof, 0, false}, .is_limit = true,
-                        .x = sized->x + SERIES_MAX * sizes, .y = sized->y + SERIES_MAX * sizes};
+    lab_curve peaks = {.mark = {LAB_roof, 0, false},
+                       .is_limit = true,
+                       .x = sized->x + SERIES_MAX * sizes,
+                       .y = sized->y + SERIES_MAX * sizes};
     for (int start = 0, end; start < group->count; start = end) {
         end = problem_end(group, start);
         if (!is_square(group->rows[start].row) || group->rows[start].row->m == 0)
@@ -359,9 +361,11 @@ static void draw_sizes(lab_report *report, const lab_group *group)
         if (sized->left_out > 0)
             snprintf(more, sizeof more, " %d of %d%s kernels are drawn, all are in the fields below.", SERIES_MAX,
                      SERIES_MAX + sized->left_out, sized->left_out == OTHERS_MAX ? " or more" : "");
-        snprintf(caption, sizeof caption,
-                 "Square matrices. Full lines and full marks are kernels, dashed lines and hollow marks other libraries, "
-                 "the dotted line is the measured peak; an arrow says that it is far above.%s", more);
+        snprintf(
+            caption, sizeof caption,
+            "Square matrices. Full lines and full marks are kernels, dashed lines and hollow marks other libraries, "
+            "the dotted line is the measured peak; an arrow says that it is far above.%s",
+            more);
         lab_page_figure(&report->page,
                         &(lab_figure){.slug = slug,
                                       .title = "Speed over the size",

@@ -13,10 +13,10 @@ enum { KERNELS_MAX = 256, BARS_MAX = 40 };
 /* What one picture shows: the kernels of one machine. */
 typedef struct explained {
     const lab_value *rows[KERNELS_MAX];
-    int              count, left_out; /* rows that found no place */
-    const char      *machine;
-    lab_machine      about;
-    bool             is_known; /* the machine is on our list */
+    int count, left_out; /* rows that found no place */
+    const char *machine;
+    lab_machine about;
+    bool is_known; /* the machine is on our list */
 } explained;
 
 static bool find_machine(const char *name, lab_machine *machine)
@@ -87,8 +87,10 @@ static void draw_predicted(lab_report *report, const explained *explained, const
     }
     if (bars.count < predicted)
         snprintf(more, sizeof more, " %d of %d are drawn, all are in the table.", bars.count, predicted);
-    snprintf(caption, sizeof caption, "By a model that adds up what each part of a multiprocessor has to do. It says what "
-             "bounds a kernel and which of two is faster; nothing of it was run on a GPU.%s", more);
+    snprintf(caption, sizeof caption,
+             "By a model that adds up what each part of a multiprocessor has to do. It says what "
+             "bounds a kernel and which of two is faster; nothing of it was run on a GPU.%s",
+             more);
     snprintf(slug, sizeof slug, "predicted %.60s", explained->machine);
     snprintf(heading, sizeof heading, "What is predicted for a %.120s", title);
     if (bars.count > 0)
@@ -269,9 +271,10 @@ static void write_unpredicted(lab_report *report, const explained *explained)
         lab_page_text(&report->page, "warn", "%d more rows are not shown here; they are in the fields below.",
                       explained->left_out);
     if (count > 0)
-        lab_page_text(&report->page, "warn", "%d of %d kernels %s no complete prediction and %s not ranked: a tool was "
-                      "missing, or an input could not be determined. \"rung doctor\" lists the tools.", count,
-                      explained->count, count == 1 ? "has" : "have", count == 1 ? "is" : "are");
+        lab_page_text(&report->page, "warn",
+                      "%d of %d kernels %s no complete prediction and %s not ranked: a tool was "
+                      "missing, or an input could not be determined. \"rung doctor\" lists the tools.",
+                      count, explained->count, count == 1 ? "has" : "have", count == 1 ? "is" : "are");
 }
 
 static void write_machine(lab_report *report, const explained *explained, int number)
@@ -316,9 +319,8 @@ static void take_row(explained *list, int *count, int most, const lab_value *row
 
 static bool is_explained(const lab_input *input, const lab_value *row)
 {
-    return input->kind == LAB_INPUT_EXPLAIN
-               ? !*lab_text(row, "error", "")
-               : input->kind == LAB_INPUT_BENCH && predicted_of(row) > 0;
+    return input->kind == LAB_INPUT_EXPLAIN ? !*lab_text(row, "error", "")
+                                            : input->kind == LAB_INPUT_BENCH && predicted_of(row) > 0;
 }
 
 bool lab_has_explained(const lab_report *report)

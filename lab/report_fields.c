@@ -56,9 +56,9 @@ static void visit(const lab_value *object, const char *before, visitor each, voi
 typedef struct columns {
     char names[COLUMNS_MAX][NAME_MAX_TEXT];
     char values[COLUMNS_MAX][VALUE_TEXT]; /* of the row that is looked at; of the first one while columns are sought */
-    bool is_same[COLUMNS_MAX];     /* in all rows so far */
-    bool is_full;                  /* there are more fields than columns */
-    int  count;
+    bool is_same[COLUMNS_MAX];            /* in all rows so far */
+    bool is_full;                         /* there are more fields than columns */
+    int count;
 } columns;
 
 static int column_of(const columns *columns, const char *name)
@@ -218,7 +218,9 @@ void lab_report_fields(lab_report *report)
 {
     columns *columns = calloc(1, sizeof *columns);
     lab_page_section(&report->page, "fields", "Every field of every row");
-    lab_page_text(&report->page, "lead", "All that the files hold, as they hold it: nothing is rounded. Of long lists the beginning stands here.");
+    lab_page_text(
+        &report->page, "lead",
+        "All that the files hold, as they hold it: nothing is rounded. Of long lists the beginning stands here.");
     for (int i = 0; i < report->input_count && columns; i++) {
         const lab_input *input = &report->inputs[i];
         char summary[300];
@@ -237,15 +239,15 @@ void lab_report_fields(lab_report *report)
 typedef struct fact {
     char name[NAME_MAX_TEXT], value[512];
     char files[600];
-    int  count;
+    int count;
     bool is_setting; /* an environment variable that rung bench set */
 } fact;
 
 typedef struct facts {
-    fact       *list;
-    int         count, room;
+    fact *list;
+    int count, room;
     const char *file;
-    bool        has_settings; /* what is noted now are settings */
+    bool has_settings; /* what is noted now are settings */
 } facts;
 
 /* The same of several files is one line. */
@@ -330,7 +332,7 @@ static void tabulate_facts(const lab_report *report, const facts *facts, lab_gri
 
 typedef struct wanted {
     const char *name;
-    char        value[512];
+    char value[512];
 } wanted;
 
 static void take_wanted(void *to, const char *name, const lab_value *value)
@@ -354,8 +356,7 @@ static void tabulate_files(const lab_report *report, const facts *facts, lab_gri
     const char *heads[COLUMNS_MAX] = {"file", "rows"};
     int count = 2;
     for (int i = 0; i < facts->count && count < COLUMNS_MAX; i++)
-        if (differs(facts, &facts->list[i]) &&
-            (i == 0 || strcmp(facts->list[i].name, facts->list[i - 1].name) != 0))
+        if (differs(facts, &facts->list[i]) && (i == 0 || strcmp(facts->list[i].name, facts->list[i - 1].name) != 0))
             heads[count++] = facts->list[i].name;
     lab_grid_begin(grid, count, NULL, heads);
     for (int i = 0; i < report->input_count; i++) {

@@ -134,13 +134,13 @@ static void write_contents(lab_report *report)
 /* What was refused for one reason is one line, however many problems it was refused for. */
 typedef struct refusal {
     const char *kernel, *params, *dtype, *what, *why, *file;
-    char        problem[96];
-    int         count;
+    char problem[96];
+    int count;
 } refusal;
 
 typedef struct refusals {
     refusal list[REFUSALS_MAX];
-    int     count, left_out;
+    int count, left_out;
 } refusals;
 
 static void add_refused(refusals *refusals, const lab_input *input, const lab_value *row, const char *what,
@@ -174,8 +174,11 @@ static void add_unexplained(refusals *refusals, const lab_input *input, const la
 {
     static const struct {
         const char *field, *words;
-    } reasons[] = {{"error", "not explained"}, {"not_looked_at", "not looked at"}, {"not_compiled", "not compiled"},
-                   {"not_taken_apart", "not taken apart"}, {"not_predicted", "not predicted"}};
+    } reasons[] = {{"error", "not explained"},
+                   {"not_looked_at", "not looked at"},
+                   {"not_compiled", "not compiled"},
+                   {"not_taken_apart", "not taken apart"},
+                   {"not_predicted", "not predicted"}};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (*lab_text(row, reasons[i].field, "")) { /* the later ones follow from the first */
             add_refused(refusals, input, row, reasons[i].words, lab_text(row, reasons[i].field, ""));

@@ -13,7 +13,7 @@ enum { NAMES_MAX = 24, VALUES_MAX = 24, TEXT_MAX = 32, TRIED_LEAST = 4 };
 /* A parameter and the values that it was given. */
 typedef struct parameter {
     char name[TEXT_MAX], values[VALUES_MAX][TEXT_MAX];
-    int  count;
+    int count;
 } parameter;
 
 /* The next "NAME=value" of a list; NULL behind the last. */
@@ -33,7 +33,7 @@ static const char *next_pair(const char *at, char name[TEXT_MAX], char value[TEX
 static bool find_value(const char *params, const char *wanted, char value[TEXT_MAX])
 {
     char name[TEXT_MAX];
-    for (const char *at = params; (at = next_pair(at, name, value)) != NULL; )
+    for (const char *at = params; (at = next_pair(at, name, value)) != NULL;)
         if (strcmp(name, wanted) == 0)
             return true;
     return false;
@@ -126,7 +126,7 @@ void lab_report_heat(lab_report *report, const char *title, const char *slug, co
     int names = 0;
     char name[TEXT_MAX], value[TEXT_MAX];
     for (int i = 0; i < count && list; i++)
-        for (const char *at = tried[i].params; (at = next_pair(at, name, value)) != NULL; )
+        for (const char *at = tried[i].params; (at = next_pair(at, name, value)) != NULL;)
             note_value(list, &names, name, value);
     if (list && names >= 2) {
         put_widest_first(list, names);

@@ -27,14 +27,23 @@ static lab_row_state state_of(const lab_value *fields)
 static lab_result row_of(const lab_value *fields)
 {
     return (lab_result){
-        .device = lab_text(fields, "device", ""), .kernel = lab_text(fields, "kernel", ""),
-        .params = lab_text(fields, "params", ""), .dtype = lab_text(fields, "dtype", ""),
-        .compute = lab_text(fields, "compute", "strict"), .epilogue = lab_text(fields, "epilogue", ""),
-        .m = lab_integer(fields, "m", 0), .n = lab_integer(fields, "n", 0), .k = lab_integer(fields, "k", 0),
-        .batch = lab_integer(fields, "batch", 1), .threads = lab_integer(fields, "threads", 0),
-        .verified = lab_is_true(fields, "verified"), .state = state_of(fields),
-        .median_ns = lab_integer(fields, "median_ns", 0), .min_ns = lab_integer(fields, "min_ns", 0),
-        .ci95_ns = lab_integer(fields, "ci95_ns", 0), .gflops = lab_number(fields, "gflops", 0),
+        .device = lab_text(fields, "device", ""),
+        .kernel = lab_text(fields, "kernel", ""),
+        .params = lab_text(fields, "params", ""),
+        .dtype = lab_text(fields, "dtype", ""),
+        .compute = lab_text(fields, "compute", "strict"),
+        .epilogue = lab_text(fields, "epilogue", ""),
+        .m = lab_integer(fields, "m", 0),
+        .n = lab_integer(fields, "n", 0),
+        .k = lab_integer(fields, "k", 0),
+        .batch = lab_integer(fields, "batch", 1),
+        .threads = lab_integer(fields, "threads", 0),
+        .verified = lab_is_true(fields, "verified"),
+        .state = state_of(fields),
+        .median_ns = lab_integer(fields, "median_ns", 0),
+        .min_ns = lab_integer(fields, "min_ns", 0),
+        .ci95_ns = lab_integer(fields, "ci95_ns", 0),
+        .gflops = lab_number(fields, "gflops", 0),
         .fields = fields,
     };
 }

@@ -10,19 +10,19 @@
 /* A row: what is asked of it most, and all of it. */
 typedef struct lab_result {
     const char *device, *kernel, *params, *dtype, *compute, *epilogue;
-    int64_t     m, n, k, batch, threads;
-    bool        verified;  /* else it has no times; nor if its state is LAB_ROW_IMPLAUSIBLE */
+    int64_t m, n, k, batch, threads;
+    bool verified; /* else it has no times; nor if its state is LAB_ROW_IMPLAUSIBLE */
     lab_row_state state;
-    int64_t     median_ns, min_ns, ci95_ns;
-    double      gflops;
+    int64_t median_ns, min_ns, ci95_ns;
+    double gflops;
     const lab_value *fields;
 } lab_result;
 
 typedef struct lab_results {
-    lab_document     document;
+    lab_document document;
     const lab_value *machine; /* its fields */
-    lab_result      *rows;
-    int64_t          count;
+    lab_result *rows;
+    int64_t count;
 } lab_results;
 
 /* False with a sentence that names the file; nothing is to be freed then. */

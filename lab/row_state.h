@@ -20,7 +20,7 @@ typedef enum lab_row_state {
 #define X(name, word) LAB_ROW_##name,
     LAB_ROW_STATE_LIST(X)
 #undef X
-    LAB_ROW_STATE_COUNT
+        LAB_ROW_STATE_COUNT
 } lab_row_state;
 
 const char *lab_row_state_name(lab_row_state state);

@@ -15,18 +15,18 @@ enum { STEPS = 1 << 24, COLUMNS = 16, BYTES = 8 << 20, ROWS_ACROSS = 64, PAGE = 
 /* Drawn rows or columns, in ascending order. */
 typedef struct draws {
     int64_t *list;
-    int64_t  count;
-    int64_t  at_a_time; /* as many as there is memory for */
+    int64_t count;
+    int64_t at_a_time; /* as many as there is memory for */
 } draws;
 
 typedef struct drawing {
     const rung_outofcore_problem *problem;
-    const rung_outofcore_matrix  *c;
+    const rung_outofcore_matrix *c;
     rung_matrix a_view, b_view, c_view;
-    uint64_t    seed;
-    draws       rows, cols;
+    uint64_t seed;
+    draws rows, cols;
     rung_matrix a, b, c_part, c0_part; /* of rows.at_a_time and cols.at_a_time */
-    char       *slice;                 /* of a row of B */
+    char *slice;                       /* of a row of B */
 } drawing;
 
 static int64_t limited(int64_t value, int64_t least, int64_t most)
@@ -41,8 +41,8 @@ static int64_t limited(int64_t value, int64_t least, int64_t most)
 static void draw_from_block(draws *draws, int64_t first, int64_t size, int64_t count, uint64_t seed, uint64_t stream)
 {
     for (int64_t i = 0; i < count; i++) {
-        int64_t begin = (int64_t)((__extension__ (__int128)size * i) / count);
-        int64_t end = (int64_t)((__extension__ (__int128)size * (i + 1)) / count);
+        int64_t begin = (int64_t)((__extension__(__int128) size * i) / count);
+        int64_t end = (int64_t)((__extension__(__int128) size * (i + 1)) / count);
         uint64_t drawn = lab_random(seed, stream, (uint64_t)draws->count) % (uint64_t)(end - begin);
         draws->list[draws->count++] = first + begin + (int64_t)drawn;
     }
@@ -68,7 +68,8 @@ static bool draw_sample(drawing *drawing, const rung_outofcore_blocking *blockin
     const rung_matrix *a = &drawing->a_view, *b = &drawing->b_view;
     int64_t m = a->rows, n = b->cols, k = a->cols + 1, size = rung_type_size(a->type), fit = BYTES / (k * size);
     bool is_small = (double)m * (double)n * (double)k <= STEPS;
-    if (!draw(&drawing->cols, n, blocking->block_cols, is_small ? n : limited(fit, 1, n < COLUMNS ? n : COLUMNS), drawing->seed, 911))
+    if (!draw(&drawing->cols, n, blocking->block_cols, is_small ? n : limited(fit, 1, n < COLUMNS ? n : COLUMNS),
+              drawing->seed, 911))
         return false;
     int64_t rows = is_small ? m : limited(STEPS / k / drawing->cols.count, 1, m);
     if (!is_small && a->row_stride == 1 && a->col_stride != 1) /* a row is gathered element by element */
@@ -151,8 +152,8 @@ static rung_status read_b(const drawing *drawing, const int64_t *cols, int64_t c
     return status;
 }
 
-static rung_status read_elements(const rung_outofcore_matrix *from, int64_t row, const int64_t *cols, int64_t count, int64_t to_row,
-                                 const rung_matrix *to)
+static rung_status read_elements(const rung_outofcore_matrix *from, int64_t row, const int64_t *cols, int64_t count,
+                                 int64_t to_row, const rung_matrix *to)
 {
     rung_status status = RUNG_OK;
     if (cols[count - 1] - cols[0] + 1 == count)
@@ -182,7 +183,9 @@ static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64
 {
     const rung_outofcore_problem *problem = drawing->problem;
     int64_t k = drawing->a_view.cols;
-    rung_status status = lab_interrupted() ? rung_error_set(RUNG_STATUS_CANCELLED, "the check of the result was interrupted") : RUNG_OK;
+    rung_status status = lab_interrupted()
+                             ? rung_error_set(RUNG_STATUS_CANCELLED, "the check of the result was interrupted")
+                             : RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < row_count; i++)
         status = read_row(drawing, rows[i], cols, col_count, i);
     if (status != RUNG_OK)
@@ -197,9 +200,11 @@ static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64
     lab_verdict verdict = lab_oracle_judge(&part, &c0, rigour);
     if (verdict.right)
         return RUNG_OK;
-    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "the result is wrong, and is discarded: element (%lld, %lld) is %.9g, "
-                     "expected %.9g within %.3g; rung verify tests the device", (long long)rows[verdict.row],
-                     (long long)cols[verdict.col], verdict.got, verdict.expected, verdict.bound);
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST,
+                          "the result is wrong, and is discarded: element (%lld, %lld) is %.9g, "
+                          "expected %.9g within %.3g; rung verify tests the device",
+                          (long long)rows[verdict.row], (long long)cols[verdict.col], verdict.got, verdict.expected,
+                          verdict.bound);
 }
 
 static rung_status judge_all(const drawing *drawing, lab_rigour rigour)
@@ -217,10 +222,15 @@ static rung_status judge_all(const drawing *drawing, lab_rigour rigour)
 }
 
 rung_status lab_sampled_judge(const rung_outofcore_problem *problem, const rung_outofcore_matrix *c,
-                              const rung_outofcore_blocking *blocking, lab_rigour rigour, uint64_t seed, lab_sample *sample)
+                              const rung_outofcore_blocking *blocking, lab_rigour rigour, uint64_t seed,
+                              lab_sample *sample)
 {
-    drawing drawing = {.problem = problem, .c = c, .seed = seed, .a_view = rung_outofcore_matrix_view(problem->a),
-                       .b_view = rung_outofcore_matrix_view(problem->b), .c_view = rung_outofcore_matrix_view(c)};
+    drawing drawing = {.problem = problem,
+                       .c = c,
+                       .seed = seed,
+                       .a_view = rung_outofcore_matrix_view(problem->a),
+                       .b_view = rung_outofcore_matrix_view(problem->b),
+                       .c_view = rung_outofcore_matrix_view(c)};
     *sample = (lab_sample){.is_all = true};
     if (drawing.a_view.rows == 0 || drawing.b_view.cols == 0)
         return RUNG_OK;

@@ -14,13 +14,14 @@
 /* How many elements were looked at. */
 typedef struct lab_sample {
     int64_t elements;
-    bool    is_all;
+    bool is_all;
 } lab_sample;
 
 /* Compares a sample of C with the product of a problem in files or memory: at least one element of each block of `blocking`.
  * Returns RUNG_STATUS_DEVICE_LOST, with a sentence for rung_error_text(), if an element is wrong, and RUNG_STATUS_CANCELLED after an interruption
  * (interrupt.h). */
 rung_status lab_sampled_judge(const rung_outofcore_problem *problem, const rung_outofcore_matrix *c,
-                              const rung_outofcore_blocking *blocking, lab_rigour rigour, uint64_t seed, lab_sample *sample);
+                              const rung_outofcore_blocking *blocking, lab_rigour rigour, uint64_t seed,
+                              lab_sample *sample);
 
 #endif /* LAB_SAMPLED_H */

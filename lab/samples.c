@@ -90,8 +90,12 @@ lab_spread lab_samples_spread(const lab_samples *samples, lab_mode mode, double 
     int64_t low = (int64_t)floor((double)n / 2 - half), high = (int64_t)ceil((double)n / 2 + half);
     low = low < 0 ? 0 : low;
     high = high > n - 1 ? n - 1 : high;
-    return (lab_spread){.median_ns = median, .min_ns = sorted[0], .ci95_ns = (sorted[high] - sorted[low]) / 2,
-                        .samples = n, .worst_ns = sorted[n - 1], .outliers = count_outliers(sorted, n)};
+    return (lab_spread){.median_ns = median,
+                        .min_ns = sorted[0],
+                        .ci95_ns = (sorted[high] - sorted[low]) / 2,
+                        .samples = n,
+                        .worst_ns = sorted[n - 1],
+                        .outliers = count_outliers(sorted, n)};
 }
 
 void lab_samples_series(const lab_samples *samples, lab_mode mode, double best, lab_series *series)

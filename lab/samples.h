@@ -20,7 +20,7 @@ typedef enum lab_mode {
 #define X(name, word) LAB_MODE_##name,
     LAB_MODE_LIST(X)
 #undef X
-    LAB_MODE_COUNT
+        LAB_MODE_COUNT
 } lab_mode;
 
 const char *lab_mode_name(lab_mode mode);
@@ -33,7 +33,7 @@ typedef struct lab_samples {
     int64_t round, count;
     int64_t rounds[LAB_SAMPLES_MAX];
     int64_t times[LAB_SAMPLES_MAX];
-    double  before[LAB_SAMPLES_MAX], after[LAB_SAMPLES_MAX];
+    double before[LAB_SAMPLES_MAX], after[LAB_SAMPLES_MAX];
 } lab_samples;
 
 /* A sample more; those past the last are dropped. */

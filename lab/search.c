@@ -12,10 +12,10 @@
 #include "rank.h"
 
 enum {
-    SAMPLES = 5,             /* of a candidate, at most ... */
-    SAMPLES_NS = 250000000,  /* ... or until they took so long */
-    TOPS = 3,                /* whose neighbours are tried */
-    SEED_EVERY = 4,          /* one of so many comes from the ranking, the rest from next to the best */
+    SAMPLES = 5,            /* of a candidate, at most ... */
+    SAMPLES_NS = 250000000, /* ... or until they took so long */
+    TOPS = 3,               /* whose neighbours are tried */
+    SEED_EVERY = 4,         /* one of so many comes from the ranking, the rest from next to the best */
 };
 
 static const double DROPPED_AT = 2.5;   /* times the best: one run is enough */
@@ -26,7 +26,7 @@ static const char defaults_word[] = "(default)";
 
 typedef struct candidate {
     const lab_entrant *entrant;
-    char               text[LAB_PARAMETERS_TEXT];
+    char text[LAB_PARAMETERS_TEXT];
 } candidate;
 
 /* ---- What is known ------------------------------------------------------------------------------ */
@@ -58,8 +58,11 @@ static bool is_result(const lab_search *search, const lab_trial *trial)
 
 static lab_trial trial_of(const lab_search *search, const candidate *candidate)
 {
-    lab_trial trial = {.kind = LAB_TRIAL_TRYING, .m = search->problem->m, .n = search->problem->n,
-                       .k = search->problem->k, .source = candidate->entrant->source};
+    lab_trial trial = {.kind = LAB_TRIAL_TRYING,
+                       .m = search->problem->m,
+                       .n = search->problem->n,
+                       .k = search->problem->k,
+                       .source = candidate->entrant->source};
     snprintf(trial.kernel, sizeof trial.kernel, "%s", candidate->entrant->name);
     snprintf(trial.parameters, sizeof trial.parameters, "%s", candidate->text);
     return trial;
@@ -158,8 +161,7 @@ static bool next_default(const lab_search *search, candidate *next)
             take(search, &search->entrants[i], search->given_parameters, next))
             return true;
     for (int i = search->entrant_count - 1; i >= 0; i--)
-        if (search->entrants[i].kernel != search->given &&
-            worth_of(search, &search->entrants[i]) >= HOPELESS_AT &&
+        if (search->entrants[i].kernel != search->given && worth_of(search, &search->entrants[i]) >= HOPELESS_AT &&
             take(search, &search->entrants[i], defaults_word, next))
             return true;
     return false;
@@ -209,8 +211,7 @@ static bool next_seed(lab_search *search, candidate *next)
                 continue;
             if (seed->rank * worth <= best)
                 break; /* and those behind it */
-            seed->done = !lab_point_text(&entrant->space, &seed->point, text) ||
-                         !take(search, entrant, text, next);
+            seed->done = !lab_point_text(&entrant->space, &seed->point, text) || !take(search, entrant, text, next);
             if (!seed->done) {
                 best = seed->rank * worth;
                 break;
@@ -270,9 +271,9 @@ static void tell_best(const lab_search *search, const lab_trial *best)
         return;
     lab_progress_break();
     fprintf(stderr, "%6.1f s  %lldx%lldx%lld  tried %lld, refused %lld: best %s %s %.2f GFLOPS\n",
-            (double)(lab_now() - search->began_ns) * 1e-9, (long long)best->m, (long long)best->n,
-            (long long)best->k, (long long)counts->tried, (long long)counts->refused, best->kernel,
-            best->parameters, lab_gflops(search->problem, best->ns));
+            (double)(lab_now() - search->began_ns) * 1e-9, (long long)best->m, (long long)best->n, (long long)best->k,
+            (long long)counts->tried, (long long)counts->refused, best->kernel, best->parameters,
+            lab_gflops(search->problem, best->ns));
 }
 
 /* The least of a few samples: what disturbs a run makes it longer, never shorter. */
@@ -316,8 +317,7 @@ static bool record(lab_search *search, const lab_contender *contender, lab_trial
     int64_t before = best_ns(search, &here, NULL);
     bool good = lab_journal_add(search->journal, trial, contender->why_not);
     if (good && strcmp(trial->parameters, defaults_word) == 0 && trial->kind == LAB_TRIAL_TIMED) {
-        snprintf(trial->parameters, sizeof trial->parameters, "%.*s", LAB_PARAMETERS_TEXT - 1,
-                 contender->parameters);
+        snprintf(trial->parameters, sizeof trial->parameters, "%.*s", LAB_PARAMETERS_TEXT - 1, contender->parameters);
         const lab_trial *known = lab_journal_find(search->journal, trial);
         good = (known && known->kind == LAB_TRIAL_TIMED) || lab_journal_add(search->journal, trial, NULL);
     }
@@ -404,12 +404,14 @@ static void find_given(lab_search *search)
     rung_kernel *kernel;
     rung_plan *plan;
     search->given = NULL;
-    if (rung_plan_create(search->problem->device, &multiply,
-                         &(rung_plan_options){.size = sizeof(rung_plan_options), .max_workspace_bytes = LAB_WORKSPACE_MAX}, &plan) != RUNG_OK)
+    if (rung_plan_create(
+            search->problem->device, &multiply,
+            &(rung_plan_options){.size = sizeof(rung_plan_options), .max_workspace_bytes = LAB_WORKSPACE_MAX},
+            &plan) != RUNG_OK)
         return;
     const rung_plan_info *info = rung_plan_describe(plan);
-    if (rung_kernel_find(search->target->context, rung_device_describe(search->problem->device)->backend,
-                         info->kernel, &kernel) == RUNG_OK)
+    if (rung_kernel_find(search->target->context, rung_device_describe(search->problem->device)->backend, info->kernel,
+                         &kernel) == RUNG_OK)
         search->given = kernel;
     snprintf(search->given_parameters, sizeof search->given_parameters, "%s", info->parameters);
     rung_plan_destroy(plan);

@@ -23,8 +23,8 @@
 typedef struct lab_watch {
     _Atomic int64_t since_ns; /* when the candidate under way was begun; 0: none is */
     _Atomic int64_t late_ns;  /* when it should be over */
-    lab_trial       trial;    /* that candidate */
-    int64_t         steps;    /* candidates begun, by all processes */
+    lab_trial trial;          /* that candidate */
+    int64_t steps;            /* candidates begun, by all processes */
 } lab_watch;
 
 /* Counted over all processes of a search. */
@@ -35,36 +35,36 @@ typedef struct lab_counts {
 /* Where a candidate may start from, and what is expected of it. */
 typedef struct lab_seed {
     lab_point point;
-    double    rank;
-    bool      done;
+    double rank;
+    bool done;
 } lab_seed;
 
 typedef struct lab_entrant {
     const rung_kernel *kernel;
-    const char        *name;
-    uint64_t           source;
-    lab_space          space;
-    lab_seed          *seeds; /* from the highest rank down */
-    int64_t            seed_count;
+    const char *name;
+    uint64_t source;
+    lab_space space;
+    lab_seed *seeds; /* from the highest rank down */
+    int64_t seed_count;
 } lab_entrant;
 
 typedef struct lab_search {
-    lab_target        *target;
-    lab_journal       *journal;
-    lab_watch         *watch;
-    lab_counts        *counts;
+    lab_target *target;
+    lab_journal *journal;
+    lab_watch *watch;
+    lab_counts *counts;
     const lab_problem *problem;
-    lab_entrant        entrants[LAB_KERNELS_MAX];
-    int                entrant_count;
-    uint64_t           seed;
-    bool               quiet;
-    int64_t            began_ns;  /* of all problems */
-    int64_t            start_ns, end_ns; /* of this one, finals and all */
-    int64_t            patience; /* candidates that this process may still try */
-    const rung_kernel *given;    /* what the library takes with nothing given, NULL: nothing, ... */
-    char               given_parameters[LAB_PARAMETERS_TEXT];
+    lab_entrant entrants[LAB_KERNELS_MAX];
+    int entrant_count;
+    uint64_t seed;
+    bool quiet;
+    int64_t began_ns;         /* of all problems */
+    int64_t start_ns, end_ns; /* of this one, finals and all */
+    int64_t patience;         /* candidates that this process may still try */
+    const rung_kernel *given; /* what the library takes with nothing given, NULL: nothing, ... */
+    char given_parameters[LAB_PARAMETERS_TEXT];
     const rung_kernel *recorded; /* and what it takes by the store, NULL: there is nothing in it */
-    char               recorded_parameters[LAB_PARAMETERS_TEXT];
+    char recorded_parameters[LAB_PARAMETERS_TEXT];
 } lab_search;
 
 /* Makes the entrants' spaces for the problem. False if there is no memory. */

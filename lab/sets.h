@@ -12,12 +12,12 @@
 /* One operand: where its copies are, and how many elements they are apart. */
 typedef struct lab_copies {
     rung_buffer *buffer;
-    int64_t      bytes, step, step_bytes;
+    int64_t bytes, step, step_bytes;
 } lab_copies;
 
 typedef struct lab_sets {
-    int64_t    count, next;
-    int64_t    bytes, wanted; /* of all sets together, and to be more than twice the last cache */
+    int64_t count, next;
+    int64_t bytes, wanted; /* of all sets together, and to be more than twice the last cache */
     lab_copies a, b, c;
 } lab_sets;
 
@@ -25,7 +25,7 @@ typedef struct lab_sets {
  * than `wanted`. At least two. The views say the form of one set. */
 rung_status lab_sets_create(rung_device *device, const rung_matrix *a, const rung_matrix *b, const rung_matrix *c,
                             int64_t batch, lab_sets **sets);
-void        lab_sets_destroy(lab_sets *sets);
+void lab_sets_destroy(lab_sets *sets);
 
 /* The same numbers for all; waits until they are there. */
 rung_status lab_sets_fill(const lab_sets *sets, rung_queue *queue, const void *a, const void *b);

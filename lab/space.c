@@ -88,8 +88,8 @@ bool lab_point_of(const lab_space *space, const char *text, lab_point *point)
 {
     memset(point, 0, sizeof *point);
     for (int i = 0; i < space->dimension_count; i++)
-        if (rung_kernel_evaluate(space->kernel, text, space->in, space->dimensions[i].name,
-                                 &point->values[i]) != RUNG_OK)
+        if (rung_kernel_evaluate(space->kernel, text, space->in, space->dimensions[i].name, &point->values[i]) !=
+            RUNG_OK)
             return false;
     return true;
 }
@@ -163,8 +163,7 @@ bool lab_space_points(const lab_space *space, uint64_t seed, lab_points *found)
 }
 
 /* Another value of one parameter. */
-static bool keep_with(const lab_space *space, const lab_point *point, int which, int64_t value,
-                      lab_points *found)
+static bool keep_with(const lab_space *space, const lab_point *point, int which, int64_t value, lab_points *found)
 {
     lab_point other = *point;
     other.values[which] = value;
@@ -207,8 +206,7 @@ static int64_t turn(const lab_dimension *dimension, int64_t value, bool up)
     return is_near(dimension, turned) ? turned : 0;
 }
 
-static bool step_two(const lab_space *space, const lab_point *point, int first, int second,
-                     lab_points *found)
+static bool step_two(const lab_space *space, const lab_point *point, int first, int second, lab_points *found)
 {
     bool good = true;
     for (int way = 0; good && way < 4; way++) {

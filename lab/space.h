@@ -16,16 +16,16 @@ enum { LAB_DIMENSIONS_MAX = 16, LAB_DIMENSION_VALUES = 64, LAB_SPACE_MAX = 2048 
  * what its presets have, ascending. One that is there for checking has its default alone. */
 typedef struct lab_dimension {
     const char *name;
-    int64_t     values[LAB_DIMENSION_VALUES];
-    int         count;
+    int64_t values[LAB_DIMENSION_VALUES];
+    int count;
 } lab_dimension;
 
 typedef struct lab_space {
     const rung_kernel *kernel;
-    rung_type          in;
-    lab_dimension      dimensions[LAB_DIMENSIONS_MAX];
-    int                dimension_count;
-    double             combinations; /* of all values, good or not */
+    rung_type in;
+    lab_dimension dimensions[LAB_DIMENSIONS_MAX];
+    int dimension_count;
+    double combinations; /* of all values, good or not */
 } lab_space;
 
 /* A setting of all parameters, in the kernel's order. */
@@ -35,8 +35,8 @@ typedef struct lab_point {
 
 typedef struct lab_points {
     lab_point *points;
-    int64_t    count, capacity;
-    int64_t    pruned; /* combinations that the kernel refuses */
+    int64_t count, capacity;
+    int64_t pruned; /* combinations that the kernel refuses */
 } lab_points;
 
 /* False if the kernel has more parameters than a search can hold. */

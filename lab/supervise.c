@@ -24,9 +24,9 @@ enum { GRACE_SECONDS = 3 }; /* for a child to finish its step and report after a
 
 /* What both processes see. */
 typedef struct shared_state {
-    atomic_int     is_interrupted;
-    atomic_llong   step; /* counts beginnings and ends: odd during a step */
-    char           text[LAB_STEP_TEXT];
+    atomic_int is_interrupted;
+    atomic_llong step; /* counts beginnings and ends: odd during a step */
+    char text[LAB_STEP_TEXT];
 } shared_state;
 
 static shared_state *shared; /* NULL: this process is not supervised */

@@ -22,9 +22,9 @@ typedef enum lab_ending {
 
 typedef struct lab_supervised {
     lab_ending ending;
-    int        code;                /* the exit code or the signal */
-    char       step[LAB_STEP_TEXT]; /* the step that was in progress; "" between steps */
-    long long  steps;               /* how many steps have ended */
+    int code;                 /* the exit code or the signal */
+    char step[LAB_STEP_TEXT]; /* the step that was in progress; "" between steps */
+    long long steps;          /* how many steps have ended */
 } lab_supervised;
 
 /* Runs work(user) in a child process and waits for it. *seconds limits each step, 0 means no limit; the child may change
@@ -40,7 +40,7 @@ void lab_step_end(void);
 
 /* Allocates zeroed memory that a supervised child shares with its parent. Returns NULL if there is none. */
 void *lab_shared_allocate(size_t bytes);
-void  lab_shared_free(void *memory, size_t bytes);
+void lab_shared_free(void *memory, size_t bytes);
 
 /* Reads --time-limit: a number of seconds from 0 (no limit) to 1e6, `otherwise` if `text` is NULL. */
 bool lab_read_time_limit(const char *text, double otherwise, double *seconds);

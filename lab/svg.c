@@ -19,8 +19,11 @@ static const struct {
 static unsigned read_character(const char *text, int *length)
 {
     const unsigned char *at = (const unsigned char *)text;
-    int more = at[0] < 0x80 ? 0 : at[0] >= 0xc2 && at[0] < 0xe0 ? 1 : at[0] >= 0xe0 && at[0] < 0xf0 ? 2 :
-               at[0] >= 0xf0 && at[0] < 0xf5 ? 3 : -1;
+    int more = at[0] < 0x80                    ? 0
+               : at[0] >= 0xc2 && at[0] < 0xe0 ? 1
+               : at[0] >= 0xe0 && at[0] < 0xf0 ? 2
+               : at[0] >= 0xf0 && at[0] < 0xf5 ? 3
+                                               : -1;
     static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
     unsigned code = more <= 0 ? at[0] : at[0] & (0x3fu >> more);
     *length = 1;
@@ -38,8 +41,8 @@ static unsigned read_character(const char *text, int *length)
 /* What XML has no place for. */
 static bool is_text(unsigned code)
 {
-    return code == '\t' || code == '\n' || (code >= 0x20 && code != 0x7f && (code < 0x80 || code >= 0xa0) &&
-                                            code != 0xfffe && code != 0xffff);
+    return code == '\t' || code == '\n' ||
+           (code >= 0x20 && code != 0x7f && (code < 0x80 || code >= 0xa0) && code != 0xfffe && code != 0xffff);
 }
 
 void lab_escape(FILE *out, const char *text)
@@ -190,7 +193,7 @@ void lab_svg_lines(lab_svg *svg, const double *x, const double *y, int count, la
 
 /* A disc, a square, a diamond, two triangles, a cross: the corners, of a radius of 1. */
 static const struct {
-    int    count;
+    int count;
     double x[12], y[12];
 } corners[LAB_SHAPES] = {
     {0, {0}, {0}},
@@ -198,8 +201,9 @@ static const struct {
     {4, {0, 1.25, 0, -1.25}, {-1.25, 0, 1.25, 0}},
     {3, {0, 1.15, -1.15}, {-1.2, 0.9, 0.9}},
     {3, {0, 1.15, -1.15}, {1.2, -0.9, -0.9}},
-    {12, {-0.4, 0.4, 0.4, 1.2, 1.2, 0.4, 0.4, -0.4, -0.4, -1.2, -1.2, -0.4},
-         {-1.2, -1.2, -0.4, -0.4, 0.4, 0.4, 1.2, 1.2, 0.4, 0.4, -0.4, -0.4}},
+    {12,
+     {-0.4, 0.4, 0.4, 1.2, 1.2, 0.4, 0.4, -0.4, -0.4, -1.2, -1.2, -0.4},
+     {-1.2, -1.2, -0.4, -0.4, 0.4, 0.4, 1.2, 1.2, 0.4, 0.4, -0.4, -0.4}},
 };
 
 /* A rim of paper parts a full one from what it stands on. */
@@ -267,9 +271,10 @@ static void put_words(lab_svg *svg, lab_words words, const char *text)
     if (words.is_bold)
         fputs(" font-weight=\"600\"", svg->out);
     if (words.halo)
-        fprintf(svg->out, " class=\"f-%s k-paper\" fill=\"%s\" stroke=\"%s\" stroke-width=\"4\" "
-                "stroke-linejoin=\"round\" paint-order=\"stroke\"", colours[words.colour].name,
-                colours[words.colour].day, colours[LAB_paper].day);
+        fprintf(svg->out,
+                " class=\"f-%s k-paper\" fill=\"%s\" stroke=\"%s\" stroke-width=\"4\" "
+                "stroke-linejoin=\"round\" paint-order=\"stroke\"",
+                colours[words.colour].name, colours[words.colour].day, colours[LAB_paper].day);
     else
         put_fill(svg, words.colour);
     fputc('>', svg->out);

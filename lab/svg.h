@@ -18,8 +18,12 @@ typedef enum lab_colour {
     LAB_COLOUR_COUNT
 } lab_colour;
 
-enum { LAB_COOL_COUNT = LAB_cool11 - LAB_cool0 + 1, LAB_WARM_COUNT = LAB_warm4 - LAB_warm0 + 1,
-       LAB_HEAT_COUNT = LAB_heat6 - LAB_heat0 + 1, LAB_SHAPES = 6 };
+enum {
+    LAB_COOL_COUNT = LAB_cool11 - LAB_cool0 + 1,
+    LAB_WARM_COUNT = LAB_warm4 - LAB_warm0 + 1,
+    LAB_HEAT_COUNT = LAB_heat6 - LAB_heat0 + 1,
+    LAB_SHAPES = 6
+};
 
 typedef enum lab_anchor { LAB_START, LAB_MIDDLE, LAB_END } lab_anchor;
 
@@ -30,18 +34,18 @@ typedef struct lab_box {
 /* How one thing is told from the others, in every picture alike. */
 typedef struct lab_mark {
     lab_colour colour;
-    int        shape;     /* 0 to LAB_SHAPES - 1 */
-    bool       is_hollow; /* another's library: hollow, and its lines are dashed */
+    int shape;      /* 0 to LAB_SHAPES - 1 */
+    bool is_hollow; /* another's library: hollow, and its lines are dashed */
 } lab_mark;
 
 enum { LAB_TEXTS_MAX = 768 };
 
 typedef struct lab_svg {
-    FILE   *out;
-    double  width, height;        /* the width is given, the height is what the drawing needs */
-    bool    is_narrow;            /* for a telephone */
+    FILE *out;
+    double width, height;         /* the width is given, the height is what the drawing needs */
+    bool is_narrow;               /* for a telephone */
     lab_box texts[LAB_TEXTS_MAX]; /* where words stand already */
-    int     text_count;
+    int text_count;
 } lab_svg;
 
 void lab_svg_rect(lab_svg *svg, lab_box box, lab_colour colour, double radius);
@@ -54,10 +58,10 @@ void lab_svg_marker(lab_svg *svg, double x, double y, double radius, lab_mark ma
 
 /* Words with their foot at y, and their box noted. `halo`: kept clear of the lines behind them. */
 typedef struct lab_words {
-    double     x, y, size;
+    double x, y, size;
     lab_anchor anchor;
     lab_colour colour;
-    bool       is_bold, halo;
+    bool is_bold, halo;
 } lab_words;
 
 void lab_svg_text(lab_svg *svg, lab_words words, const char *text);

@@ -14,7 +14,7 @@
 /* The combinations so far, each to be continued by every value of the next. */
 typedef struct combinations {
     char (*texts)[LAB_PARAMETERS_TEXT];
-    int  count;
+    int count;
 } combinations;
 
 const char *lab_wrong_parameters(const char *text)
@@ -27,14 +27,13 @@ const char *lab_wrong_parameters(const char *text)
 }
 
 /* Adds each of the bases with `word` appended; false if there are too many of them, or one is too long. */
-static bool extend(combinations *all, const char bases[][LAB_PARAMETERS_TEXT], int base_count,
-                   const char *word)
+static bool extend(combinations *all, const char bases[][LAB_PARAMETERS_TEXT], int base_count, const char *word)
 {
     for (int i = 0; i < base_count; i++) {
         if (all->count == LAB_SWEEP_MAX)
             return false;
-        if (snprintf(all->texts[all->count++], LAB_PARAMETERS_TEXT, "%s%s%s", bases[i], *bases[i] ? "," : "",
-                     word) >= LAB_PARAMETERS_TEXT)
+        if (snprintf(all->texts[all->count++], LAB_PARAMETERS_TEXT, "%s%s%s", bases[i], *bases[i] ? "," : "", word) >=
+            LAB_PARAMETERS_TEXT)
             return false;
     }
     return true;
@@ -55,7 +54,7 @@ static bool multiply(combinations *all, const char *name, size_t name_length, co
                                (int)length, values);
         if (written < 0 || (size_t)written >= sizeof word)
             return false;
-        if (!extend(all, (const char (*)[LAB_PARAMETERS_TEXT])bases, base_count, word))
+        if (!extend(all, (const char(*)[LAB_PARAMETERS_TEXT])bases, base_count, word))
             return false;
         values += length + (values[length] == ',');
     }
@@ -74,15 +73,13 @@ static bool combine(const rung_kernel *kernel, const char *text, combinations *a
         if (length >= sizeof values)
             return false;
         snprintf(values, sizeof values, "%.*s", (int)length, start);
-        if (lab_parameter_is_of(kernel, &word) &&
-            !multiply(all, word.name, word.values ? word.name_length : 0, values))
+        if (lab_parameter_is_of(kernel, &word) && !multiply(all, word.name, word.values ? word.name_length : 0, values))
             return false;
     }
     return read == LAB_PARAMETER_END;
 }
 
-int lab_sweep_parameters(const rung_kernel *kernel, const char *text,
-                         char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT])
+int lab_sweep_parameters(const rung_kernel *kernel, const char *text, char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT])
 {
     combinations all = {.texts = texts, .count = 1};
     int kept = 0;
@@ -136,8 +133,8 @@ static bool check_value(const rung_kernel *const *kernels, int count, const char
 }
 
 /* Checks each value of one word. */
-static bool check_values(const rung_kernel *const *kernels, int count, const char *text,
-                         const lab_parameter_word *word, char *why, size_t capacity)
+static bool check_values(const rung_kernel *const *kernels, int count, const char *text, const lab_parameter_word *word,
+                         char *why, size_t capacity)
 {
     size_t length;
     for (size_t at = 0; word->values && at < word->values_length; at += length + 1) {
@@ -156,7 +153,8 @@ static bool check_count(const rung_kernel *kernel, const char *text, char *why, 
     static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
     if (!kernel || lab_sweep_parameters(kernel, text, texts) >= 0)
         return true;
-    snprintf(why, capacity, "--params gives more than %d combinations for %s, or one of more than %d bytes; give fewer values",
+    snprintf(why, capacity,
+             "--params gives more than %d combinations for %s, or one of more than %d bytes; give fewer values",
              LAB_SWEEP_MAX, rung_kernel_describe(kernel)->name, LAB_PARAMETERS_TEXT - 1);
     return false;
 }
@@ -198,7 +196,7 @@ static bool add_range(const char *text, int64_t sizes[LAB_SWEEP_MAX], int *count
         high = low;
     if (low < 1 || high < low || step < 1)
         return false;
-    for (int64_t size = low; ; size += step) {
+    for (int64_t size = low;; size += step) {
         if (*count == LAB_SWEEP_MAX)
             return false;
         sizes[(*count)++] = size;

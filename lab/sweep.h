@@ -17,8 +17,7 @@ const char *lab_wrong_parameters(const char *text);
  * the parameter before it, or a preset. Returns the number of combinations; 0 if the kernel refuses all of
  * them, with the reason in rung_error_text(); -1 if the text is malformed or there are more than
  * LAB_SWEEP_MAX combinations. */
-int lab_sweep_parameters(const rung_kernel *kernel, const char *text,
-                         char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT]);
+int lab_sweep_parameters(const rung_kernel *kernel, const char *text, char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT]);
 
 /* Checks that each word of the text belongs to at least one of the kernels, and that each value is part of
  * a combination that at least one of them accepts. Otherwise returns false and writes the reason to `why`. */

@@ -14,7 +14,8 @@ static void fill_cell(char *cell, const char *text)
     size_t length = strlen(text);
     bool is_cut = length >= LAB_TABLE_CELL;
     if (is_cut)
-        for (length = LAB_TABLE_CELL - sizeof more; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80; length--)
+        for (length = LAB_TABLE_CELL - sizeof more; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;
+             length--)
             ;
     memcpy(cell, text, length);
     strcpy(cell + length, is_cut ? more : "");

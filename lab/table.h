@@ -11,9 +11,9 @@
 enum { LAB_TABLE_COLUMNS = 13, LAB_TABLE_ROWS = 256, LAB_TABLE_CELL = 96 };
 
 typedef struct lab_table {
-    int        columns, rows;
-    int        left_out; /* rows that did not fit */
-    char       cells[LAB_TABLE_ROWS][LAB_TABLE_COLUMNS][LAB_TABLE_CELL];
+    int columns, rows;
+    int left_out; /* rows that did not fit */
+    char cells[LAB_TABLE_ROWS][LAB_TABLE_COLUMNS][LAB_TABLE_CELL];
     lab_colour colours[LAB_TABLE_ROWS];
 } lab_table;
 

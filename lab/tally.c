@@ -45,8 +45,8 @@ lab_level lab_level_of(const lab_case *problem)
 {
     bool is_dense = lab_is_dense(problem->a, problem->k) && lab_is_dense(problem->b, problem->n) &&
                     lab_is_dense(problem->c, problem->n);
-    bool has_epilogue = problem->epilogue.bias != LAB_BIAS_NONE || problem->epilogue.activation != RUNG_ACTIVATION_NONE ||
-                        problem->epilogue.residual;
+    bool has_epilogue = problem->epilogue.bias != LAB_BIAS_NONE ||
+                        problem->epilogue.activation != RUNG_ACTIVATION_NONE || problem->epilogue.residual;
     if (problem->content == LAB_SPECIAL)
         return LAB_LEVEL_SPECIAL;
     if (problem->batch != 1 || problem->splits > 0 || problem->has_d || has_epilogue)
@@ -126,8 +126,9 @@ static int best_trait(const lab_counts *counts)
 static void tell_level(lab_level level, const lab_counts *counts, char *text, size_t capacity)
 {
     static const char *const otherwise[] = {
-        [LAB_LEVEL_STRIDED] = "wrong for strided or transposed views: use their strides, at(view, row, col), instead of "
-                              "k or n",
+        [LAB_LEVEL_STRIDED] =
+            "wrong for strided or transposed views: use their strides, at(view, row, col), instead of "
+            "k or n",
         [LAB_LEVEL_EXTRAS] = "wrong in batches, with epilogues or with k split",
         [LAB_LEVEL_SPECIAL] = "wrong where NaN or infinities are among the numbers",
     };
@@ -136,9 +137,10 @@ static void tell_level(lab_level level, const lab_counts *counts, char *text, si
     else if (counts->right == 0)
         snprintf(text, capacity, "wrong on every problem: the sum itself is not right");
     else
-        snprintf(text, capacity, "wrong on %lld of %lld problems with dense matrices, which have nothing else in common; "
-                 "begin with the smallest of them, below", (long long)counts->wrong,
-                 (long long)(counts->wrong + counts->right));
+        snprintf(text, capacity,
+                 "wrong on %lld of %lld problems with dense matrices, which have nothing else in common; "
+                 "begin with the smallest of them, below",
+                 (long long)counts->wrong, (long long)(counts->wrong + counts->right));
 }
 
 void lab_tally_tell(const lab_tally *tally, char *text, size_t capacity)

@@ -62,7 +62,7 @@ typedef enum lab_trait {
 #define X(name, has, words) LAB_TRAIT_##name,
     LAB_TRAIT_LIST(X)
 #undef X
-    LAB_TRAIT_COUNT
+        LAB_TRAIT_COUNT
 } lab_trait;
 
 /* How far a problem is from a plain one. A mistake is looked for among the plainest problems that are wrong: a kernel

@@ -24,8 +24,7 @@ static bool is_word(const char *text, size_t length, const char *word)
 }
 
 /* Sets what a word stands for. */
-static bool mark_word(const char *text, size_t length, bool products[LAB_PRODUCTS_MAX],
-                      bool modes[LAB_COMPUTE_COUNT])
+static bool mark_word(const char *text, size_t length, bool products[LAB_PRODUCTS_MAX], bool modes[LAB_COMPUTE_COUNT])
 {
     lab_product product;
     if (lab_product_find(text, length, &product))
@@ -52,7 +51,8 @@ static bool read_compute(const char *text, rung_compute *compute)
 static const char *explain_dtype(const char *text, size_t length)
 {
     static char why[512];
-    size_t used = (size_t)snprintf(why, sizeof why, "no kernel multiplies \"%.*s\"; --dtype takes products (input:output):",
+    size_t used = (size_t)snprintf(why, sizeof why,
+                                   "no kernel multiplies \"%.*s\"; --dtype takes products (input:output):",
                                    (int)(length < 40 ? length : 40), text);
     for (int i = 0; i < lab_product_count() && used < sizeof why; i++)
         used += (size_t)snprintf(why + used, sizeof why - used, "%s %s", i ? "," : "",
@@ -64,8 +64,8 @@ static const char *explain_dtype(const char *text, size_t length)
     return why;
 }
 
-const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
-                            lab_dtype dtypes[LAB_DTYPES_MAX], int *count)
+const char *lab_read_dtypes(const lab_options *options, rung_compute *compute, lab_dtype dtypes[LAB_DTYPES_MAX],
+                            int *count)
 {
     const char *text = options->dtype;
     const lab_product f32 = {RUNG_F32, RUNG_F32};
@@ -87,15 +87,18 @@ const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
             dtypes[(*count)++] = (lab_dtype){lab_product_at(i), *compute, lab_product_name(lab_product_at(i))};
     for (int i = 0; i < LAB_COMPUTE_COUNT; i++)
         if (modes[i] && !(products[lab_product_index(f32)] && i == (int)*compute))
-            dtypes[(*count)++] = (lab_dtype){f32, (rung_compute)i,
-                                             rung_compute_name((rung_compute)i)};
+            dtypes[(*count)++] = (lab_dtype){f32, (rung_compute)i, rung_compute_name((rung_compute)i)};
     return NULL;
 }
 
 bool lab_compute_is_as_precise(rung_compute mode, rung_compute requested)
 {
-    static const int ranks[LAB_COMPUTE_COUNT] = { /* 1: the most precise */
-        [RUNG_COMPUTE_STRICT] = 1, [RUNG_COMPUTE_BF16X3] = 2, [RUNG_COMPUTE_TF32] = 3, [RUNG_COMPUTE_BF16X1] = 4,
+    static const int ranks[LAB_COMPUTE_COUNT] = {
+        /* 1: the most precise */
+        [RUNG_COMPUTE_STRICT] = 1,
+        [RUNG_COMPUTE_BF16X3] = 2,
+        [RUNG_COMPUTE_TF32] = 3,
+        [RUNG_COMPUTE_BF16X1] = 4,
     };
     int first = (int)mode, second = (int)requested;
     return first >= 0 && first < LAB_COMPUTE_COUNT && second >= 0 && second < LAB_COMPUTE_COUNT &&
@@ -107,8 +110,8 @@ bool lab_takes(const rung_kernel *kernel, const lab_dtype *dtype)
     const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
     bool is_f32 = dtype->product.in == RUNG_F32;
     rung_type in = dtype->product.in, out = dtype->product.out;
-    return !info ||
-           (rung_kernel_supports(kernel, in, in, out, NULL) && (!is_f32 || lab_compute_is_as_precise(info->compute, dtype->compute)));
+    return !info || (rung_kernel_supports(kernel, in, in, out, NULL) &&
+                     (!is_f32 || lab_compute_is_as_precise(info->compute, dtype->compute)));
 }
 
 const char *lab_peer_of(const rung_kernel *kernel)
@@ -203,9 +206,9 @@ static bool has_all(const char *backend, const char *list)
         if (length >= sizeof name)
             return false; /* lab_target_kernels() reports it */
         snprintf(name, sizeof name, "%.*s", (int)length, list);
-        bool found = is_file(name) ? strcmp(backend, "opencl") == 0
-                                   : strcmp(name, "rung_gemm") == 0 ||
-                                         rung_kernel_find(NULL, backend, name, &kernel) == RUNG_OK;
+        bool found = is_file(name)
+                         ? strcmp(backend, "opencl") == 0
+                         : strcmp(name, "rung_gemm") == 0 || rung_kernel_find(NULL, backend, name, &kernel) == RUNG_OK;
         if (!found)
             return false;
         list += length + (list[length] == ',');
@@ -307,8 +310,7 @@ static int find_kernel(lab_target *target, const char *name, const rung_kernel *
     const char *backend = rung_device_describe(target->device)->backend;
     rung_kernel *found = NULL;
     char why[8192];
-    if (strcmp(name, "rung_gemm") != 0 &&
-        !lab_kernel_open(target->context, backend, name, &found, why, sizeof why)) {
+    if (strcmp(name, "rung_gemm") != 0 && !lab_kernel_open(target->context, backend, name, &found, why, sizeof why)) {
         fprintf(stderr, "rung: %s\n", why);
         return LAB_USAGE;
     }
@@ -325,8 +327,8 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
     *count = 0;
     if (!list) {
         rung_kernel *kernel;
-        for (int64_t i = 0; *count < LAB_KERNELS_MAX &&
-                            rung_kernel_at(target->context, backend, i, &kernel) == RUNG_OK; i++)
+        for (int64_t i = 0; *count < LAB_KERNELS_MAX && rung_kernel_at(target->context, backend, i, &kernel) == RUNG_OK;
+             i++)
             if (!lab_peer_of(kernel))
                 kernels[(*count)++] = kernel;
         return LAB_GOOD;
@@ -339,7 +341,8 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
             return LAB_USAGE;
         }
         if (length >= sizeof name) {
-            fprintf(stderr, "rung: a kernel's name or path has %zu bytes; the maximum is %d\n", length, KERNEL_NAME - 1);
+            fprintf(stderr, "rung: a kernel's name or path has %zu bytes; the maximum is %d\n", length,
+                    KERNEL_NAME - 1);
             return LAB_USAGE;
         }
         snprintf(name, sizeof name, "%.*s", (int)length, list);

@@ -13,22 +13,21 @@ enum { LAB_KERNELS_MAX = 64 };
 
 typedef struct lab_target {
     rung_context *context; /* whose device of rung_gemm is `device` too */
-    rung_device  *device;
-    rung_queue   *queue;
-    rung_kernel  *owned[LAB_KERNELS_MAX]; /* from files */
-    int           owned_count;
+    rung_device *device;
+    rung_queue *queue;
+    rung_kernel *owned[LAB_KERNELS_MAX]; /* from files */
+    int owned_count;
 } lab_target;
 
 /* The device that the options name, or the one that fits what they list. An exit
  * code: LAB_GOOD, LAB_NOTHING or LAB_USAGE. */
-int  lab_target_open(const lab_options *options, const char *kernels, lab_target *target);
+int lab_target_open(const lab_options *options, const char *kernels, lab_target *target);
 void lab_target_close(lab_target *target);
 
 /* The kernels of a list like "01,04_shared,mine.cu", or with NULL all of the ladder,
  * the vendor's too, but not each vendor by its own name; NULL among them stands for
  * "rung_gemm". */
-int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels,
-                       int *count);
+int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels, int *count);
 
 /* Returns whether a list of kernels, which may be NULL, names a file. */
 bool lab_names_file(const char *list);
@@ -50,9 +49,9 @@ bool lab_has_preset(const rung_kernel *kernel, const char *name);
 
 /* What is to be multiplied, and how precisely. */
 typedef struct lab_dtype {
-    lab_product  product;
+    lab_product product;
     rung_compute compute;
-    const char  *name; /* as it was asked for */
+    const char *name; /* as it was asked for */
 } lab_dtype;
 
 enum { LAB_DTYPES_MAX = LAB_PRODUCTS_MAX + LAB_COMPUTE_COUNT };
@@ -60,8 +59,8 @@ enum { LAB_DTYPES_MAX = LAB_PRODUCTS_MAX + LAB_COMPUTE_COUNT };
 /* What --dtype and --compute ask for: "f32,f16:f32", each in the mode of --compute, once, in
  * the order of lab_product_at(); and behind them modes: "tf32" is f32 in that. f32, and
  * strict, where they are not given. NULL, or a sentence on what is wrong. */
-const char *lab_read_dtypes(const lab_options *options, rung_compute *compute,
-                            lab_dtype dtypes[LAB_DTYPES_MAX], int *count);
+const char *lab_read_dtypes(const lab_options *options, rung_compute *compute, lab_dtype dtypes[LAB_DTYPES_MAX],
+                            int *count);
 
 /* Whether a matrix engine may have computed what a kernel, or with NULL the library, gives. */
 bool lab_may_use_engine(const lab_target *target, const rung_kernel *kernel);

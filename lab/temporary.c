@@ -18,8 +18,10 @@ const char *lab_temporary_folder(void)
 void lab_temporary_failed(int error, char *why, size_t capacity)
 {
     const char *named = getenv("TMPDIR");
-    snprintf(why, capacity, "no temporary file can be written to %s%s: %s; free some space there, or set TMPDIR to "
-             "another folder", named && *named ? "TMPDIR=" : "", lab_temporary_folder(), strerror(error));
+    snprintf(why, capacity,
+             "no temporary file can be written to %s%s: %s; free some space there, or set TMPDIR to "
+             "another folder",
+             named && *named ? "TMPDIR=" : "", lab_temporary_folder(), strerror(error));
 }
 
 /* The function tmpfile ignores TMPDIR and cannot ask for close-on-exec. */

@@ -29,7 +29,7 @@ static int complain(const char *message)
 /* Two whose names begin alike must not be taken for one. */
 static bool fits_journal(const char *name)
 {
-    return strlen(name) < sizeof (lab_trial){0}.kernel && !name[strcspn(name, "\t\n")];
+    return strlen(name) < sizeof(lab_trial){0}.kernel && !name[strcspn(name, "\t\n")];
 }
 
 /* Those that may be chosen: no vendor's, no engine in software. */
@@ -44,12 +44,12 @@ static int find_kernels(lab_tuner *session)
         if (!all[i] || rung_kernel_describe(all[i])->number == 0 || lab_is_emulated(all[i])) {
             if (list)
                 return lab_usage("tune", "rung tune has nothing to vary in rung_gemm, the vendor's library and a "
-                                 "matrix engine in software; leave them out of --kernels");
+                                         "matrix engine in software; leave them out of --kernels");
             continue;
         }
         if (!fits_journal(rung_kernel_describe(all[i])->name))
             return lab_usage("tune", "a kernel's file needs a name of 63 characters at most, none of them a tab or "
-                             "an end of line; go to its folder, or rename it");
+                                     "an end of line; go to its folder, or rename it");
         if (lab_takes(all[i], &session->dtypes[0]))
             session->kernels[session->kernel_count++] = all[i];
     }
@@ -88,8 +88,8 @@ static int open_journal(lab_tuner *session)
     const rung_device_info *device = rung_device_describe(session->target.device);
     char why[1200] = "";
     snprintf(shared->head, sizeof shared->head,
-             "rung-tune/1 %s; %s; %s; %lld units; driver %s; rung %s; %s; layout %c%c", device->backend,
-             device->title, device->platform, (long long)device->compute_units, device->driver, rung_version_text(),
+             "rung-tune/1 %s; %s; %s; %lld units; driver %s; rung %s; %s; layout %c%c", device->backend, device->title,
+             device->platform, (long long)device->compute_units, device->driver, rung_version_text(),
              session->dtypes[0].name, session->a_by_columns ? 'c' : 'r', session->b_by_columns ? 'c' : 'r');
     if (session->options->state && strlen(session->options->state) >= sizeof shared->path)
         return lab_usage("tune", "--state has too long a name");
@@ -97,17 +97,23 @@ static int open_journal(lab_tuner *session)
         snprintf(shared->path, sizeof shared->path, "%s", session->options->state);
     else if (!default_path(shared->head, shared->path, sizeof shared->path))
         return complain("there is no folder for the search's state; name a file with --state");
-    return lab_journal_open(shared->path, shared->head, &session->journal, why, sizeof why) ? LAB_GOOD
-                                                                                            : complain(why);
+    return lab_journal_open(shared->path, shared->head, &session->journal, why, sizeof why) ? LAB_GOOD : complain(why);
 }
 
 static lab_problem problem_of(const lab_tuner *session, const lab_tuned *tuned)
 {
     const lab_dtype *dtype = &session->dtypes[0];
-    return (lab_problem){.context = session->target.context, .device = session->target.device,
-                         .queue = session->target.queue, .product = dtype->product,
-                         .compute = dtype->compute, .m = tuned->m, .n = tuned->n, .k = tuned->k, .batch = 1,
-                         .a_by_columns = session->a_by_columns, .b_by_columns = session->b_by_columns};
+    return (lab_problem){.context = session->target.context,
+                         .device = session->target.device,
+                         .queue = session->target.queue,
+                         .product = dtype->product,
+                         .compute = dtype->compute,
+                         .m = tuned->m,
+                         .n = tuned->n,
+                         .k = tuned->k,
+                         .batch = 1,
+                         .a_by_columns = session->a_by_columns,
+                         .b_by_columns = session->b_by_columns};
 }
 
 /* A dense view without memory. */
@@ -166,8 +172,10 @@ static void plan_by_store(const lab_tuner *session, const lab_target *target, la
 {
     rung_problem form = form_of(session, tuned);
     rung_plan *plan;
-    if (rung_plan_create(target->device, &form, &(rung_plan_options){.size = sizeof(rung_plan_options), .max_workspace_bytes = LAB_WORKSPACE_MAX}, &plan) !=
-        RUNG_OK)
+    if (rung_plan_create(
+            target->device, &form,
+            &(rung_plan_options){.size = sizeof(rung_plan_options), .max_workspace_bytes = LAB_WORKSPACE_MAX},
+            &plan) != RUNG_OK)
         return;
     const rung_plan_info *info = rung_plan_describe(plan);
     if (is_of_store(info, session->options->store)) {
@@ -202,8 +210,8 @@ static void save(lab_tuner *session, const lab_problem *problem, lab_tuned *tune
     rung_kernel *kernel;
     if (!finals->decided || !finals->improved)
         return;
-    if (rung_kernel_find(problem->context, rung_device_describe(problem->device)->backend, finals->kernel,
-                         &kernel) != RUNG_OK) {
+    if (rung_kernel_find(problem->context, rung_device_describe(problem->device)->backend, finals->kernel, &kernel) !=
+        RUNG_OK) {
         snprintf(finals->why, sizeof finals->why, "it is from a file, which others do not have");
         return;
     }
@@ -219,7 +227,8 @@ static void drop_record(lab_tuner *session, const lab_problem *problem, lab_tune
 {
     lab_finals *finals = &tuned->finals;
     rung_problem multiply = lab_problem_multiply(problem, true);
-    rung_tuning defaults = {sizeof(rung_tuning), finals->default_kernel, finals->default_parameters, finals->default_gflops};
+    rung_tuning defaults = {sizeof(rung_tuning), finals->default_kernel, finals->default_parameters,
+                            finals->default_gflops};
     int64_t removed = 0;
     rung_status status = rung_tuning_remove(problem->device, &multiply, session->options->store, &removed);
     tuned->record_removed = status == RUNG_OK && removed > 0;
@@ -303,15 +312,20 @@ static int search_on(lab_tuner *session, const lab_problem *problem, lab_tuned *
     lab_search *search = calloc(1, sizeof *search);
     if (!search)
         return complain("there is no memory; end other programs");
-    *search = (lab_search){
-        .target = &session->target, .journal = &session->journal, .watch = &session->shared->watch,
-        .counts = &tuned->counts, .problem = problem, .seed = session->seed,
-        .quiet = session->options->quiet != NULL, .began_ns = session->shared->began_ns,
-        .start_ns = tuned->start_ns, .end_ns = tuned->end_ns, .patience = PATIENCE};
+    *search = (lab_search){.target = &session->target,
+                           .journal = &session->journal,
+                           .watch = &session->shared->watch,
+                           .counts = &tuned->counts,
+                           .problem = problem,
+                           .seed = session->seed,
+                           .quiet = session->options->quiet != NULL,
+                           .began_ns = session->shared->began_ns,
+                           .start_ns = tuned->start_ns,
+                           .end_ns = tuned->end_ns,
+                           .patience = PATIENCE};
     rung_kernel *recorded;
-    if (*tuned->record_kernel &&
-        rung_kernel_find(problem->context, rung_device_describe(problem->device)->backend, tuned->record_kernel,
-                         &recorded) == RUNG_OK) {
+    if (*tuned->record_kernel && rung_kernel_find(problem->context, rung_device_describe(problem->device)->backend,
+                                                  tuned->record_kernel, &recorded) == RUNG_OK) {
         search->recorded = recorded;
         snprintf(search->recorded_parameters, sizeof search->recorded_parameters, "%s", tuned->record_parameters);
     }

@@ -140,14 +140,20 @@ static bool fail(lab_turns *turns, heard how, const char *line)
     if (how == STOPPED)
         snprintf(turns->why, sizeof turns->why, "interrupted while waiting for %s", turns->executable);
     else if (how == LATE)
-        snprintf(turns->why, sizeof turns->why, "%s did not answer: give an executable of rung that supports interleaved "
-                 "measurement, or a result of its rung bench -o FILE", turns->executable);
+        snprintf(turns->why, sizeof turns->why,
+                 "%s did not answer: give an executable of rung that supports interleaved "
+                 "measurement, or a result of its rung bench -o FILE",
+                 turns->executable);
     else if (how == HEARD)
-        snprintf(turns->why, sizeof turns->why, "%s speaks another protocol (\"%.60s\"): give an executable of rung "
-                 "that supports interleaved measurement, or a result of its bench --json", turns->executable, line);
+        snprintf(turns->why, sizeof turns->why,
+                 "%s speaks another protocol (\"%.60s\"): give an executable of rung "
+                 "that supports interleaved measurement, or a result of its bench --json",
+                 turns->executable, line);
     else
-        snprintf(turns->why, sizeof turns->why, "%s ended too early (%s %d): if it is an executable of rung that "
-                 "supports interleaved measurement, see what it said above", turns->executable, code < 0 ? "killed," : "exit code", code);
+        snprintf(turns->why, sizeof turns->why,
+                 "%s ended too early (%s %d): if it is an executable of rung that "
+                 "supports interleaved measurement, see what it said above",
+                 turns->executable, code < 0 ? "killed," : "exit code", code);
     turns->failed = true;
     return false;
 }

@@ -23,16 +23,16 @@
 typedef enum lab_role { LAB_ALONE, LAB_PARENT, LAB_CHILD } lab_role;
 
 typedef struct lab_turns {
-    lab_role    role;
-    int         in, out;
-    char        pairing[64]; /* what both results carry, so that they are known to belong together */
-    bool        failed;      /* and why it did; nothing is said or heard any more */
-    char        why[512];
-    bool        wants;       /* the other, more rounds */
+    lab_role role;
+    int in, out;
+    char pairing[64]; /* what both results carry, so that they are known to belong together */
+    bool failed;      /* and why it did; nothing is said or heard any more */
+    char why[512];
+    bool wants; /* the other, more rounds */
     /* The parent's. */
     const char *executable;
-    pid_t       child;
-    FILE       *results; /* that it writes */
+    pid_t child;
+    FILE *results; /* that it writes */
 } lab_turns;
 
 /* Whether a parent has started this process to take turns; then that one is greeted. */

@@ -13,10 +13,10 @@
 enum { DEPTH_MAX = 64 };
 
 typedef struct reader {
-    char       *at, *end;
-    lab_value  *values; /* room for all there can be */
-    int64_t     used;
-    const char *wrong;  /* the first thing that was, NULL so far */
+    char *at, *end;
+    lab_value *values; /* room for all there can be */
+    int64_t used;
+    const char *wrong; /* the first thing that was, NULL so far */
 } reader;
 
 static bool read_value(reader *reader, int depth, lab_value *value);
@@ -57,7 +57,10 @@ static bool take_word(reader *reader, const char *word)
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static bool read_hex(reader *reader, unsigned *code)
@@ -240,14 +243,9 @@ static bool read_value(reader *reader, int depth, lab_value *value)
         value->kind = LAB_BOOLEAN;
         value->number = 1;
         return take_word(reader, "true");
-    case 'f':
-        value->kind = LAB_BOOLEAN;
-        return take_word(reader, "false");
-    case 'n':
-        return take_word(reader, "null");
-    default:
-        value->kind = LAB_NUMBER;
-        return read_number(reader, &value->number);
+    case 'f': value->kind = LAB_BOOLEAN; return take_word(reader, "false");
+    case 'n': return take_word(reader, "null");
+    default: value->kind = LAB_NUMBER; return read_number(reader, &value->number);
     }
 }
 
@@ -294,8 +292,8 @@ bool lab_document_read(const char *text, size_t length, lab_document *document, 
         reader.end = document->text + length;
         if (read_document(&reader))
             return true;
-        snprintf(why, capacity, "line %lld is not JSON: %s", (long long)line_of(text, (size_t)(reader.at - document->text)),
-                 reader.wrong);
+        snprintf(why, capacity, "line %lld is not JSON: %s",
+                 (long long)line_of(text, (size_t)(reader.at - document->text)), reader.wrong);
     }
     lab_document_free(document);
     return false;

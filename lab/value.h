@@ -14,19 +14,19 @@
 typedef enum lab_kind { LAB_NULL, LAB_BOOLEAN, LAB_NUMBER, LAB_STRING, LAB_ARRAY, LAB_OBJECT } lab_kind;
 
 typedef struct lab_value {
-    lab_kind          kind;
-    double            number; /* of a boolean 0 or 1 */
-    const char       *text;   /* of a string, "" of all others */
-    const char       *name;   /* as a field of an object, else "" */
-    int64_t           count;  /* of an array's or object's values, */
-    struct lab_value *first;  /* which stand one behind the other by `next` */
+    lab_kind kind;
+    double number;           /* of a boolean 0 or 1 */
+    const char *text;        /* of a string, "" of all others */
+    const char *name;        /* as a field of an object, else "" */
+    int64_t count;           /* of an array's or object's values, */
+    struct lab_value *first; /* which stand one behind the other by `next` */
     struct lab_value *next;
 } lab_value;
 
 /* Owns the tree and its strings. */
 typedef struct lab_document {
     lab_value *root; /* NULL if it could not be read */
-    char      *text;
+    char *text;
 } lab_document;
 
 /* False with a sentence that names the line. The document is then empty, and may be freed. */
@@ -38,9 +38,9 @@ void lab_document_free(lab_document *document);
 const lab_value *lab_field(const lab_value *object, const char *name);
 
 /* What a field holds, or this if it is of another kind. */
-double      lab_number(const lab_value *object, const char *name, double otherwise);
-int64_t     lab_integer(const lab_value *object, const char *name, int64_t otherwise);
+double lab_number(const lab_value *object, const char *name, double otherwise);
+int64_t lab_integer(const lab_value *object, const char *name, int64_t otherwise);
 const char *lab_text(const lab_value *object, const char *name, const char *otherwise);
-bool        lab_is_true(const lab_value *object, const char *name);
+bool lab_is_true(const lab_value *object, const char *name);
 
 #endif /* LAB_VALUE_H */

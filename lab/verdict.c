@@ -95,8 +95,12 @@ double lab_deviation(const double *numbers, int64_t count)
 
 lab_evidence lab_evidence_of_pairs(const double *old, const double *new, int64_t count)
 {
-    lab_evidence found = {.old_runs = count, .new_runs = count, .old_log = lab_mean(old, count),
-                          .new_log = lab_mean(new, count), .freedom = (double)(count - 1), .p = 1,
+    lab_evidence found = {.old_runs = count,
+                          .new_runs = count,
+                          .old_log = lab_mean(old, count),
+                          .new_log = lab_mean(new, count),
+                          .freedom = (double)(count - 1),
+                          .p = 1,
                           .judgement = LAB_UNKNOWN};
     double squares = 0, change = found.new_log - found.old_log;
     for (int64_t i = 0; i < count; i++)
@@ -111,8 +115,13 @@ lab_evidence lab_evidence_of_pairs(const double *old, const double *new, int64_t
 lab_evidence lab_evidence_of_runs(const double *old, int64_t old_count, const double *new, int64_t new_count,
                                   double drift)
 {
-    lab_evidence found = {.old_runs = old_count, .new_runs = new_count, .old_log = lab_mean(old, old_count),
-                          .new_log = lab_mean(new, new_count), .drift = drift, .p = 1, .judgement = LAB_UNKNOWN};
+    lab_evidence found = {.old_runs = old_count,
+                          .new_runs = new_count,
+                          .old_log = lab_mean(old, old_count),
+                          .new_log = lab_mean(new, new_count),
+                          .drift = drift,
+                          .p = 1,
+                          .judgement = LAB_UNKNOWN};
     if (old_count < 2 || new_count < 2)
         return found;
     double old_sd = lab_deviation(old, old_count), new_sd = lab_deviation(new, new_count);

@@ -30,21 +30,21 @@ typedef enum lab_judgement {
 #define X(name, word) LAB_##name,
     LAB_JUDGEMENT_LIST(X)
 #undef X
-    LAB_JUDGEMENT_COUNT
+        LAB_JUDGEMENT_COUNT
 } lab_judgement;
 
 const char *lab_judgement_name(lab_judgement judgement);
 
 /* What the runs of one row say, and what follows. */
 typedef struct lab_evidence {
-    int64_t       old_runs, new_runs; /* equal where they are paired */
-    double        old_log, new_log;   /* means of the logarithms of the times in nanoseconds */
-    double        error, freedom;     /* standard error of their difference, and its degrees of freedom */
-    double        run_sd;             /* between runs; where they are paired, between the ratios of pairs */
-    double        drift;              /* what the two sides may differ by without a cause, as a logarithm */
+    int64_t old_runs, new_runs; /* equal where they are paired */
+    double old_log, new_log;    /* means of the logarithms of the times in nanoseconds */
+    double error, freedom;      /* standard error of their difference, and its degrees of freedom */
+    double run_sd;              /* between runs; where they are paired, between the ratios of pairs */
+    double drift;               /* what the two sides may differ by without a cause, as a logarithm */
     /* Filled in by lab_decide. */
-    double        p;                  /* after Holm's correction */
-    double        low, high;          /* the interval of new over old less one */
+    double p;         /* after Holm's correction */
+    double low, high; /* the interval of new over old less one */
     lab_judgement judgement;
 } lab_evidence;
 

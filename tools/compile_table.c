@@ -25,15 +25,15 @@
 #include "product.h"
 #include "rung/rung.h"
 
-static const char *const all_architectures[] = {"sm_60", "sm_61", "sm_70", "sm_75", "sm_80",
+static const char *const all_architectures[] = {"sm_60", "sm_61", "sm_70", "sm_75",  "sm_80",
                                                 "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 
 typedef struct nvrtc_program nvrtc_program;
 
 /* NVRTC's C interface, as nvrtc.h declares it; results are 0 for success. */
 typedef struct nvrtc {
-    int (*create)(nvrtc_program **, const char *source, const char *name, int headers,
-                  const char *const *header_texts, const char *const *header_names);
+    int (*create)(nvrtc_program **, const char *source, const char *name, int headers, const char *const *header_texts,
+                  const char *const *header_names);
     int (*compile)(nvrtc_program *, int options, const char *const *option_texts);
     int (*log_size)(nvrtc_program *, size_t *);
     int (*log)(nvrtc_program *, char *);
@@ -198,8 +198,8 @@ static int define_options(const char *parameters, char texts[][64], const char *
 }
 
 /* Compiles one and prints its line; false if it fails or spills. */
-static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const char *parameters,
-                    const path *product, const path *path, const char *architecture)
+static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const char *parameters, const path *product,
+                    const path *path, const char *architecture)
 {
     const char *options[32];
     char texts[32][64], target[64], log[1 << 14] = "";
@@ -211,22 +211,21 @@ static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const ch
     snprintf(target, sizeof target, "--gpu-architecture=%s", architecture);
     options[count++] = target;
     options[count++] = "--ptxas-options=-v";
-    if (nvrtc->create(&program, kernel->source, kernel->file, header_count, header_texts,
-                      header_names) != 0)
+    if (nvrtc->create(&program, kernel->source, kernel->file, header_count, header_texts, header_names) != 0)
         return false;
     bool good = nvrtc->compile(program, count, options) == 0;
     if (nvrtc->log_size(program, &size) == 0 && size <= sizeof log)
         nvrtc->log(program, log);
     nvrtc->destroy(&program);
     if (!good) {
-        fprintf(stderr, "%s %s %s %s %s does not compile:\n%s\n", kernel->name, parameters,
-                product->name, path->name, architecture, log);
+        fprintf(stderr, "%s %s %s %s %s does not compile:\n%s\n", kernel->name, parameters, product->name, path->name,
+                architecture, log);
         return false;
     }
     long registers = number_before(log, " registers"), shared = number_before(log, " bytes smem");
     long spills = number_before(log, " bytes spill stores") + number_before(log, " bytes spill loads");
-    printf("%s\t%s\t%s\t%s\t%s\t%ld\t%ld\t%ld\n", kernel->name, *parameters ? parameters : "-",
-           product->name, path->name, architecture, registers, shared, spills);
+    printf("%s\t%s\t%s\t%s\t%s\t%ld\t%ld\t%ld\n", kernel->name, *parameters ? parameters : "-", product->name,
+           path->name, architecture, registers, shared, spills);
     return registers > 0 && spills == 0;
 }
 
@@ -235,8 +234,7 @@ static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const ch
 static bool is_for_gpus(const rung_preset *preset)
 {
     return strncmp(preset->name, "cpu", 3) != 0 && strcmp(preset->name, "tiny") != 0 &&
-           strcmp(preset->name, "f64") != 0 && strcmp(preset->name, "i32") != 0 &&
-           strncmp(preset->name, "sm_", 3) != 0;
+           strcmp(preset->name, "f64") != 0 && strcmp(preset->name, "i32") != 0 && strncmp(preset->name, "sm_", 3) != 0;
 }
 
 static const char *preset_of(const rung_kernel *kernel, const char *name)
@@ -299,7 +297,8 @@ static bool compile_engine(const nvrtc *nvrtc, const rung_kernel *kernel, const 
         for (int64_t j = 0; is_main && j < info->preset_count; j++)
             if (is_for_gpus(rung_kernel_preset(kernel, j)) && strcmp(rung_kernel_preset(kernel, j)->name, "small") != 0)
                 good = compile(nvrtc, info, rung_kernel_preset(kernel, j)->parameters, &products[i], &engine_paths[0],
-                               architecture) && good;
+                               architecture) &&
+                       good;
     }
     return good;
 }
@@ -325,7 +324,8 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_t
     for (int64_t i = 0; i < info->preset_count; i++)
         if (is_for_gpus(rung_kernel_preset(kernel, i)))
             good = compile(nvrtc, info, rung_kernel_preset(kernel, i)->parameters, &products[0], &all[0],
-                           architecture) && good;
+                           architecture) &&
+                   good;
     const char *small = preset_of(kernel, "small");
     for (int i = 0; small && i < lab_product_count(); i++)
         if (strcmp(small, parameters_of(kernel, i)) != 0) /* else it is there already */
@@ -361,7 +361,7 @@ static bool compile_reduce(const nvrtc *nvrtc, const char *folder, const char *a
 /* What is named on the command line. */
 typedef struct wish {
     const char *architectures[32], *kernels[32];
-    int         architecture_count, kernel_count;
+    int architecture_count, kernel_count;
 } wish;
 
 static wish read_wish(int argc, char **argv)

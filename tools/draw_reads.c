@@ -19,17 +19,17 @@
 enum { WARP = 32, SECTOR = 32, STRIDE = 256, LEFT = 8, PANEL_GAP = 26, SECTORS_MAX = 1024 };
 
 typedef struct touch {
-    int     lane, bytes;
+    int lane, bytes;
     int64_t offset; /* in bytes, from the matrix's first element */
 } touch;
 
 /* One request of the first warp. */
 typedef struct request {
     const char *array;
-    int         line, count;
-    touch       touches[WARP];
-    int64_t     sectors[SECTORS_MAX];
-    int         sector_count, bytes; /* bytes: distinct ones */
+    int line, count;
+    touch touches[WARP];
+    int64_t sectors[SECTORS_MAX];
+    int sector_count, bytes; /* bytes: distinct ones */
 } request;
 
 /* ---- The addresses ------------------------------------------------------------------------------------ */
@@ -93,11 +93,15 @@ static bool look(const char *kernel, const lab_dtype *dtype, const char *path, r
         fprintf(stderr, "draw_reads: the parameters of %s are too long\n", kernel);
         return false;
     }
-    lab_look asked = {.kernel = kernel, .product = dtype->product, .compute = dtype->compute,
+    lab_look asked = {.kernel = kernel,
+                      .product = dtype->product,
+                      .compute = dtype->compute,
                       .m = lab_kernel_number(*opened, parameters, in, "BM", 16),
                       .n = lab_kernel_number(*opened, parameters, in, "BN", 16),
                       .k = 4 * lab_kernel_number(*opened, parameters, in, "BK", 8),
-                      .a_stride = STRIDE, .b_stride = STRIDE, .c_stride = STRIDE};
+                      .a_stride = STRIDE,
+                      .b_stride = STRIDE,
+                      .c_stride = STRIDE};
     setenv("RUNG_MICROSCOPE_ADDRESSES", path, 1);
     bool good = lab_microscope_look(&asked, &sight, why, sizeof why);
     if (good)
@@ -112,7 +116,7 @@ static bool look(const char *kernel, const lab_dtype *dtype, const char *path, r
 /* The rows and columns of a matrix that a panel shows: whole sectors. */
 typedef struct window {
     int64_t row, col, rows, cols;
-    int     cell; /* its edge on paper */
+    int cell; /* its edge on paper */
 } window;
 
 static window window_of(const request *request, int size)
@@ -151,9 +155,10 @@ static int draw_request(const request *request, int size, int top)
     int ideal = (request->bytes + SECTOR - 1) / SECTOR;
     char style[96], colour[48];
     printf("<text x=\"%d\" y=\"%d\">%c, line %d: %d sector%s of 32 bytes, %d would hold what is read; rows %" PRId64
-           " to %" PRId64 ", columns %" PRId64 " to %" PRId64 "</text>\n", LEFT, top + 12, request->array[0] - 32,
-           request->line, request->sector_count, request->sector_count == 1 ? "" : "s", ideal, window.row,
-           window.row + window.rows - 1, window.col, window.col + window.cols - 1);
+           " to %" PRId64 ", columns %" PRId64 " to %" PRId64 "</text>\n",
+           LEFT, top + 12, request->array[0] - 32, request->line, request->sector_count,
+           request->sector_count == 1 ? "" : "s", ideal, window.row, window.row + window.rows - 1, window.col,
+           window.col + window.cols - 1);
     top += 18;
     for (int i = 0; i < request->sector_count; i++)
         draw_box(&window, request->sectors[i] * (SECTOR / size), SECTOR / size, top, "fill=\"#ddd\" stroke=\"none\"");
@@ -200,7 +205,8 @@ static void draw(const request *requests, int size, const char *kernel)
     }
     printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
            "font-size=\"12\">\n<title>What the first warp of %s reads of A and of B in one request</title>\n"
-           "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n", width_of(requests, size), height, kernel);
+           "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+           width_of(requests, size), height, kernel);
     int top = draw_legend(8);
     for (int i = 0; i < 2; i++)
         top = draw_request(&requests[i], size, top);

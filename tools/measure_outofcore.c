@@ -65,9 +65,9 @@ static int is_same(const char *path, const float *data, int64_t n)
 }
 
 typedef struct measured {
-    int64_t           n;
-    double            in_core[ROUNDS_MOST], out_of_core[ROUNDS_MOST]; /* seconds */
-    int               rounds;
+    int64_t n;
+    double in_core[ROUNDS_MOST], out_of_core[ROUNDS_MOST]; /* seconds */
+    int rounds;
     rung_outofcore_report *report; /* of the last multiply of files */
 } measured;
 
@@ -150,7 +150,8 @@ static void print(const measured *all, int64_t memory, const lab_conditions *bef
     lab_json_integer(&json, "panel_depth", blocking->panel_depth);
     lab_json_integer(&json, "used", blocking->used_bytes);
     lab_json_integer(&json, "moved", all->report->read_bytes + all->report->written_bytes);
-    lab_json_number(&json, "moved_over_bound", (double)(all->report->read_bytes + all->report->written_bytes) / blocking->bound_bytes);
+    lab_json_number(&json, "moved_over_bound",
+                    (double)(all->report->read_bytes + all->report->written_bytes) / blocking->bound_bytes);
     lab_json_number(&json, "waited_seconds", rung_outofcore_report_device(all->report, 0)->wait_seconds);
     lab_conditions_print(&json, before, after, &warnings);
     lab_json_end(&json, '}');

@@ -64,8 +64,8 @@ static void write_cubin(nvrtc_program *program, const char *path)
 
 int main(int argc, char **argv)
 {
-    int (*create)(nvrtc_program **, const char *source, const char *name, int headers,
-                  const char *const *texts, const char *const *names);
+    int (*create)(nvrtc_program **, const char *source, const char *name, int headers, const char *const *texts,
+                  const char *const *names);
     int (*compile)(nvrtc_program *, int count, const char *const *options);
     nvrtc_program *program;
     size_t size;

@@ -35,8 +35,8 @@ extern "C" {
 /* A multiplication C = A * B on many ranks: A is m x k, B is k x n. Elements of A and B are sent
  * in their own type, partial sums of C in the accumulator type (rung.h, "Element types"). */
 typedef struct rung_cluster_problem {
-    size_t    size;             /* set by rung_cluster_problem_of() */
-    int64_t   ranks;            /* 1 to 2^31 - 1 */
+    size_t    size;  /* set by rung_cluster_problem_of() */
+    int64_t   ranks; /* 1 to 2^31 - 1 */
     int64_t   m, n, k;
     rung_type a_type, b_type, c_type;
     double    max_idle;         /* 0.06: fraction of the ranks that may stay idle, 0 to less than 1. If the number
@@ -52,14 +52,14 @@ static inline rung_cluster_problem rung_cluster_problem_of(int64_t ranks, int64_
 {
     rung_cluster_problem problem;
     memset(&problem, 0, sizeof problem);
-    problem.size = sizeof problem;
-    problem.ranks = ranks;
-    problem.m = m;
-    problem.n = n;
-    problem.k = k;
-    problem.a_type = a_type;
-    problem.b_type = b_type;
-    problem.c_type = c_type;
+    problem.size     = sizeof problem;
+    problem.ranks    = ranks;
+    problem.m        = m;
+    problem.n        = n;
+    problem.k        = k;
+    problem.a_type   = a_type;
+    problem.b_type   = b_type;
+    problem.c_type   = c_type;
     problem.max_idle = 0.06;
     return problem;
 }
@@ -79,10 +79,10 @@ static inline rung_cluster_grid rung_cluster_grid_of(int64_t pm, int64_t pn, int
 {
     rung_cluster_grid grid;
     memset(&grid, 0, sizeof grid);
-    grid.size = sizeof grid;
-    grid.pm = pm;
-    grid.pn = pn;
-    grid.pk = pk;
+    grid.size     = sizeof grid;
+    grid.pm       = pm;
+    grid.pn       = pn;
+    grid.pk       = pk;
     grid.a_chunks = 1;
     grid.b_chunks = 1;
     return grid;
@@ -101,13 +101,13 @@ RUNG_API rung_status rung_cluster_grid_choose(const rung_cluster_problem *proble
 /* What a multiplication costs on a grid. Each number is the maximum over all ranks. At the
  * start, each rank holds its share of A and B; at the end, its share of C. */
 typedef struct rung_cluster_cost {
-    size_t  size;           /* set by rung_cluster_cost_default() */
+    size_t  size; /* set by rung_cluster_cost_default() */
     int64_t received_bytes;
-    int64_t messages;       /* received */
-    int64_t memory_bytes;   /* shares of A, B and C and all memory for the work; exact up to a few elements */
-    double  flops;          /* floating-point operations */
-    double  bound_bytes;    /* lower bound of received_bytes for every algorithm that starts and ends in this way, with
-                             * any memory (Al Daas, Ballard, Grigori, Kumar, Rouse 2022, for several element sizes) */
+    int64_t messages;     /* received */
+    int64_t memory_bytes; /* shares of A, B and C and all memory for the work; exact up to a few elements */
+    double  flops;        /* floating-point operations */
+    double  bound_bytes;  /* lower bound of received_bytes for every algorithm that starts and ends in this way, with
+                           * any memory (Al Daas, Ballard, Grigori, Kumar, Rouse 2022, for several element sizes) */
 } rung_cluster_cost;
 
 static inline rung_cluster_cost rung_cluster_cost_default(void)
@@ -141,11 +141,11 @@ static inline rung_cluster_speed rung_cluster_speed_default(void)
 
 /* How long the busiest rank takes. */
 typedef struct rung_cluster_prediction {
-    size_t size;             /* set by rung_cluster_prediction_default() */
-    double seconds;          /* from the shares of A and B to the shares of C, and of them: */
+    size_t size;    /* set by rung_cluster_prediction_default() */
+    double seconds; /* from the shares of A and B to the shares of C, and of them: */
     double multiply_seconds;
-    double copy_seconds;     /* copying and adding in memory */
-    double wait_seconds;     /* waiting for messages */
+    double copy_seconds; /* copying and adding in memory */
+    double wait_seconds; /* waiting for messages */
 } rung_cluster_prediction;
 
 static inline rung_cluster_prediction rung_cluster_prediction_default(void)
@@ -209,12 +209,12 @@ typedef enum rung_cluster_layout {
  * ranks after it hold nothing. A rank's memory is column-major. A plain value: its fields never
  * change. */
 typedef struct rung_cluster_cyclic {
-    int64_t row_block, col_block;       /* MB, NB */
-    int64_t row_source, col_source;     /* RSRC, CSRC: process row and column of the first block */
+    int64_t row_block, col_block;   /* MB, NB */
+    int64_t row_source, col_source; /* RSRC, CSRC: process row and column of the first block */
     int64_t process_rows, process_cols;
-    int     col_major_ranks;            /* not 0: ranks are numbered down the process columns (BLACS "Col") */
-    int64_t ld;                         /* LLD: leading dimension of this rank's memory */
-    int64_t row_offset, col_offset;     /* IA - 1, JA - 1: where the matrix begins in the distributed one */
+    int     col_major_ranks;        /* not 0: ranks are numbered down the process columns (BLACS "Col") */
+    int64_t ld;                     /* LLD: leading dimension of this rank's memory */
+    int64_t row_offset, col_offset; /* IA - 1, JA - 1: where the matrix begins in the distributed one */
 } rung_cluster_cyclic;
 
 /* Blocks of any sizes. The splits ascend from 0 to the number of rows or columns. `owners` has
@@ -232,14 +232,14 @@ typedef struct rung_cluster_blocks {
 /* A distributed matrix, and this rank's part of it. Of `data`, `cyclic` and `blocks`, a layout uses
  * what is noted below. The memory of C may not overlap that of A or B. */
 typedef struct rung_cluster_matrix {
-    size_t              size;       /* set by one of the functions below */
+    size_t              size; /* set by one of the functions below */
     rung_type           type;
     int64_t             rows, cols; /* of the whole matrix, as it is stored */
     int                 transposed; /* not 0: the multiplication uses the transpose; not for shares */
     rung_cluster_layout layout;
-    void               *data;       /* shares and cyclic: this rank's memory; only C is written */
-    rung_cluster_cyclic cyclic;     /* cyclic */
-    rung_cluster_blocks blocks;     /* blocks */
+    void               *data;   /* shares and cyclic: this rank's memory; only C is written */
+    rung_cluster_cyclic cyclic; /* cyclic */
+    rung_cluster_blocks blocks; /* blocks */
 } rung_cluster_matrix;
 
 /* Returns a matrix distributed as shares. `rows` and `cols` are those of A, B or C as it is
@@ -250,12 +250,12 @@ static inline rung_cluster_matrix rung_cluster_matrix_of_shares(rung_type type, 
 {
     rung_cluster_matrix matrix;
     memset(&matrix, 0, sizeof matrix);
-    matrix.size = sizeof matrix;
-    matrix.type = type;
-    matrix.rows = rows;
-    matrix.cols = cols;
+    matrix.size   = sizeof matrix;
+    matrix.type   = type;
+    matrix.rows   = rows;
+    matrix.cols   = cols;
     matrix.layout = RUNG_CLUSTER_LAYOUT_SHARES;
-    matrix.data = (void *)data;
+    matrix.data   = (void *)data;
     return matrix;
 }
 
@@ -267,18 +267,18 @@ static inline rung_cluster_matrix rung_cluster_matrix_of_scalapack(rung_type typ
                                                                    int col_major_ranks, const void *data)
 {
     rung_cluster_matrix matrix = rung_cluster_matrix_of_shares(type, 0, 0, data);
-    matrix.layout = RUNG_CLUSTER_LAYOUT_CYCLIC;
+    matrix.layout              = RUNG_CLUSTER_LAYOUT_CYCLIC;
     if (descriptor) {
-        matrix.rows = descriptor[2];
-        matrix.cols = descriptor[3];
-        matrix.cyclic.row_block = descriptor[4];
-        matrix.cyclic.col_block = descriptor[5];
+        matrix.rows              = descriptor[2];
+        matrix.cols              = descriptor[3];
+        matrix.cyclic.row_block  = descriptor[4];
+        matrix.cyclic.col_block  = descriptor[5];
         matrix.cyclic.row_source = descriptor[6];
         matrix.cyclic.col_source = descriptor[7];
-        matrix.cyclic.ld = descriptor[8];
+        matrix.cyclic.ld         = descriptor[8];
     }
-    matrix.cyclic.process_rows = process_rows;
-    matrix.cyclic.process_cols = process_cols;
+    matrix.cyclic.process_rows    = process_rows;
+    matrix.cyclic.process_cols    = process_cols;
     matrix.cyclic.col_major_ranks = col_major_ranks;
     return matrix;
 }
@@ -288,7 +288,7 @@ static inline rung_cluster_matrix rung_cluster_matrix_of_blocks(rung_type type, 
                                                                 const rung_cluster_blocks *blocks)
 {
     rung_cluster_matrix matrix = rung_cluster_matrix_of_shares(type, rows, cols, NULL);
-    matrix.layout = RUNG_CLUSTER_LAYOUT_BLOCKS;
+    matrix.layout              = RUNG_CLUSTER_LAYOUT_BLOCKS;
     if (blocks)
         matrix.blocks = *blocks;
     return matrix;
@@ -312,16 +312,16 @@ typedef struct rung_cluster_options {
                                                  * duration of one */
     int64_t                  max_message_bytes; /* 2^30, which is also the maximum: longer messages are split */
     rung_cluster_multiply_function multiply;    /* local multiplication; NULL: rung_gemm with `context` */
-    void                    *multiply_user;
+    void                          *multiply_user;
 } rung_cluster_options;
 
 static inline rung_cluster_options rung_cluster_options_default(void)
 {
     rung_cluster_options options;
     memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    options.max_idle = 0.06;
-    options.timeout_seconds = 300.0;
+    options.size              = sizeof options;
+    options.max_idle          = 0.06;
+    options.timeout_seconds   = 300.0;
     options.max_message_bytes = (int64_t)1 << 30;
     return options;
 }
@@ -334,7 +334,7 @@ typedef struct rung_cluster_report {
     double  seconds;                  /* duration of the call, and of it: */
     double  redistribute_seconds;
     double  multiply_seconds;
-    double  wait_seconds;             /* waiting for other ranks, for any reason */
+    double  wait_seconds; /* waiting for other ranks, for any reason */
 } rung_cluster_report;
 
 #ifdef __cplusplus

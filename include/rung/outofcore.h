@@ -114,11 +114,11 @@ typedef struct rung_outofcore_problem {
     double                       beta;    /* 0 */
     rung_compute                 compute; /* RUNG_COMPUTE_STRICT */
     const rung_outofcore_matrix *a, *b;
-    const rung_outofcore_matrix *c;       /* read if beta is not 0; may be NULL if it is neither read nor written */
-    const rung_outofcore_matrix *d;       /* result in place; NULL: see path and c */
-    const char                  *path;    /* result file; NULL: see d and c. Not together with d */
-    rung_type                    type;    /* type of the result file; RUNG_TYPE_NONE: A's type, or I32 for I8 */
-    rung_outofcore_format        format;  /* of the result file; RUNG_OUTOFCORE_FORMAT_NPY */
+    const rung_outofcore_matrix *c;      /* read if beta is not 0; may be NULL if it is neither read nor written */
+    const rung_outofcore_matrix *d;      /* result in place; NULL: see path and c */
+    const char                  *path;   /* result file; NULL: see d and c. Not together with d */
+    rung_type                    type;   /* type of the result file; RUNG_TYPE_NONE: A's type, or I32 for I8 */
+    rung_outofcore_format        format; /* of the result file; RUNG_OUTOFCORE_FORMAT_NPY */
 } rung_outofcore_problem;
 
 /* Returns the problem D = A * B with the defaults that are listed above. Set `path`, `d` or `c`. */
@@ -127,10 +127,10 @@ static inline rung_outofcore_problem rung_outofcore_problem_of(const rung_outofc
 {
     rung_outofcore_problem problem;
     memset(&problem, 0, sizeof problem);
-    problem.size = sizeof problem;
+    problem.size  = sizeof problem;
     problem.alpha = 1.0;
-    problem.a = a;
-    problem.b = b;
+    problem.a     = a;
+    problem.b     = b;
     return problem;
 }
 
@@ -143,17 +143,17 @@ static inline rung_outofcore_problem rung_outofcore_problem_of(const rung_outofc
  * once into its second buffer. Sums stay in the block in the accumulator type and are rounded
  * when the block is written. Blocks and panels at the edges may be smaller. */
 typedef struct rung_outofcore_blocking {
-    size_t  size;                          /* set by rung_outofcore_blocking_default() */
-    int64_t block_rows, block_cols;        /* of a block of D */
-    int64_t panel_depth;                   /* of a panel of A or B: rows of B, columns of A */
-    int64_t row_blocks, col_blocks;        /* number of blocks of D */
-    int64_t panels;                        /* number of panels per block */
-    int64_t memory_bytes;                  /* limit for which the sizes were chosen */
-    int64_t used_bytes;                    /* memory used; at most memory_bytes */
-    int64_t read_bytes, written_bytes;     /* transferred: A, B and C; D */
-    double  bound_bytes;                   /* to compare with read_bytes + written_bytes:
-                                            * (2 m n k / sqrt(S) + m n) elements, where S elements fit in
-                                            * memory_bytes, plus m n if C is read */
+    size_t  size;                      /* set by rung_outofcore_blocking_default() */
+    int64_t block_rows, block_cols;    /* of a block of D */
+    int64_t panel_depth;               /* of a panel of A or B: rows of B, columns of A */
+    int64_t row_blocks, col_blocks;    /* number of blocks of D */
+    int64_t panels;                    /* number of panels per block */
+    int64_t memory_bytes;              /* limit for which the sizes were chosen */
+    int64_t used_bytes;                /* memory used; at most memory_bytes */
+    int64_t read_bytes, written_bytes; /* transferred: A, B and C; D */
+    double  bound_bytes;               /* to compare with read_bytes + written_bytes:
+                                        * (2 m n k / sqrt(S) + m n) elements, where S elements fit in
+                                        * memory_bytes, plus m n if C is read */
 } rung_outofcore_blocking;
 
 static inline rung_outofcore_blocking rung_outofcore_blocking_default(void)
@@ -211,15 +211,15 @@ typedef rung_status (*rung_outofcore_accept_function)(void *user, const rung_out
  *     options.device_memory_bytes = memory;
  *     options.device_count = 2; */
 typedef struct rung_outofcore_options {
-    size_t               size;                /* set by rung_outofcore_options_default() */
-    int64_t              memory_bytes;        /* memory of the CPU, if device_count is 0; see above */
-    rung_device *const  *devices;             /* each device has its own blocks and three threads */
-    const int64_t       *device_memory_bytes; /* one limit per device; NULL: 0 for all */
-    int64_t              device_count;        /* 0: the CPU; at most 256 */
-    int                  restart;             /* not 0: discard the completed blocks of an earlier call */
-    rung_outofcore_progress_function progress; /* may be NULL */
-    rung_outofcore_accept_function   accept;   /* may be NULL; used with problem.path only */
-    void                *user;                /* first argument of both functions */
+    size_t                           size;                /* set by rung_outofcore_options_default() */
+    int64_t                          memory_bytes;        /* memory of the CPU, if device_count is 0; see above */
+    rung_device *const              *devices;             /* each device has its own blocks and three threads */
+    const int64_t                   *device_memory_bytes; /* one limit per device; NULL: 0 for all */
+    int64_t                          device_count;        /* 0: the CPU; at most 256 */
+    int                              restart;             /* not 0: discard the completed blocks of an earlier call */
+    rung_outofcore_progress_function progress;            /* may be NULL */
+    rung_outofcore_accept_function   accept;              /* may be NULL; used with problem.path only */
+    void                            *user;                /* first argument of both functions */
 } rung_outofcore_options;
 
 static inline rung_outofcore_options rung_outofcore_options_default(void)
@@ -234,13 +234,13 @@ static inline rung_outofcore_options rung_outofcore_options_default(void)
 
 /* What a call did. The library creates the report; later versions append fields. */
 struct rung_outofcore_report {
-    const rung_outofcore_blocking *blocking; /* as used */
-    int64_t resumed_blocks;                  /* completed by an earlier call */
-    int64_t read_bytes, written_bytes;       /* transferred from and to files or memory ... */
-    int64_t upload_bytes, download_bytes;    /* ... and to and from devices with their own memory */
-    double  seconds;
-    double  flops;                           /* floating-point operations of this call */
-    int64_t device_count;
+    const rung_outofcore_blocking *blocking;                     /* as used */
+    int64_t                        resumed_blocks;               /* completed by an earlier call */
+    int64_t                        read_bytes, written_bytes;    /* transferred from and to files or memory ... */
+    int64_t                        upload_bytes, download_bytes; /* ... and to and from devices with their own memory */
+    double                         seconds;
+    double                         flops; /* floating-point operations of this call */
+    int64_t                        device_count;
 };
 
 /* What one device did. */
@@ -255,8 +255,8 @@ struct rung_outofcore_device_report {
 /* Returns the entry of device `index`, in the order of rung_outofcore_options.devices; NULL for
  * an index outside 0 to device_count - 1. The entry lives as long as the report. */
 RUNG_API const rung_outofcore_device_report *rung_outofcore_report_device(const rung_outofcore_report *report,
-                                                                          int64_t index);
-RUNG_API void rung_outofcore_report_destroy(rung_outofcore_report *report);
+                                                                          int64_t                      index);
+RUNG_API void                                rung_outofcore_report_destroy(rung_outofcore_report *report);
 
 /* ---- Multiplying --------------------------------------------------------------------- */
 

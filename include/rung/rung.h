@@ -165,7 +165,7 @@ typedef enum rung_type {
     /* Types that the interface describes and no kernel multiplies yet: a problem with one of
      * them is RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
-    RUNG_I4        = 8,  /* 2 elements per byte, the first in the low half */
+    RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
     RUNG_U4        = 9,
     RUNG_F8E4M3    = 10, /* no infinities, as in OCP's E4M3 */
     RUNG_F8E5M2    = 11,
@@ -255,8 +255,7 @@ typedef enum rung_order {
 
 /* Returns a dense row-major view. `data` is const for the sake of inputs: the memory of an output
  * must be writable. */
-RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
-    RUNG_READS_NOTHING(4);
+RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data) RUNG_READS_NOTHING(4);
 
 /* Returns a view with a leading dimension, as BLAS describes a matrix: `ld` elements from one
  * row to the next (row-major, ld >= cols) or from one column to the next (column-major,
@@ -381,18 +380,18 @@ static inline rung_quantization rung_quantization_default(void)
  *     problem.a.batch_stride = m * k;
  *     problem.c.batch_stride = m * n; */
 typedef struct rung_problem {
-    size_t          size;       /* set by rung_problem_of() */
-    double          alpha;      /* 1 */
-    double          beta;       /* 0 */
-    rung_matrix     a, b;       /* this version supports equal types only */
-    rung_matrix     c;          /* read if beta is not 0; written if D is absent */
-    rung_matrix     d;          /* absent: the result is stored in C. D and C have the same type in
-                                 * this version; they may not overlap unless they are the same view */
-    int64_t         batch;      /* number of items, 1; 0 is one item as well */
-    rung_compute    compute;    /* RUNG_COMPUTE_STRICT */
-    rung_activation activation; /* RUNG_ACTIVATION_NONE */
-    rung_matrix     bias;       /* absent, or D's type; usually broadcast; no batch_offsets */
-    rung_matrix     residual;   /* absent, or D's type; no batch_offsets */
+    size_t                   size;       /* set by rung_problem_of() */
+    double                   alpha;      /* 1 */
+    double                   beta;       /* 0 */
+    rung_matrix              a, b;       /* this version supports equal types only */
+    rung_matrix              c;          /* read if beta is not 0; written if D is absent */
+    rung_matrix              d;          /* absent: the result is stored in C. D and C have the same type in
+                                          * this version; they may not overlap unless they are the same view */
+    int64_t                  batch;      /* number of items, 1; 0 is one item as well */
+    rung_compute             compute;    /* RUNG_COMPUTE_STRICT */
+    rung_activation          activation; /* RUNG_ACTIVATION_NONE */
+    rung_matrix              bias;       /* absent, or D's type; usually broadcast; no batch_offsets */
+    rung_matrix              residual;   /* absent, or D's type; no batch_offsets */
     const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* NULL: none */
 } rung_problem;
 
@@ -401,11 +400,11 @@ static inline rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_ma
 {
     rung_problem problem;
     memset(&problem, 0, sizeof problem);
-    problem.size = sizeof problem;
+    problem.size  = sizeof problem;
     problem.alpha = 1.0;
-    problem.a = a;
-    problem.b = b;
-    problem.c = c;
+    problem.a     = a;
+    problem.b     = b;
+    problem.c     = c;
     problem.batch = 1;
     return problem;
 }
@@ -478,17 +477,17 @@ typedef struct rung_span {
 typedef void (*rung_span_function)(void *user, const rung_span *span);
 
 typedef struct rung_context_options {
-    size_t                 size;     /* set by rung_context_options_default() */
-    const char            *device;   /* of rung_gemm and rung_multiply; NULL: $RUNG_DEVICE, else "cpu" */
-    int64_t                threads;  /* CPU: maximum number of threads per multiplication, including the
-                                      * calling thread, 1 to 8192; 0: $RUNG_THREADS, else the available CPUs */
-    int                    verbose;  /* 0: $RUNG_VERBOSE; 1 or 2: that level; -1: silent */
-    rung_log_function      log;      /* NULL: standard error */
+    size_t                 size;    /* set by rung_context_options_default() */
+    const char            *device;  /* of rung_gemm and rung_multiply; NULL: $RUNG_DEVICE, else "cpu" */
+    int64_t                threads; /* CPU: maximum number of threads per multiplication, including the
+                                     * calling thread, 1 to 8192; 0: $RUNG_THREADS, else the available CPUs */
+    int                    verbose; /* 0: $RUNG_VERBOSE; 1 or 2: that level; -1: silent */
+    rung_log_function      log;     /* NULL: standard error */
     void                  *log_user;
     rung_allocate_function allocate; /* NULL: the C library's; set both or neither */
     rung_release_function  release;
     void                  *memory_user;
-    rung_span_function     span;     /* NULL: no timeline */
+    rung_span_function     span; /* NULL: no timeline */
     void                  *span_user;
 } rung_context_options;
 
@@ -529,22 +528,22 @@ typedef struct rung_device_info {
     const char *platform; /* the driver's name */
     const char *driver;   /* the driver's version */
     const char *missing;  /* "" if the device can be opened; else why not and what to do */
-    int64_t compute_units;
-    int64_t warp_size;               /* threads per warp */
-    int64_t max_threads_per_unit;
-    int64_t max_threads_per_block;
-    int64_t registers_per_block;
-    int64_t registers_per_unit;
-    int64_t shared_bytes_per_block;
-    int64_t shared_bytes_per_unit;
-    int64_t last_level_cache_bytes;
-    int64_t clock_khz;
-    int64_t memory_clock_khz;
-    int64_t memory_bus_bits;
-    int64_t memory_bytes;
-    int64_t max_buffer_bytes;
-    int64_t memory_bandwidth;        /* bytes per second, computed */
-    int64_t peak_f32;                /* FLOP per second, computed */
+    int64_t     compute_units;
+    int64_t     warp_size; /* threads per warp */
+    int64_t     max_threads_per_unit;
+    int64_t     max_threads_per_block;
+    int64_t     registers_per_block;
+    int64_t     registers_per_unit;
+    int64_t     shared_bytes_per_block;
+    int64_t     shared_bytes_per_unit;
+    int64_t     last_level_cache_bytes;
+    int64_t     clock_khz;
+    int64_t     memory_clock_khz;
+    int64_t     memory_bus_bits;
+    int64_t     memory_bytes;
+    int64_t     max_buffer_bytes;
+    int64_t     memory_bandwidth; /* bytes per second, computed */
+    int64_t     peak_f32;         /* FLOP per second, computed */
 } rung_device_info;
 
 /* Lists the devices of every backend, found anew by each call. A backend without a device has
@@ -630,15 +629,15 @@ RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
 
 /* Options of a unit of work; NULL is the default. */
 typedef struct rung_run_options {
-    size_t             size;       /* set by rung_run_options_default() */
-    rung_event *const *wait;       /* start after these events of the same device, at most 64 */
+    size_t             size; /* set by rung_run_options_default() */
+    rung_event *const *wait; /* start after these events of the same device, at most 64 */
     int64_t            wait_count;
-    rung_event        *signal;     /* signal this event when done */
-    rung_buffer       *workspace;  /* plans: at least rung_plan_info.workspace_bytes, 16-byte aligned, not
-                                    * used by an operand or another run in flight */
-    rung_buffer       *packed_b;   /* plans with packed_b: B as packed by rung_plan_pack_b() */
-    int64_t            threads;    /* CPU: at most this many threads of those the plan has; 0: all. Other
-                                    * devices ignore it */
+    rung_event        *signal;    /* signal this event when done */
+    rung_buffer       *workspace; /* plans: at least rung_plan_info.workspace_bytes, 16-byte aligned, not
+                                   * used by an operand or another run in flight */
+    rung_buffer       *packed_b;  /* plans with packed_b: B as packed by rung_plan_pack_b() */
+    int64_t            threads;   /* CPU: at most this many threads of those the plan has; 0: all. Other
+                                   * devices ignore it */
 } rung_run_options;
 
 static inline rung_run_options rung_run_options_default(void)
@@ -728,8 +727,8 @@ RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
 /* A parameter of a kernel. */
 typedef struct rung_parameter {
     const char    *name;
-    int64_t        value;        /* the default */
-    const int64_t *choices;      /* values worth trying; other values are allowed */
+    int64_t        value;   /* the default */
+    const int64_t *choices; /* values worth trying; other values are allowed */
     int64_t        choice_count;
 } rung_parameter;
 
@@ -759,23 +758,19 @@ enum {
 /* Whether a kernel uses the instructions of a matrix engine (tensor cores, AMX). An emulated
  * engine exists for verification on other devices. It is very slow, and the library selects it
  * only by name. */
-typedef enum rung_engine {
-    RUNG_ENGINE_NONE     = 0,
-    RUNG_ENGINE_HARDWARE = 1,
-    RUNG_ENGINE_EMULATED = 2
-} rung_engine;
+typedef enum rung_engine { RUNG_ENGINE_NONE = 0, RUNG_ENGINE_HARDWARE = 1, RUNG_ENGINE_EMULATED = 2 } rung_engine;
 
 RUNG_API const char *rung_engine_name(rung_engine engine);
 
 typedef struct rung_kernel_info {
-    const char  *name;      /* "04_shared", or the name of the caller's file */
-    int          number;    /* 4; 0 for a vendor library, which is selected only by name; -1 for a
-                             * kernel of the caller */
-    const char  *backend;   /* "cpu", "opencl", "cuda" */
-    const char  *summary;   /* from its first comment line */
-    const char  *file;      /* "04_shared.cu" */
-    const char  *source;    /* the whole text */
-    rung_compute compute;   /* precision for F32 inputs */
+    const char  *name;    /* "04_shared", or the name of the caller's file */
+    int          number;  /* 4; 0 for a vendor library, which is selected only by name; -1 for a
+                           * kernel of the caller */
+    const char  *backend; /* "cpu", "opencl", "cuda" */
+    const char  *summary; /* from its first comment line */
+    const char  *file;    /* "04_shared.cu" */
+    const char  *source;  /* the whole text */
+    rung_compute compute; /* precision for F32 inputs */
     rung_engine  engine;
     unsigned     abilities; /* RUNG_ABILITY_... bits */
     const char  *defaults;  /* all parameters with their default values, "TILE=32" */
@@ -840,8 +835,8 @@ typedef struct rung_code {
  * plan for this problem would, without a GPU. NULL parameters select what the plan would. k is
  * not split, and the device's shared memory limit is not checked. Needs NVRTC (see
  * rung_dependency_list): RUNG_STATUS_NO_DEVICE if no NVRTC that knows the architecture is found. */
-RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem,
-                                         const char *parameters, const char *architecture, rung_code **code);
+RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
+                                         const char *architecture, rung_code **code);
 RUNG_API void        rung_code_destroy(rung_code *code);
 
 /* ---- Plans ------------------------------------------------------------------------ */
@@ -904,8 +899,8 @@ typedef enum rung_origin {
 } rung_origin;
 
 typedef struct rung_plan_info {
-    const char  *kernel;          /* "04_shared" */
-    const char  *parameters;      /* all of them: "TILE=32"; "" if it has none */
+    const char  *kernel;     /* "04_shared" */
+    const char  *parameters; /* all of them: "TILE=32"; "" if it has none */
     rung_origin  origin;
     const char  *origin_text;     /* "given", "defaults", "preset small", "/home/x/.config/rung/tuning:12" */
     const char  *rejected;        /* "12_matrix: takes f16 only; ...", or ""; see also "Candidates" */
@@ -1000,8 +995,8 @@ RUNG_API rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const 
 
 /* One way to run a problem on a device. */
 typedef struct rung_candidate {
-    const char *kernel;       /* "10_pipeline" */
-    const char *parameters;   /* all of them; "" if they could not be determined */
+    const char *kernel;     /* "10_pipeline" */
+    const char *parameters; /* all of them; "" if they could not be determined */
     rung_origin origin;
     const char *origin_text;  /* as in rung_plan_info */
     rung_status status;       /* RUNG_OK: a plan can be created; else why not: RUNG_STATUS_UNSUPPORTED, ... */
@@ -1030,8 +1025,7 @@ typedef struct rung_candidate {
 typedef struct rung_candidate_list rung_candidate_list;
 
 RUNG_API rung_status           rung_candidate_list_create(rung_device *device, const rung_problem *problem,
-                                                          const rung_plan_options *options,
-                                                          rung_candidate_list **list);
+                                                          const rung_plan_options *options, rung_candidate_list **list);
 RUNG_API int64_t               rung_candidate_list_count(const rung_candidate_list *list);
 RUNG_API const rung_candidate *rung_candidate_list_at(const rung_candidate_list *list, int64_t index);
 RUNG_API void                  rung_candidate_list_destroy(rung_candidate_list *list);
@@ -1067,10 +1061,10 @@ static inline rung_tuning rung_tuning_default(void)
 
 /* Progress of rung_tune(). */
 typedef struct rung_tune_progress {
-    int64_t     tried, total;  /* candidates tried so far, and planned so far; the search plans more as it goes */
-    const char *kernel;        /* measured last */
+    int64_t     tried, total; /* candidates tried so far, and planned so far; the search plans more as it goes */
+    const char *kernel;       /* measured last */
     const char *parameters;
-    double      gflops;        /* its speed; 0 if it was rejected */
+    double      gflops; /* its speed; 0 if it was rejected */
     double      best_gflops;
 } rung_tune_progress;
 
@@ -1080,7 +1074,7 @@ typedef struct rung_tune_options {
     const rung_kernel *kernel;  /* NULL: all kernels of the ladder */
     const char        *path;    /* file for the record; NULL: the user's tuning file; "": none */
     int (*progress)(void *user, const rung_tune_progress *progress); /* not 0: stop; may be NULL */
-    void              *user;
+    void *user;
 } rung_tune_options;
 
 static inline rung_tune_options rung_tune_options_default(void)
@@ -1093,13 +1087,13 @@ static inline rung_tune_options rung_tune_options_default(void)
 
 /* Result of rung_tune(). */
 typedef struct rung_tune_report {
-    const char *kernel;          /* the fastest */
+    const char *kernel; /* the fastest */
     const char *parameters;
     double      gflops;
-    double      untuned_gflops;  /* of the plan without tuning, measured in the same run */
-    int64_t     tried;           /* candidates measured */
-    int64_t     rejected;        /* candidates that did not run, or gave a wrong result */
-    int         saved;           /* 1: a record was written */
+    double      untuned_gflops; /* of the plan without tuning, measured in the same run */
+    int64_t     tried;          /* candidates measured */
+    int64_t     rejected;       /* candidates that did not run, or gave a wrong result */
+    int         saved;          /* 1: a record was written */
 } rung_tune_report;
 
 /* Finds the fastest kernel and parameters for a problem on a device and saves them, so that

@@ -74,7 +74,8 @@ static rung_status multiply(cluster_contest *contest, cluster_contender *contend
         options.multiply = multiply_by_vendor;
         options.multiply_user = house;
     }
-    rung_status status = rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &of[0].matrix, &of[1].matrix, 0.0, &of[2].matrix, &options, &report);
+    rung_status status = rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &of[0].matrix, &of[1].matrix, 0.0, &of[2].matrix,
+                                           &options, &report);
     if (report)
         contender->report = *report;
     contender->report.grid = NULL; /* it ends with the library's report */
@@ -132,7 +133,8 @@ static bool make_matrices(const cluster_problem *problem, bool is_cyclic, cluste
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!good) {
         free_matrices(matrices);
-        rung_error_set(RUNG_STATUS_NO_MEMORY, "the matrices do not fit the memory of a rank; use more ranks, or smaller --sizes");
+        rung_error_set(RUNG_STATUS_NO_MEMORY,
+                       "the matrices do not fit the memory of a rank; use more ranks, or smaller --sizes");
         return false;
     }
     for (int i = 0; i < 3; i++)

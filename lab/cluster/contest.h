@@ -17,42 +17,42 @@ enum { CLUSTER_PLANS = 16, CLUSTER_CONTENDERS = 5 };
 
 typedef struct cluster_contender {
     cluster_multiply multiply;
-    bool             is_cyclic;
-    bool             verified;
-    char             why_not[512];
-    lab_samples      taken, ratios; /* ratios: of pdgemm's time to its own in the same round, in millionths */
-    int64_t          spent_ns;
+    bool is_cyclic;
+    bool verified;
+    char why_not[512];
+    lab_samples taken, ratios; /* ratios: of pdgemm's time to its own in the same round, in millionths */
+    int64_t spent_ns;
     rung_cluster_report report; /* of the last run: the most of any rank */
 } cluster_contender;
 
 /* What stays from problem to problem. */
 typedef struct cluster_house {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
-    rung_kernel  *vendor;  /* NULL: none */
-    int64_t       threads; /* of each rank */
-    bool          has_scalapack;
-    scalapack     scalapack;
-    char          blas[512];     /* the vendor's library */
-    char          why_not[512];  /* there is no pdgemm */
-    int           rank, ranks;
+    rung_device *device;
+    rung_queue *queue;
+    rung_kernel *vendor; /* NULL: none */
+    int64_t threads;     /* of each rank */
+    bool has_scalapack;
+    scalapack scalapack;
+    char blas[512];    /* the vendor's library */
+    char why_not[512]; /* there is no pdgemm */
+    int rank, ranks;
     struct {
-        int64_t    rows, cols, depth;
-        rung_type  in;
+        int64_t rows, cols, depth;
+        rung_type in;
         rung_plan *plan;
     } plans[CLUSTER_PLANS];
     lab_settings settings;
 } cluster_house;
 
 typedef struct cluster_contest {
-    cluster_house    *house;
-    cluster_problem   problem;
+    cluster_house *house;
+    cluster_problem problem;
     rung_cluster_cost cost;
-    cluster_matrix    cyclic[3], shares[3];
+    cluster_matrix cyclic[3], shares[3];
     cluster_contender contenders[CLUSTER_CONTENDERS];
-    int               count;
-    int64_t           budget_ns;
+    int count;
+    int64_t budget_ns;
 } cluster_contest;
 
 /* Makes the matrices of those layouts, lets pdgemm find its best block where none is given (0), verifies and times. False

@@ -18,21 +18,21 @@
 #include "target.h"
 
 typedef struct session {
-    lab_options     options;
-    cluster_house   house;
+    lab_options options;
+    cluster_house house;
     cluster_contest contest;
-    lab_shape       shapes[LAB_SWEEP_MAX];
-    int             shape_count;
-    lab_dtype       dtypes[LAB_DTYPES_MAX];
-    int             dtype_count;
-    int64_t         block, threads;
-    double          budget;
-    bool            wants_cyclic, wants_grid;
-    bool            any_wrong, any_right;
-    lab_json        json; /* its file is NULL where a table alone is asked for */
-    char           *text; /* what is written to --output at the end, so that the file is whole or not replaced */
-    size_t          length;
-    lab_conditions  before;
+    lab_shape shapes[LAB_SWEEP_MAX];
+    int shape_count;
+    lab_dtype dtypes[LAB_DTYPES_MAX];
+    int dtype_count;
+    int64_t block, threads;
+    double budget;
+    bool wants_cyclic, wants_grid;
+    bool any_wrong, any_right;
+    lab_json json; /* its file is NULL where a table alone is asked for */
+    char *text;    /* what is written to --output at the end, so that the file is whole or not replaced */
+    size_t length;
+    lab_conditions before;
 } session;
 
 /* ---- What is asked for ---------------------------------------------------------------------------------- */
@@ -43,7 +43,8 @@ static const char *read_sizes(session *session)
     lab_shape *shape = &session->shapes[0];
     if (!options->m) {
         session->shape_count = lab_sweep_shapes(options->sizes ? options->sizes : "1024", session->shapes);
-        return session->shape_count > 0 ? NULL : "sizes are given like --sizes 1024,2048,1x4096x512, or --m 1024 --n 64";
+        return session->shape_count > 0 ? NULL
+                                        : "sizes are given like --sizes 1024,2048,1x4096x512, or --m 1024 --n 64";
     }
     session->shape_count = 1;
     if (!lab_read_integer(options->m, &shape->m) || (options->n && !lab_read_integer(options->n, &shape->n)) ||
@@ -69,8 +70,8 @@ static const char *read_options(session *session)
         for (int j = 0; j < session->dtype_count; j++)
             if (16.0 * (double)session->shapes[i].k > lab_whole_limit(session->dtypes[j].product.out))
                 return "with --cluster results are judged exactly, which C's type is too narrow for: take f64, or f16:f32";
-    if (options->block && (!lab_read_integer(options->block, &session->block) || session->block < 1 ||
-                           session->block > 1 << 20))
+    if (options->block &&
+        (!lab_read_integer(options->block, &session->block) || session->block < 1 || session->block > 1 << 20))
         return "--block is a number from 1 on";
     if (options->threads && (!lab_read_integer(options->threads, &session->threads) || session->threads < 1))
         return "--threads is a number from 1 on";
@@ -192,8 +193,8 @@ static bool save(session *session)
         good = lab_output_commit(&file);
     }
     if (!good)
-        fprintf(stderr, "rung: %s could not be written: %s; a file that was there is unchanged\n", session->options.output,
-                strerror(errno));
+        fprintf(stderr, "rung: %s could not be written: %s; a file that was there is unchanged\n",
+                session->options.output, strerror(errno));
     free(session->text);
     return good;
 }
@@ -204,8 +205,8 @@ static bool end_json(session *session)
     if (!json->out)
         return true;
     lab_conditions after = lab_conditions_read(rung_device_describe(session->house.device));
-    lab_warnings warnings = lab_conditions_judge(&session->before, &after, session->house.ranks * session->house.threads,
-                                                 sysconf(_SC_NPROCESSORS_ONLN));
+    lab_warnings warnings = lab_conditions_judge(
+        &session->before, &after, session->house.ranks * session->house.threads, sysconf(_SC_NPROCESSORS_ONLN));
     lab_json_end(json, ']');
     lab_conditions_print(json, &session->before, &after, &warnings);
     lab_json_end(json, '}');

@@ -62,20 +62,24 @@ rung_status cluster_matrix_make(const cluster_problem *problem, rung_cluster_ope
     if (is_cyclic) {
         int64_t rows = rows_here(problem, matrix);
         made->elements = has_process(problem) ? rows * cols_here(problem, matrix) : 0;
-        matrix->cyclic = (rung_cluster_cyclic){.row_block = problem->block, .col_block = problem->block,
-                                           .process_rows = problem->process_rows, .process_cols = problem->process_cols,
-                                           .ld = rows > 0 ? rows : 1};
+        matrix->cyclic = (rung_cluster_cyclic){.row_block = problem->block,
+                                               .col_block = problem->block,
+                                               .process_rows = problem->process_rows,
+                                               .process_cols = problem->process_cols,
+                                               .ld = rows > 0 ? rows : 1};
     }
     matrix->data = malloc((size_t)(made->elements + 1) * (size_t)rung_type_size(matrix->type));
-    return matrix->data ? RUNG_OK : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld elements of a matrix; use more ranks",
-                                              (long long)made->elements);
+    return matrix->data
+               ? RUNG_OK
+               : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld elements of a matrix; use more ranks",
+                                (long long)made->elements);
 }
 
 void cluster_matrix_describe(const cluster_matrix *matrix, int context, int descriptor[9])
 {
     const rung_cluster_matrix *it = &matrix->matrix;
-    int64_t numbers[9] = {1, context, it->rows, it->cols, it->cyclic.row_block, it->cyclic.col_block, 0, 0,
-                          it->cyclic.ld};
+    int64_t numbers[9] = {1, context, it->rows,     it->cols, it->cyclic.row_block, it->cyclic.col_block,
+                          0, 0,       it->cyclic.ld};
     for (int i = 0; i < 9; i++)
         descriptor[i] = (int)numbers[i];
 }
@@ -92,8 +96,7 @@ static void for_cyclic(const cluster_problem *problem, const rung_cluster_matrix
     int64_t rows = rows_here(problem, matrix), cols = has_process(problem) ? cols_here(problem, matrix) : 0;
     for (int64_t col = 0; col < cols; col++)
         for (int64_t row = 0; row < rows; row++)
-            act(user, here, row + col * matrix->cyclic.ld,
-                line_at(row, problem->block, i, problem->process_rows),
+            act(user, here, row + col * matrix->cyclic.ld, line_at(row, problem->block, i, problem->process_rows),
                 line_at(col, problem->block, j, problem->process_cols));
 }
 
@@ -105,7 +108,8 @@ static void for_all(const cluster_problem *problem, const cluster_matrix *matrix
         for_cyclic(problem, &matrix->matrix, &here, act, user);
         return;
     }
-    for (int64_t i = 0; rung_cluster_share_piece(&problem->cluster, &problem->grid, problem->rank, matrix->operand, i, &piece) == RUNG_OK;
+    for (int64_t i = 0; rung_cluster_share_piece(&problem->cluster, &problem->grid, problem->rank, matrix->operand, i,
+                                                 &piece) == RUNG_OK;
          i++)
         for (int64_t e = 0; e < piece.count; e++)
             act(user, &here, piece.offset + e, piece.row + (piece.first + e) / piece.cols,
@@ -115,8 +119,9 @@ static void for_all(const cluster_problem *problem, const cluster_matrix *matrix
 static void set_element(void *user, const rung_matrix *here, int64_t place, int64_t row, int64_t col)
 {
     const cluster_matrix *matrix = user;
-    double value = matrix->operand == RUNG_CLUSTER_OPERAND_C ? -1e9
-                                                 : (double)element(matrix->operand, matrix->matrix.cols, row, col);
+    double value = matrix->operand == RUNG_CLUSTER_OPERAND_C
+                       ? -1e9
+                       : (double)element(matrix->operand, matrix->matrix.cols, row, col);
     lab_element_set(here, 0, place, value);
 }
 
@@ -129,8 +134,8 @@ void cluster_matrix_fill(const cluster_problem *problem, const cluster_matrix *m
 
 typedef struct trial {
     const cluster_problem *problem;
-    int64_t               *x, *cx;
-    int64_t                seen, wrong, step; /* every step-th element is computed in full */
+    int64_t *x, *cx;
+    int64_t seen, wrong, step; /* every step-th element is computed in full */
 } trial;
 
 static int64_t sum_at(const cluster_problem *problem, int64_t row, int64_t col)
@@ -138,7 +143,8 @@ static int64_t sum_at(const cluster_problem *problem, int64_t row, int64_t col)
     const rung_cluster_problem *cluster = &problem->cluster;
     int64_t sum = 0;
     for (int64_t i = 0; i < cluster->k; i++)
-        sum += element(RUNG_CLUSTER_OPERAND_A, cluster->k, row, i) * element(RUNG_CLUSTER_OPERAND_B, cluster->n, i, col);
+        sum += element(RUNG_CLUSTER_OPERAND_A, cluster->k, row, i) *
+               element(RUNG_CLUSTER_OPERAND_B, cluster->n, i, col);
     return sum;
 }
 
@@ -156,8 +162,8 @@ static void add_element(void *user, const rung_matrix *here, int64_t place, int6
 }
 
 /* y = M x, each rank some rows, all then all of it. */
-static void apply(const cluster_problem *problem, rung_cluster_operand operand, int64_t rows, int64_t cols, const int64_t *x,
-                  int64_t *y)
+static void apply(const cluster_problem *problem, rung_cluster_operand operand, int64_t rows, int64_t cols,
+                  const int64_t *x, int64_t *y)
 {
     memset(y, 0, (size_t)rows * sizeof *y);
     for (int64_t row = problem->rank; row < rows; row += problem->cluster.ranks)

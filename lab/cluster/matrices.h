@@ -15,18 +15,18 @@
 
 typedef struct cluster_problem {
     rung_cluster_problem cluster;
-    lab_product          product;                    /* its types */
-    rung_cluster_grid    grid;
-    int                  rank;
-    int64_t              process_rows, process_cols; /* of the block-cyclic layout, ... */
-    int64_t              block;                      /* ... and its square blocks */
+    lab_product product; /* its types */
+    rung_cluster_grid grid;
+    int rank;
+    int64_t process_rows, process_cols; /* of the block-cyclic layout, ... */
+    int64_t block;                      /* ... and its square blocks */
 } cluster_problem;
 
 /* One operand on this rank, in one of the layouts; for free(). */
 typedef struct cluster_matrix {
-    rung_cluster_matrix  matrix;
+    rung_cluster_matrix matrix;
     rung_cluster_operand operand;
-    int64_t              elements; /* on this rank */
+    int64_t elements; /* on this rank */
 } cluster_matrix;
 
 rung_status cluster_matrix_make(const cluster_problem *problem, rung_cluster_operand operand, bool is_cyclic,

@@ -42,8 +42,10 @@ bool scalapack_find_blas(char *path, size_t capacity, char *why, size_t why_capa
     int ends[2], outcome = -1;
     size_t used = 0;
     ssize_t got;
-    snprintf(why, why_capacity, "%s, or the BLAS behind it, was not found: install %s (Debian), or let RUNG_SCALAPACK name "
-             "it", library_name, package);
+    snprintf(why, why_capacity,
+             "%s, or the BLAS behind it, was not found: install %s (Debian), or let RUNG_SCALAPACK name "
+             "it",
+             library_name, package);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     pid_t child = fork();
@@ -103,9 +105,9 @@ void scalapack_multiply(const scalapack *scalapack, const cluster_matrix *a, con
     cluster_matrix_describe(b, scalapack->context, of_b);
     cluster_matrix_describe(c, scalapack->context, of_c);
     if (a->matrix.type == RUNG_F64)
-        scalapack->pdgemm("N", "N", &m, &n, &k, &(double){1}, a->matrix.data, &first, &first, of_a, b->matrix.data, &first,
-                          &first, of_b, &(double){0}, c->matrix.data, &first, &first, of_c);
+        scalapack->pdgemm("N", "N", &m, &n, &k, &(double){1}, a->matrix.data, &first, &first, of_a, b->matrix.data,
+                          &first, &first, of_b, &(double){0}, c->matrix.data, &first, &first, of_c);
     else
-        scalapack->psgemm("N", "N", &m, &n, &k, &(float){1}, a->matrix.data, &first, &first, of_a, b->matrix.data, &first,
-                          &first, of_b, &(float){0}, c->matrix.data, &first, &first, of_c);
+        scalapack->psgemm("N", "N", &m, &n, &k, &(float){1}, a->matrix.data, &first, &first, of_a, b->matrix.data,
+                          &first, &first, of_b, &(float){0}, c->matrix.data, &first, &first, of_c);
 }

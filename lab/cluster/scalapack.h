@@ -13,7 +13,7 @@ bool scalapack_find_blas(char *path, size_t capacity, char *why, size_t why_capa
 
 typedef struct scalapack {
     void *library;
-    int   context; /* BLACS's, of process_rows x process_cols */
+    int context; /* BLACS's, of process_rows x process_cols */
     void (*get)(int, int, int *);
     void (*grid_init)(int *, const char *, int, int);
     void (*grid_exit)(int);

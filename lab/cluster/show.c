@@ -24,7 +24,8 @@ static const char *multiply_of(const cluster_contender *contender)
 static double gflops_of(const cluster_contest *contest, int64_t nanoseconds)
 {
     const rung_cluster_problem *cluster = &contest->problem.cluster;
-    return nanoseconds > 0 ? 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k / (double)nanoseconds : 0;
+    return nanoseconds > 0 ? 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k / (double)nanoseconds
+                           : 0;
 }
 
 /* Measured over the bound; 1 where both are nothing. */
@@ -40,10 +41,12 @@ static void add_row(lab_table *table, const cluster_contest *contest, const clus
     const rung_cluster_report *report = &contender->report;
     const char *name = name_of(contender, contest->problem.product);
     const char *layout = contender->is_cyclic ? "cyclic" : "grid";
-    char median[32], spread[32], gflops[32], over[48] = "-", received[32] = "-", bound[32] = "-", moved[32] = "-", wait[32] = "-";
+    char median[32], spread[32], gflops[32], over[48] = "-", received[32] = "-", bound[32] = "-", moved[32] = "-",
+                                             wait[32] = "-";
     if (!contender->verified) {
-        lab_table_add(table, COLUMNS, (const char *[]){name, layout, multiply_of(contender), "-", "", "", "", "", "", "",
-                                                       contender->why_not});
+        lab_table_add(
+            table, COLUMNS,
+            (const char *[]){name, layout, multiply_of(contender), "-", "", "", "", "", "", "", contender->why_not});
         return;
     }
     snprintf(median, sizeof median, "%.1f", (double)times.median_ns * 1e-6);
@@ -57,8 +60,9 @@ static void add_row(lab_table *table, const cluster_contest *contest, const clus
         snprintf(moved, sizeof moved, "%.2f", (double)report->redistributed_bytes * 1e-6);
         snprintf(wait, sizeof wait, "%.0f%%", report->seconds > 0 ? 100 * report->wait_seconds / report->seconds : 0);
     }
-    lab_table_add(table, COLUMNS, (const char *[]){name, layout, multiply_of(contender), median, spread, gflops, over,
-                                                   received, bound, moved, wait});
+    lab_table_add(table, COLUMNS,
+                  (const char *[]){name, layout, multiply_of(contender), median, spread, gflops, over, received, bound,
+                                   moved, wait});
 }
 
 void cluster_contest_print(const cluster_contest *contest, FILE *out)
@@ -67,15 +71,18 @@ void cluster_contest_print(const cluster_contest *contest, FILE *out)
     const rung_cluster_problem *cluster = &contest->problem.cluster;
     const rung_cluster_grid *grid = &contest->problem.grid;
     memset(&table, 0, sizeof table);
-    lab_table_add(&table, COLUMNS, (const char *[]){"call", "layout", "by", "median ms", "+-95%", "GFLOPS", "over pdgemm",
-                                                    "MB received", "of bound", "MB laid out", "waiting"});
+    lab_table_add(&table, COLUMNS,
+                  (const char *[]){"call", "layout", "by", "median ms", "+-95%", "GFLOPS", "over pdgemm", "MB received",
+                                   "of bound", "MB laid out", "waiting"});
     for (int i = 0; i < contest->count; i++)
         add_row(&table, contest, &contest->contenders[i]);
-    fprintf(out, "\n%s %lld x %lld x %lld on %lld ranks: a grid of %lld x %lld x %lld; blocks of %lld on %lld x %lld processes\n",
-            lab_product_name(contest->problem.product), (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
-            (long long)cluster->ranks, (long long)grid->pm, (long long)grid->pn, (long long)grid->pk,
-            (long long)contest->problem.block, (long long)contest->problem.process_rows,
-            (long long)contest->problem.process_cols);
+    fprintf(
+        out,
+        "\n%s %lld x %lld x %lld on %lld ranks: a grid of %lld x %lld x %lld; blocks of %lld on %lld x %lld processes\n",
+        lab_product_name(contest->problem.product), (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
+        (long long)cluster->ranks, (long long)grid->pm, (long long)grid->pn, (long long)grid->pk,
+        (long long)contest->problem.block, (long long)contest->problem.process_rows,
+        (long long)contest->problem.process_cols);
     lab_table_print(&table, "lllrrrrrrrr", out);
 }
 

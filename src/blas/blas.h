@@ -13,24 +13,24 @@ typedef void rungi_blas_function(void);
 
 /* One line of names.def. */
 typedef struct rungi_blas_name {
-    const char *name;          /* "cblas_sgemm" */
-    const char *routine;       /* "SGEMM ", as Fortran writes it */
-    const char *handler;       /* "xerbla_" */
-    const char *cblas_handler; /* "cblas_xerbla"; NULL in Fortran's */
-    bool        is_wide;       /* integers have 64 bits */
+    const char *name;                    /* "cblas_sgemm" */
+    const char *routine;                 /* "SGEMM ", as Fortran writes it */
+    const char *handler;                 /* "xerbla_" */
+    const char *cblas_handler;           /* "cblas_xerbla"; NULL in Fortran's */
+    bool is_wide;                        /* integers have 64 bits */
     _Atomic(rungi_blas_function *) next; /* the same function of the next library, once found */
 } rungi_blas_name;
 
 /* A call as Fortran makes it, all matrices by columns. CBLAS's by rows is one with A and B
  * exchanged, as in Netlib's. */
 typedef struct rungi_blas_call {
-    rung_type   type;
-    bool        transposes_a, transposes_b;
-    int64_t     m, n, k;
-    double      alpha, beta;
+    rung_type type;
+    bool transposes_a, transposes_b;
+    int64_t m, n, k;
+    double alpha, beta;
     const void *a, *b;
-    void       *c;
-    int64_t     lda, ldb, ldc;
+    void *c;
+    int64_t lda, ldb, ldc;
 } rungi_blas_call;
 
 /* Serves a call, or refuses it. NULL if that is all; else the function of the next library
@@ -43,8 +43,7 @@ rungi_blas_function *rungi_blas_cblas(rungi_blas_name *name, int layout, int tra
 /* Tells that argument `number` is wrong to whoever handles that: Fortran's, numbered as it
  * counts them, or one that only CBLAS has, with its value. (error.c) */
 void rungi_blas_refuse(const rungi_blas_name *name, int number, bool is_by_rows);
-void rungi_blas_refuse_setting(const rungi_blas_name *name, int number, const char *format, int value,
-                               bool is_by_rows);
+void rungi_blas_refuse_setting(const rungi_blas_name *name, int number, const char *format, int value, bool is_by_rows);
 
 /* What a copy of this library is known by. (next.c) */
 extern RUNG_API const char rung_blas_library;

@@ -113,8 +113,8 @@ static void tell(const rungi_blas_name *name, const rung_problem *problem, rungi
                  const char *failure)
 {
     fprintf(stderr, "rung: %s %lldx%lldx%lld was left to %s: %s\n", name->name, (long long)problem->c.rows,
-            (long long)problem->c.cols, (long long)problem->a.cols,
-            next ? rungi_blas_file_of(next) : "a plain loop", failure);
+            (long long)problem->c.cols, (long long)problem->a.cols, next ? rungi_blas_file_of(next) : "a plain loop",
+            failure);
 }
 
 static rungi_blas_function *serve(rungi_blas_name *name, const rungi_blas_call *call)

@@ -77,8 +77,7 @@ void rungi_blas_refuse(const rungi_blas_name *name, int number, bool is_by_rows)
         set_variables(0, 0);
 }
 
-void rungi_blas_refuse_setting(const rungi_blas_name *name, int number, const char *format, int value,
-                               bool is_by_rows)
+void rungi_blas_refuse_setting(const rungi_blas_name *name, int number, const char *format, int value, bool is_by_rows)
 {
     rungi_blas_function *handler = find_function(name->cblas_handler);
     const char *routine = name->routine[0] == 'S' ? "cblas_sgemm" : "cblas_dgemm";

@@ -7,48 +7,68 @@
 
 #define TYPE_OF(element) (sizeof(element) == sizeof(float) ? RUNG_F32 : RUNG_F64)
 
-#define FORTRAN_ARGUMENTS(element, integer)                                                          \
-    const char *trans_a, const char *trans_b, const integer *m, const integer *n, const integer *k, \
-        const element *alpha, const element *a, const integer *lda, const element *b,               \
-        const integer *ldb, const element *beta, element *c, const integer *ldc
+#define FORTRAN_ARGUMENTS(element, integer)                                                               \
+    const char *trans_a, const char *trans_b, const integer *m, const integer *n, const integer *k,       \
+        const element *alpha, const element *a, const integer *lda, const element *b, const integer *ldb, \
+        const element *beta, element *c, const integer *ldc
 
-#define CBLAS_ARGUMENTS(element, integer)                                                            \
-    int layout, int trans_a, int trans_b, integer m, integer n, integer k, element alpha,            \
-        const element *a, integer lda, const element *b, integer ldb, element beta, element *c,      \
-        integer ldc
+#define CBLAS_ARGUMENTS(element, integer)                                                                   \
+    int layout, int trans_a, int trans_b, integer m, integer n, integer k, element alpha, const element *a, \
+        integer lda, const element *b, integer ldb, element beta, element *c, integer ldc
 
 /* The lengths of the two strings, 1 each, are handed on though nobody reads them: a Fortran
  * compiler may use their place on the stack. */
-#define FORTRAN(element, symbol, routine_name, integer, handler_name)                                \
-    RUNG_API void symbol(FORTRAN_ARGUMENTS(element, integer));                                       \
-    void symbol(FORTRAN_ARGUMENTS(element, integer))                                                 \
-    {                                                                                                \
-        typedef void same(FORTRAN_ARGUMENTS(element, integer), size_t, size_t);                      \
-        static rungi_blas_name name = {.name = #symbol, .routine = routine_name,                     \
-                                       .handler = handler_name,                                      \
-                                       .is_wide = sizeof(integer) == sizeof(int64_t)};               \
-        rungi_blas_call call = {.type = TYPE_OF(element), .m = *m, .n = *n, .k = *k,                 \
-                                .alpha = *alpha, .beta = *beta, .a = a, .b = b, .c = c,              \
-                                .lda = *lda, .ldb = *ldb, .ldc = *ldc};                              \
-        rungi_blas_function *next = rungi_blas_fortran(&name, trans_a, trans_b, &call);              \
-        if (next)                                                                                    \
-            ((same *)next)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);    \
+#define FORTRAN(element, symbol, routine_name, integer, handler_name)                             \
+    RUNG_API void symbol(FORTRAN_ARGUMENTS(element, integer));                                    \
+    void symbol(FORTRAN_ARGUMENTS(element, integer))                                              \
+    {                                                                                             \
+        typedef void same(FORTRAN_ARGUMENTS(element, integer), size_t, size_t);                   \
+        static rungi_blas_name name = {.name = #symbol,                                           \
+                                       .routine = routine_name,                                   \
+                                       .handler = handler_name,                                   \
+                                       .is_wide = sizeof(integer) == sizeof(int64_t)};            \
+        rungi_blas_call call = {.type = TYPE_OF(element),                                         \
+                                .m = *m,                                                          \
+                                .n = *n,                                                          \
+                                .k = *k,                                                          \
+                                .alpha = *alpha,                                                  \
+                                .beta = *beta,                                                    \
+                                .a = a,                                                           \
+                                .b = b,                                                           \
+                                .c = c,                                                           \
+                                .lda = *lda,                                                      \
+                                .ldb = *ldb,                                                      \
+                                .ldc = *ldc};                                                     \
+        rungi_blas_function *next = rungi_blas_fortran(&name, trans_a, trans_b, &call);           \
+        if (next)                                                                                 \
+            ((same *)next)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1); \
     }
 
-#define CBLAS(element, symbol, routine_name, integer, handler_name, cblas_handler_name)              \
-    RUNG_API void symbol(CBLAS_ARGUMENTS(element, integer));                                         \
-    void symbol(CBLAS_ARGUMENTS(element, integer))                                                   \
-    {                                                                                                \
-        typedef void same(CBLAS_ARGUMENTS(element, integer));                                        \
-        static rungi_blas_name name = {.name = #symbol, .routine = routine_name,                     \
-                                       .handler = handler_name, .cblas_handler = cblas_handler_name, \
-                                       .is_wide = sizeof(integer) == sizeof(int64_t)};               \
-        rungi_blas_call call = {.type = TYPE_OF(element), .m = m, .n = n, .k = k,                    \
-                                .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c,                \
-                                .lda = lda, .ldb = ldb, .ldc = ldc};                                 \
-        rungi_blas_function *next = rungi_blas_cblas(&name, layout, trans_a, trans_b, &call);        \
-        if (next)                                                                                    \
-            ((same *)next)(layout, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);  \
+#define CBLAS(element, symbol, routine_name, integer, handler_name, cblas_handler_name)             \
+    RUNG_API void symbol(CBLAS_ARGUMENTS(element, integer));                                        \
+    void symbol(CBLAS_ARGUMENTS(element, integer))                                                  \
+    {                                                                                               \
+        typedef void same(CBLAS_ARGUMENTS(element, integer));                                       \
+        static rungi_blas_name name = {.name = #symbol,                                             \
+                                       .routine = routine_name,                                     \
+                                       .handler = handler_name,                                     \
+                                       .cblas_handler = cblas_handler_name,                         \
+                                       .is_wide = sizeof(integer) == sizeof(int64_t)};              \
+        rungi_blas_call call = {.type = TYPE_OF(element),                                           \
+                                .m = m,                                                             \
+                                .n = n,                                                             \
+                                .k = k,                                                             \
+                                .alpha = alpha,                                                     \
+                                .beta = beta,                                                       \
+                                .a = a,                                                             \
+                                .b = b,                                                             \
+                                .c = c,                                                             \
+                                .lda = lda,                                                         \
+                                .ldb = ldb,                                                         \
+                                .ldc = ldc};                                                        \
+        rungi_blas_function *next = rungi_blas_cblas(&name, layout, trans_a, trans_b, &call);       \
+        if (next)                                                                                   \
+            ((same *)next)(layout, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
     }
 
 #include "blas/names.def"

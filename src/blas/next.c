@@ -15,7 +15,7 @@
 
 /* Files of loaded libraries, one after the other, each ending in 0. */
 typedef struct files {
-    char  *text;
+    char *text;
     size_t used, capacity;
 } files;
 

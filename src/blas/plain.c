@@ -9,8 +9,7 @@
 
 static char *place_of(const rung_matrix *matrix, int64_t i, int64_t j)
 {
-    return (char *)matrix->data +
-           (i * matrix->row_stride + j * matrix->col_stride) * rung_type_size(matrix->type);
+    return (char *)matrix->data + (i * matrix->row_stride + j * matrix->col_stride) * rung_type_size(matrix->type);
 }
 
 static double load(const rung_matrix *matrix, int64_t i, int64_t j)

@@ -4,7 +4,8 @@
 
 #include "core/checked.h"
 
-rungi_deal rungi_deal_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rung_cluster_operand operand)
+rungi_deal rungi_deal_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                         rung_cluster_operand operand)
 {
     rungi_deal deal = {.operand = operand, .grid = grid, .row_chunks = 1, .col_chunks = 1};
     deal.rows = operand == RUNG_CLUSTER_OPERAND_B ? cluster->k : cluster->m;
@@ -23,14 +24,9 @@ int rungi_deal_seat(const rungi_deal *deal, int64_t rank, rungi_seat *seat)
 {
     rungi_place at = rungi_place_of(deal->grid, rank);
     switch (deal->operand) {
-    case RUNG_CLUSTER_OPERAND_A:
-        *seat = (rungi_seat){at.i, at.l, at.j};
-        break;
-    case RUNG_CLUSTER_OPERAND_B:
-        *seat = (rungi_seat){at.l, at.j, at.i};
-        break;
-    default:
-        *seat = (rungi_seat){at.i, at.j, at.l};
+    case RUNG_CLUSTER_OPERAND_A: *seat = (rungi_seat){at.i, at.l, at.j}; break;
+    case RUNG_CLUSTER_OPERAND_B: *seat = (rungi_seat){at.l, at.j, at.i}; break;
+    default: *seat = (rungi_seat){at.i, at.j, at.l};
     }
     return rank < rungi_grid_ranks(deal->grid);
 }
@@ -83,10 +79,10 @@ static stretch stretch_with(int64_t extent, int64_t parts, int64_t chunks, int64
 }
 
 typedef struct walk {
-    const rungi_deal    *deal;
-    int64_t              only;
+    const rungi_deal *deal;
+    int64_t only;
     rungi_patch_function visit;
-    void                *user;
+    void *user;
 } walk;
 
 /* What one hand has of some rows and columns of a chunk: parts of a first and of a last row, whole rows between. */
@@ -96,7 +92,8 @@ static void visit_hand(const walk *walk, const stretch *rows, const stretch *col
     int64_t low = rungi_part_start(elements, walk->deal->hands, seat.hand);
     int64_t high = rungi_part_start(elements, walk->deal->hands, seat.hand + 1);
     int64_t first = of.col - cols->start, last = first + of.cols, end = of.row - rows->start + of.rows;
-    rungi_patch patch = {.rank = rank_at(walk->deal, seat), .stride = width,
+    rungi_patch patch = {.rank = rank_at(walk->deal, seat),
+                         .stride = width,
                          .chunk = rows->chunk * walk->deal->col_chunks + cols->chunk};
     for (int64_t row = rungi_larger(of.row - rows->start, low / width); row < end && row * width + first < high;) {
         int64_t from = rungi_larger(first, low - row * width), to = rungi_smaller(last, high - row * width), count = 1;
@@ -150,11 +147,10 @@ rung_cluster_piece rungi_deal_piece(const rungi_deal *deal, rungi_seat seat, int
 {
     rungi_rectangle part = rungi_deal_part(deal, seat);
     int64_t s = index / deal->col_chunks, t = index % deal->col_chunks;
-    rung_cluster_piece piece = {
-        .row = part.row + rungi_part_start(part.rows, deal->row_chunks, s),
-        .col = part.col + rungi_part_start(part.cols, deal->col_chunks, t),
-        .rows = rungi_part_size(part.rows, deal->row_chunks, s),
-        .cols = rungi_part_size(part.cols, deal->col_chunks, t)};
+    rung_cluster_piece piece = {.row = part.row + rungi_part_start(part.rows, deal->row_chunks, s),
+                                .col = part.col + rungi_part_start(part.cols, deal->col_chunks, t),
+                                .rows = rungi_part_size(part.rows, deal->row_chunks, s),
+                                .cols = rungi_part_size(part.cols, deal->col_chunks, t)};
     piece.first = rungi_part_start(piece.rows * piece.cols, deal->hands, seat.hand);
     piece.count = rungi_part_size(piece.rows * piece.cols, deal->hands, seat.hand);
     return piece;

@@ -12,18 +12,19 @@
 typedef struct rungi_deal {
     rung_cluster_operand operand;
     const rung_cluster_grid *grid;
-    int64_t          rows, cols;
-    int64_t          row_parts, col_parts, row_chunks, col_chunks, hands;
+    int64_t rows, cols;
+    int64_t row_parts, col_parts, row_chunks, col_chunks, hands;
 } rungi_deal;
 
-rungi_deal rungi_deal_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rung_cluster_operand operand);
+rungi_deal rungi_deal_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                         rung_cluster_operand operand);
 
 /* What that rank's parts and hand are; false if it has nothing to do. */
 typedef struct rungi_seat {
     int64_t row_part, col_part, hand;
 } rungi_seat;
 
-int        rungi_deal_seat(const rungi_deal *deal, int64_t rank, rungi_seat *seat);
+int rungi_deal_seat(const rungi_deal *deal, int64_t rank, rungi_seat *seat);
 
 /* All that the hands of one part have together. */
 rungi_rectangle rungi_deal_part(const rungi_deal *deal, rungi_seat seat);
@@ -33,11 +34,11 @@ rung_cluster_piece rungi_deal_piece(const rungi_deal *deal, rungi_seat seat, int
 
 /* Some rows of some columns that lie in one rank's share, each `stride` elements behind the one before. */
 typedef struct rungi_patch {
-    rungi_rectangle at;   /* in the whole matrix */
-    int64_t         rank;
-    int64_t         chunk;  /* of its share's, and ... */
-    int64_t         offset; /* ... elements from where that begins */
-    int64_t         stride;
+    rungi_rectangle at; /* in the whole matrix */
+    int64_t rank;
+    int64_t chunk;  /* of its share's, and ... */
+    int64_t offset; /* ... elements from where that begins */
+    int64_t stride;
 } rungi_patch;
 
 typedef void (*rungi_patch_function)(void *user, const rungi_patch *patch);

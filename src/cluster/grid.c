@@ -54,7 +54,7 @@ static double bound_of(const rung_cluster_problem *cluster)
 
 typedef struct counts {
     int64_t received, messages;
-    double  flops;
+    double flops;
 } counts;
 
 /* A chunk that `ranks` hold a piece each of and all of them need. */
@@ -163,20 +163,21 @@ static double score_of(const rung_cluster_problem *cluster, const rung_cluster_g
     double handicap = rungi_grid_ranks(grid) < cluster->ranks ? as_good : 1.0;
     if (!is_known(cluster))
         return (double)counts->received * handicap;
-    double multiplying = counts->flops / cluster->flops_per_second, receiving = (double)counts->received / cluster->bandwidth;
+    double multiplying = counts->flops / cluster->flops_per_second,
+           receiving = (double)counts->received / cluster->bandwidth;
     return (fmax(multiplying, receiving) + fmin(multiplying, receiving) / STEPS) * handicap;
 }
 
 typedef struct candidate {
     rung_cluster_grid grid;
-    double    score;
+    double score;
 } candidate;
 
 typedef struct search {
     const rung_cluster_problem *cluster;
-    candidate           best[CANDIDATES]; /* the first is the best */
-    int                 count;
-    int64_t             least_memory; /* of those that did not fit */
+    candidate best[CANDIDATES]; /* the first is the best */
+    int count;
+    int64_t least_memory; /* of those that did not fit */
 } search;
 
 /* Of those that send as much, the one that adds least: sums cost memory and time besides. */
@@ -266,9 +267,12 @@ static rung_status choose(const rung_cluster_problem *cluster, rung_cluster_grid
     for (int64_t ranks = least - 1; ranks >= rungi_larger(fewest, 1) && search.count == 0; ranks--)
         try_ranks(&search, ranks);
     if (search.count == 0)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "%lld x %lld x %lld on %lld ranks needs %lld bytes per rank, and a rank has "
-                         "%lld; use more ranks", (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
-                         (long long)cluster->ranks, (long long)search.least_memory, (long long)cluster->memory_bytes);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY,
+                              "%lld x %lld x %lld on %lld ranks needs %lld bytes per rank, and a rank has "
+                              "%lld; use more ranks",
+                              (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
+                              (long long)cluster->ranks, (long long)search.least_memory,
+                              (long long)cluster->memory_bytes);
     *grid = is_known(cluster) ? first_done(&search) : search.best[0].grid;
     return RUNG_OK;
 }

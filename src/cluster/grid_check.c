@@ -26,22 +26,26 @@ rung_status rungi_cluster_check(const rung_cluster_problem *cluster)
 {
     if (cluster->ranks < 1 || cluster->ranks > INT32_MAX)
         return rung_error_set(RUNG_STATUS_INVALID, "the number of ranks is %lld; it must be 1 to 2^31 - 1",
-                         (long long)cluster->ranks);
+                              (long long)cluster->ranks);
     if (cluster->m < 0 || cluster->n < 0 || cluster->k < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "m, n and k are %lld, %lld and %lld; sizes must not be negative", (long long)cluster->m,
-                         (long long)cluster->n, (long long)cluster->k);
+        return rung_error_set(RUNG_STATUS_INVALID, "m, n and k are %lld, %lld and %lld; sizes must not be negative",
+                              (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
     if (!fits(cluster->m, cluster->k) || !fits(cluster->k, cluster->n) || !fits(cluster->m, cluster->n))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "matrices of %lld x %lld x %lld have more bytes than 64 bits count",
-                         (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE,
+                              "matrices of %lld x %lld x %lld have more bytes than 64 bits count",
+                              (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
     if (rungi_sum_type_of(cluster) == RUNG_TYPE_NONE)
         return rungi_refuse_types(cluster->a_type, cluster->b_type, cluster->c_type);
     if (!(cluster->max_idle >= 0.0 && cluster->max_idle < 1.0))
-        return rung_error_set(RUNG_STATUS_INVALID, "max_idle is %g; it must be at least 0 and less than 1", cluster->max_idle);
+        return rung_error_set(RUNG_STATUS_INVALID, "max_idle is %g; it must be at least 0 and less than 1",
+                              cluster->max_idle);
     if (!is_speed(cluster->flops_per_second) || !is_speed(cluster->bandwidth))
-        return rung_error_set(RUNG_STATUS_INVALID, "flops_per_second is %g and bandwidth is %g; each must be at least 1, or 0 (unknown)",
-                         cluster->flops_per_second, cluster->bandwidth);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "flops_per_second is %g and bandwidth is %g; each must be at least 1, or 0 (unknown)",
+                              cluster->flops_per_second, cluster->bandwidth);
     if (cluster->memory_bytes < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "memory_bytes is %lld; it must not be negative (0: unlimited)", (long long)cluster->memory_bytes);
+        return rung_error_set(RUNG_STATUS_INVALID, "memory_bytes is %lld; it must not be negative (0: unlimited)",
+                              (long long)cluster->memory_bytes);
     return RUNG_OK;
 }
 
@@ -58,12 +62,13 @@ rung_status rungi_grid_check(const rung_cluster_problem *cluster, const rung_clu
     if (status != RUNG_OK)
         return status;
     if (!is_box(cluster, grid))
-        return rung_error_set(RUNG_STATUS_INVALID, "grid %lld x %lld x %lld does not fit %lld ranks; its sizes must be at least 1 and their "
-                         "product at most the number of ranks", (long long)grid->pm,
-                         (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "grid %lld x %lld x %lld does not fit %lld ranks; its sizes must be at least 1 and their "
+                              "product at most the number of ranks",
+                              (long long)grid->pm, (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
     if (grid->a_chunks < 1 || grid->a_chunks > CHUNKS_MAX || grid->b_chunks < 1 || grid->b_chunks > CHUNKS_MAX)
-        return rung_error_set(RUNG_STATUS_INVALID, "a_chunks is %lld and b_chunks is %lld; each must be 1 to %d", (long long)grid->a_chunks,
-                         (long long)grid->b_chunks, CHUNKS_MAX);
+        return rung_error_set(RUNG_STATUS_INVALID, "a_chunks is %lld and b_chunks is %lld; each must be 1 to %d",
+                              (long long)grid->a_chunks, (long long)grid->b_chunks, CHUNKS_MAX);
     return RUNG_OK;
 }
 
@@ -73,7 +78,8 @@ rung_status rungi_cluster_read(const rung_cluster_problem *given, rung_cluster_p
     return status == RUNG_OK ? rungi_cluster_check(cluster) : status;
 }
 
-rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_cluster_grid *given, rung_cluster_grid *grid)
+rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_cluster_grid *given,
+                            rung_cluster_grid *grid)
 {
     rung_status status = rungi_struct_read(given, grid, sizeof *grid, "grid", "rung_cluster_grid_of");
     return status == RUNG_OK ? rungi_grid_check(cluster, grid) : status;

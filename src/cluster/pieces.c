@@ -24,8 +24,8 @@ rung_status rung_cluster_share_piece(const rung_cluster_problem *problem, const 
     rungi_deal deal = rungi_deal_of(&cluster, &used, operand);
     rungi_seat seat;
     if (rank < 0 || !rungi_deal_seat(&deal, rank, &seat) || index < 0 || index >= deal.row_chunks * deal.col_chunks)
-        return rung_error_set(RUNG_STATUS_NOT_FOUND, "rank %lld has no piece %lld of %c", (long long)rank, (long long)index,
-                         "ABC"[operand]);
+        return rung_error_set(RUNG_STATUS_NOT_FOUND, "rank %lld has no piece %lld of %c", (long long)rank,
+                              (long long)index, "ABC"[operand]);
     *piece = rungi_deal_piece(&deal, seat, index);
     for (int64_t i = 0; i < index; i++)
         piece->offset += rungi_deal_piece(&deal, seat, i).count;

@@ -19,16 +19,16 @@ typedef struct stream {
 enum { STREAMS = RUNGI_GATHERS_UNDER_WAY + RUNGI_SUMS_UNDER_WAY };
 
 typedef struct clockwork {
-    const rung_cluster_problem    *cluster;
-    const rung_cluster_grid       *grid;
+    const rung_cluster_problem *cluster;
+    const rung_cluster_grid *grid;
     const rung_cluster_speed *speed;
-    rungi_place            at;
-    double                 now;      /* of the processor */
-    double                 network;  /* up to which streams are counted */
-    stream                 streams[STREAMS]; /* gathers, then sums */
-    int64_t                posted, multiplied;
-    double                 summands[RUNGI_SUMS_UNDER_WAY]; /* bytes to be added when the sums have come */
-    rung_cluster_prediction        told;
+    rungi_place at;
+    double now;              /* of the processor */
+    double network;          /* up to which streams are counted */
+    stream streams[STREAMS]; /* gathers, then sums */
+    int64_t posted, multiplied;
+    double summands[RUNGI_SUMS_UNDER_WAY]; /* bytes to be added when the sums have come */
+    rung_cluster_prediction told;
 } clockwork;
 
 /* ---- The network ------------------------------------------------------------------------------ */
@@ -179,10 +179,14 @@ static void run(clockwork *clock)
     clock->told.seconds = clock->now;
 }
 
-rung_cluster_prediction rungi_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_speed *speed)
+rung_cluster_prediction rungi_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                                      const rung_cluster_speed *speed)
 {
     /* The last part of each extent is one of the largest. */
-    clockwork clock = {.cluster = cluster, .grid = grid, .speed = speed, .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1},
+    clockwork clock = {.cluster = cluster,
+                       .grid = grid,
+                       .speed = speed,
+                       .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1},
                        .told = rung_cluster_prediction_default()};
     run(&clock);
     return clock.told;
@@ -193,9 +197,12 @@ static rung_status check_speed(const rung_cluster_speed *speed)
     if (speed->flops_per_second >= 1.0 && speed->bandwidth >= 1.0 && speed->latency >= 0.0 && speed->latency < 1e9 &&
         (speed->memory_bandwidth == 0.0 || speed->memory_bandwidth >= 1.0))
         return RUNG_OK;
-    return rung_error_set(RUNG_STATUS_INVALID, "a rank has %g FLOP/s, a bandwidth of %g bytes/s, a memory bandwidth of %g bytes/s and a "
-                     "latency of %g s; the first two must be at least 1, the third at least 1 or 0 (unlimited), the latency "
-                     "0 to 1e9", speed->flops_per_second, speed->bandwidth, speed->memory_bandwidth, speed->latency);
+    return rung_error_set(
+        RUNG_STATUS_INVALID,
+        "a rank has %g FLOP/s, a bandwidth of %g bytes/s, a memory bandwidth of %g bytes/s and a "
+        "latency of %g s; the first two must be at least 1, the third at least 1 or 0 (unlimited), the latency "
+        "0 to 1e9",
+        speed->flops_per_second, speed->bandwidth, speed->memory_bandwidth, speed->latency);
 }
 
 rung_status rung_cluster_grid_predict(const rung_cluster_problem *problem, const rung_cluster_grid *grid,

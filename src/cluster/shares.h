@@ -62,22 +62,26 @@ typedef struct rungi_rectangle {
 } rungi_rectangle;
 
 /* Chunk s of A and t of B that a rank multiplies, and its block of C, in the whole matrices. */
-static inline rungi_rectangle rungi_chunk_a(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, int64_t s)
+static inline rungi_rectangle rungi_chunk_a(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                                            rungi_place at, int64_t s)
 {
     int64_t first = rungi_part_start(cluster->m, grid->pm, at.i), rows = rungi_part_size(cluster->m, grid->pm, at.i);
-    return (rungi_rectangle){first + rungi_part_start(rows, grid->a_chunks, s), rungi_part_start(cluster->k, grid->pk, at.l),
-                             rungi_part_size(rows, grid->a_chunks, s), rungi_part_size(cluster->k, grid->pk, at.l)};
+    return (rungi_rectangle){first + rungi_part_start(rows, grid->a_chunks, s),
+                             rungi_part_start(cluster->k, grid->pk, at.l), rungi_part_size(rows, grid->a_chunks, s),
+                             rungi_part_size(cluster->k, grid->pk, at.l)};
 }
 
-static inline rungi_rectangle rungi_chunk_b(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, int64_t t)
+static inline rungi_rectangle rungi_chunk_b(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                                            rungi_place at, int64_t t)
 {
     int64_t first = rungi_part_start(cluster->n, grid->pn, at.j), cols = rungi_part_size(cluster->n, grid->pn, at.j);
-    return (rungi_rectangle){rungi_part_start(cluster->k, grid->pk, at.l), first + rungi_part_start(cols, grid->b_chunks, t),
+    return (rungi_rectangle){rungi_part_start(cluster->k, grid->pk, at.l),
+                             first + rungi_part_start(cols, grid->b_chunks, t),
                              rungi_part_size(cluster->k, grid->pk, at.l), rungi_part_size(cols, grid->b_chunks, t)};
 }
 
-static inline rungi_rectangle rungi_chunk_c(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, int64_t s,
-                                            int64_t t)
+static inline rungi_rectangle rungi_chunk_c(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                                            rungi_place at, int64_t s, int64_t t)
 {
     rungi_rectangle a = rungi_chunk_a(cluster, grid, at, s), b = rungi_chunk_b(cluster, grid, at, t);
     return (rungi_rectangle){a.row, b.col, a.rows, b.cols};
@@ -102,7 +106,7 @@ static inline int64_t rungi_sums_elements(const rung_cluster_grid *grid, int64_t
  * completes. Chunks of A and B alternate, so that after a share x of each there is x * x of the work to do, and the
  * processor soon has more than the network brings. */
 typedef struct rungi_arrival {
-    int     is_b;
+    int is_b;
     int64_t index;  /* of the chunk */
     int64_t before; /* chunks of the other operand that are there: blocks to multiply */
 } rungi_arrival;
@@ -111,7 +115,7 @@ typedef struct rungi_arrival {
 static inline rungi_arrival rungi_arrival_at(const rung_cluster_grid *grid, int64_t number)
 {
     int64_t a = 0, b = 0;
-    for (int64_t i = 0; ; i++) {
+    for (int64_t i = 0;; i++) {
         int is_b = a > 0 && (a == grid->a_chunks || (b < grid->b_chunks && b * grid->a_chunks < a * grid->b_chunks));
         rungi_arrival next = {.is_b = is_b, .index = is_b ? b : a, .before = is_b ? a : b};
         if (i == number)
@@ -122,7 +126,8 @@ static inline rungi_arrival rungi_arrival_at(const rung_cluster_grid *grid, int6
 
 /* Read a caller's problem or grid and check it. (grid_check.c) */
 rung_status rungi_cluster_read(const rung_cluster_problem *given, rung_cluster_problem *cluster);
-rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_cluster_grid *given, rung_cluster_grid *grid);
+rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_cluster_grid *given,
+                            rung_cluster_grid *grid);
 
 /* Both, for the functions that take both. */
 rung_status rungi_plan_read(const rung_cluster_problem *given, const rung_cluster_grid *given_grid,
@@ -136,6 +141,7 @@ rung_status rungi_grid_check(const rung_cluster_problem *cluster, const rung_clu
 int64_t rungi_grid_memory(const rung_cluster_problem *cluster, const rung_cluster_grid *grid);
 
 /* rung_cluster_grid_predict of what was checked. */
-rung_cluster_prediction rungi_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_speed *speed);
+rung_cluster_prediction rungi_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                                      const rung_cluster_speed *speed);
 
 #endif /* RUNGI_SHARES_H */

@@ -14,8 +14,8 @@
 enum { RUNGI_EVERYBODY = S_IRWXU | S_IRWXG | S_IRWXO }; /* the permissions of a mode_t */
 
 typedef struct rungi_atomic_file {
-    int  file;                     /* for writing; -1: not open */
-    char path[PATH_MAX];           /* with symbolic links followed */
+    int file;            /* for writing; -1: not open */
+    char path[PATH_MAX]; /* with symbolic links followed */
     char temporary[PATH_MAX + 32];
 } rungi_atomic_file;
 

@@ -22,9 +22,9 @@ typedef struct rungi_ladder_step {
     const char *name;   /* "04_shared" */
     const char *file;   /* "04_shared.cu" */
     const char *source; /* its text, ending in 0 */
-    unsigned    products;  /* bits, see product.h; 0: the vendor's */
-    unsigned    abilities;
-    bool        is_vendor; /* somebody else's: never chosen unasked */
+    unsigned products;  /* bits, see product.h; 0: the vendor's */
+    unsigned abilities;
+    bool is_vendor;       /* somebody else's: never chosen unasked */
     const void *function; /* for backends whose kernels are C: the backend's own table of it */
 } rungi_ladder_step;
 
@@ -32,12 +32,12 @@ typedef struct rungi_ladder_step {
 typedef struct rungi_code rungi_code;
 
 typedef struct rungi_backend {
-    const char              *name;
+    const char *name;
     const struct rungi_variable *const *variables; /* of the environment, ending in NULL; NULL: none */
     const rungi_ladder_step *ladder;
-    int64_t                  ladder_count;
-    unsigned                 vendor_products; /* what its vendor's library takes */
-    unsigned                 source_products; /* what a caller's own file takes; 0: none is taken */
+    int64_t ladder_count;
+    unsigned vendor_products; /* what its vendor's library takes */
+    unsigned source_products; /* what a caller's own file takes; 0: none is taken */
     /* Optional: what a file is able to do, and whether it needs a matrix engine, from what it
      * says. */
     unsigned (*abilities)(const rung_kernel *kernel);
@@ -61,8 +61,8 @@ typedef struct rungi_backend {
      * has no functions and knows its architecture, as the caller wrote it, and no more. */
     rung_status (*compile)(rung_plan *plan, rungi_code *code);
     /* Optional: NULL where there is nothing to wrap. */
-    rung_status (*wrap)(rung_context *context, void *state, void *native_context,
-                        void *native_device, rung_device **device);
+    rung_status (*wrap)(rung_context *context, void *state, void *native_context, void *native_device,
+                        rung_device **device);
 } rungi_backend;
 
 /* The list, ending in NULL; in order of the public listing. */

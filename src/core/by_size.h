@@ -19,8 +19,9 @@ static inline rung_status rungi_struct_check(const void *given, const char *name
         return rung_error_set(RUNG_STATUS_INVALID, "%s is NULL; create it with %s()", name, initialiser);
     memcpy(&size, given, sizeof size);
     if (size <= sizeof size || size > RUNGI_STRUCT_MAX)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s.size is %zu, which no version uses; create it with %s(), which sets its size",
-                              name, size, initialiser);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s.size is %zu, which no version uses; create it with %s(), which sets its size", name,
+                              size, initialiser);
     return RUNG_OK;
 }
 
@@ -37,9 +38,10 @@ static inline rung_status rungi_struct_read(const void *given, void *to, size_t 
     memcpy(&given_size, given, sizeof given_size);
     for (size_t i = size; i < given_size; i++)
         if (((const unsigned char *)given)[i] != 0)
-            return rung_error_set(RUNG_STATUS_UNSUPPORTED, "%s was compiled for a newer version of rung and sets a field that "
-                                  "this version, %s, does not know; set it to 0, or use the newer library", name,
-                                  rung_version_text());
+            return rung_error_set(RUNG_STATUS_UNSUPPORTED,
+                                  "%s was compiled for a newer version of rung and sets a field that "
+                                  "this version, %s, does not know; set it to 0, or use the newer library",
+                                  name, rung_version_text());
     memcpy(to, given, given_size < size ? given_size : size);
     memcpy(to, &size, sizeof size);
     return RUNG_OK;

@@ -25,9 +25,9 @@
 #include "core/sha256.h"
 
 enum {
-    FILE_MAX = 256 << 20,  /* bytes, header and all; far more than any kernel takes */
-    TOTAL_MAX = 1 << 30,   /* bytes of all files */
-    STALE_AFTER = 86400,   /* seconds: whoever wrote this aside is gone */
+    FILE_MAX = 256 << 20, /* bytes, header and all; far more than any kernel takes */
+    TOTAL_MAX = 1 << 30,  /* bytes of all files */
+    STALE_AFTER = 86400,  /* seconds: whoever wrote this aside is gone */
     NAME_LENGTH = 2 * RUNGI_SHA256_BYTES,
 };
 
@@ -50,9 +50,9 @@ _Static_assert(sizeof magic - 1 == sizeof(((header *)0)->magic), "the magic fill
 /* Where the file of a key stands, or will. */
 typedef struct place {
     rung_context *context;
-    int           folder; /* a descriptor */
-    uint8_t       key[RUNGI_SHA256_BYTES];
-    char          name[NAME_LENGTH + 1];
+    int folder; /* a descriptor */
+    uint8_t key[RUNGI_SHA256_BYTES];
+    char name[NAME_LENGTH + 1];
 } place;
 
 static void tell(rung_context *context, const char *what, const char *why)
@@ -166,8 +166,7 @@ static int open_folder(rung_context *context, const char *folder, bool make)
         if (make_folder(folder))
             opened = open(folder, flags);
     }
-    const char *wrong = opened < 0 || fstat(opened, &status) != 0 ? strerror(errno)
-                                                                  : wrong_with_rights(&status);
+    const char *wrong = opened < 0 || fstat(opened, &status) != 0 ? strerror(errno) : wrong_with_rights(&status);
     if (!wrong)
         return opened;
     tell(context, folder, wrong);
@@ -176,8 +175,8 @@ static int open_folder(rung_context *context, const char *folder, bool make)
     return -1;
 }
 
-static bool open_place(place *place, rung_context *context, const char *folder,
-                       const char *const *key, int parts, bool make)
+static bool open_place(place *place, rung_context *context, const char *folder, const char *const *key, int parts,
+                       bool make)
 {
     place->context = context;
     hash_key(key, parts, place->key);
@@ -282,8 +281,7 @@ static void *read_place(const place *place, size_t *bytes)
     return code;
 }
 
-void *rungi_cache_read(rung_context *context, const char *folder, const char *const *key,
-                       int parts, size_t *bytes)
+void *rungi_cache_read(rung_context *context, const char *folder, const char *const *key, int parts, size_t *bytes)
 {
     int number = errno;
     rungi_error error;
@@ -332,8 +330,8 @@ static void name_aside(char *name, size_t capacity)
     static atomic_uint count;
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(name, capacity, ASIDE "%ld.%lld.%ld.%u", (long)getpid(), (long long)now.tv_sec,
-             now.tv_nsec, atomic_fetch_add(&count, 1));
+    snprintf(name, capacity, ASIDE "%ld.%lld.%ld.%u", (long)getpid(), (long long)now.tv_sec, now.tv_nsec,
+             atomic_fetch_add(&count, 1));
 }
 
 /* A process that writes past its limit on file sizes is sent a signal that ends it. */
@@ -354,8 +352,7 @@ static bool write_place(const place *place, const void *code, size_t bytes)
         return false;
     }
     name_aside(aside, sizeof aside);
-    int file = openat(place->folder, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                      S_IRUSR | S_IWUSR);
+    int file = openat(place->folder, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
     bool kept = file >= 0 && write_file(place, file, code, bytes) && put_in_place(place, aside);
     if (!kept) {
         tell(place->context, place->name, strerror(errno));
@@ -368,8 +365,8 @@ static bool write_place(const place *place, const void *code, size_t bytes)
 /* ---- Keeping the folder small ------------------------------------------------------- */
 
 typedef struct kept {
-    char            name[NAME_LENGTH + 1];
-    int64_t         bytes;
+    char name[NAME_LENGTH + 1];
+    int64_t bytes;
     struct timespec used;
 } kept;
 
@@ -385,8 +382,7 @@ static void remove_stale(DIR *listing)
     struct stat status;
     time_t now = time(NULL);
     while ((entry = readdir(listing)))
-        if (strncmp(entry->d_name, ASIDE, strlen(ASIDE)) == 0 &&
-            is_regular(dirfd(listing), entry->d_name, &status) &&
+        if (strncmp(entry->d_name, ASIDE, strlen(ASIDE)) == 0 && is_regular(dirfd(listing), entry->d_name, &status) &&
             status.st_mtim.tv_sec < now - STALE_AFTER)
             unlinkat(dirfd(listing), entry->d_name, 0);
 }
@@ -458,8 +454,8 @@ static void tidy(const place *place)
     closedir(listing);
 }
 
-void rungi_cache_write(rung_context *context, const char *folder, const char *const *key,
-                       int parts, const void *data, size_t bytes)
+void rungi_cache_write(rung_context *context, const char *folder, const char *const *key, int parts, const void *data,
+                       size_t bytes)
 {
     int number = errno;
     rungi_error error;

@@ -22,12 +22,11 @@ bool rungi_cache_folder(char *path, size_t capacity);
  * is. The key is several texts: all that the code depends on (source, options,
  * compiler, driver, architecture). The folder is absolute, without a slash at its
  * end. */
-void *rungi_cache_read(rung_context *context, const char *folder, const char *const *key,
-                       int parts, size_t *bytes);
+void *rungi_cache_read(rung_context *context, const char *folder, const char *const *key, int parts, size_t *bytes);
 
 /* Keeps it in place of whatever was there, in a folder made now if need be, and
  * removes the least recently used of the folder if that holds more than 1 GiB. */
-void rungi_cache_write(rung_context *context, const char *folder, const char *const *key,
-                       int parts, const void *data, size_t bytes);
+void rungi_cache_write(rung_context *context, const char *folder, const char *const *key, int parts, const void *data,
+                       size_t bytes);
 
 #endif /* RUNGI_CACHE_H */

@@ -24,8 +24,7 @@ static inline void rungi_cancel_restore(const int *state)
 }
 
 /* A declaration: until the end of the enclosing block this thread cannot be cancelled. Guards nest. */
-#define RUNGI_DISABLE_CANCELLATION                                                              \
-    __attribute__((cleanup(rungi_cancel_restore), unused)) const int rungi_cancel_state =      \
-        rungi_cancel_disable()
+#define RUNGI_DISABLE_CANCELLATION \
+    __attribute__((cleanup(rungi_cancel_restore), unused)) const int rungi_cancel_state = rungi_cancel_disable()
 
 #endif /* RUNGI_CANCEL_H */

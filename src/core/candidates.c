@@ -12,13 +12,13 @@
 /* A candidate and the memory of its texts. */
 typedef struct entry {
     rung_candidate candidate;
-    char           texts[];
+    char texts[];
 } entry;
 
 struct rung_candidate_list {
     rung_context *context;
-    int64_t       count, accepted; /* the accepted ones come first */
-    entry        *entries[RUNGI_PROPOSALS + RUNGI_LADDER_MAX];
+    int64_t count, accepted; /* the accepted ones come first */
+    entry *entries[RUNGI_PROPOSALS + RUNGI_LADDER_MAX];
 };
 
 /* Copies a text to *at and advances *at past it. */
@@ -90,7 +90,7 @@ rung_status rung_candidate_list_create(rung_device *device, const rung_problem *
         *out = NULL;
     if (!device || !problem || !out)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_candidate_list_create needs a device, a problem and a pointer "
-                          "for the list; one of them is NULL");
+                                               "for the list; one of them is NULL");
     rung_candidate_list *list = rungi_new(device->context, sizeof *list);
     if (!list)
         return RUNG_STATUS_NO_MEMORY;

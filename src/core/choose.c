@@ -172,8 +172,7 @@ static rung_status try_choices(rung_plan *plan, const rung_kernel *kernel)
         const rung_parameter *parameter = &kernel->parameters[i];
         for (int64_t j = 0; j < parameter->choice_count; j++) {
             char choice[RUNGI_PARAMETER_NAME + 24];
-            snprintf(choice, sizeof choice, "%s=%lld", parameter->name,
-                     (long long)parameter->choices[j]);
+            snprintf(choice, sizeof choice, "%s=%lld", parameter->name, (long long)parameter->choices[j]);
             char origin[sizeof choice + 16];
             snprintf(origin, sizeof origin, "defaults but %s", choice);
             if (try_kernel(plan, kernel, choice, RUNG_ORIGIN_FALLBACK, origin) == RUNG_OK)
@@ -194,8 +193,10 @@ static rung_status check_choice(const rung_kernel *kernel)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s calls a vendor library and is selected only by name",
                           kernel->info.name);
     if (kernel->info.engine == RUNG_ENGINE_EMULATED)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s emulates a matrix engine in software and is selected "
-                          "only by name", kernel->info.name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s emulates a matrix engine in software and is selected "
+                          "only by name",
+                          kernel->info.name);
     return RUNG_OK;
 }
 
@@ -204,8 +205,8 @@ static void note_refusal(rung_plan *plan, const char *whose)
 {
     size_t used = strlen(plan->rejected);
     const char *sentence = rung_error_text();
-    snprintf(plan->rejected + used, sizeof plan->rejected - used, "%s%s%s%.*s", used ? "; " : "",
-             whose ? whose : "", whose ? ": " : "", (int)strcspn(sentence, "\n"), sentence);
+    snprintf(plan->rejected + used, sizeof plan->rejected - used, "%s%s%s%.*s", used ? "; " : "", whose ? whose : "",
+             whose ? ": " : "", (int)strcspn(sentence, "\n"), sentence);
 }
 
 /* ---- Attempts ------------------------------------------------------------------------------ */
@@ -272,15 +273,16 @@ static rung_status check_parameters(const rung_plan *plan, const rung_kernel *ke
         return status;
     rungi_kernel_values_text(kernel, &values, all, sizeof all);
     if (strcmp(all, parameters) != 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "the parameters of %s are now \"%s\"", kernel->info.name, kernel->defaults);
+        return rungi_fail(RUNG_STATUS_INVALID, "the parameters of %s are now \"%s\"", kernel->info.name,
+                          kernel->defaults);
     return RUNG_OK;
 }
 
 static rung_status try_proposal(rung_plan *plan, const rungi_proposal *proposal)
 {
     rung_kernel *kernel;
-    rung_status status = rung_kernel_find(plan->device->context, plan->device->backend->name,
-                                          proposal->kernel, &kernel);
+    rung_status status = rung_kernel_find(plan->device->context, plan->device->backend->name, proposal->kernel,
+                                          &kernel);
     if (status == RUNG_OK && strcmp(kernel->info.name, proposal->kernel) != 0)
         status = rungi_fail(RUNG_STATUS_NOT_FOUND, "a record gives a kernel's whole name, %s", kernel->info.name);
     if (status == RUNG_OK)
@@ -359,9 +361,10 @@ static rung_status fail_types(const rung_problem *problem, unsigned products)
 {
     char list[256];
     rungi_product_words(products, list, sizeof list);
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s x %s into %s; supported products (input:output): %s",
-                      rung_type_name(problem->a.type), rung_type_name(problem->b.type),
-                      rung_type_name(problem->c.type), *list ? list : "none");
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "no kernel multiplies %s x %s into %s; supported products (input:output): %s",
+                      rung_type_name(problem->a.type), rung_type_name(problem->b.type), rung_type_name(problem->c.type),
+                      *list ? list : "none");
 }
 
 /* Fails because no kernel was taken: one sentence if the types are to blame, else the reason of each kernel. */

@@ -27,8 +27,8 @@ rung_status rungi_choose(rung_plan *plan, const rung_plan_options *options, cons
 
 /* Gives it a kernel and parameters, the kernel's for such a device where they are NULL ("" are
  * those of a kernel that has none): all that comes before the device is asked. */
-rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
-                              rung_origin origin, const char *origin_text);
+rung_status rungi_choose_take(rung_plan *plan, const rung_kernel *kernel, const char *parameters, rung_origin origin,
+                              const char *origin_text);
 
 /* Whether a kernel may be taken unasked for such types and such a compute mode, and so stand in
  * a store. */

@@ -9,8 +9,10 @@
 static rung_status check(const rung_kernel *kernel, const rung_problem *problem)
 {
     if (!kernel->backend->compile)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is a kernel of %s, whose code only its driver can make; find "
-                          "it on the ladder of cuda", kernel->info.name, kernel->backend->name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s is a kernel of %s, whose code only its driver can make; find "
+                          "it on the ladder of cuda",
+                          kernel->info.name, kernel->backend->name);
     if (kernel->step && kernel->step->is_vendor)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is the vendor's own library, which has no source to compile",
                           kernel->info.name);
@@ -34,15 +36,15 @@ static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const 
     return status;
 }
 
-rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem,
-                                const char *parameters, const char *architecture, rung_code **out)
+rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
+                                const char *architecture, rung_code **out)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (out)
         *out = NULL;
     if (!kernel || !problem || !architecture || !out)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_compile needs a kernel, a problem, an architecture and a "
-                          "place for the code");
+                                               "place for the code");
     rung_problem read;
     rung_status status = rungi_problem_read(problem, &read);
     if (status == RUNG_OK)

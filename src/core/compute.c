@@ -6,7 +6,10 @@
 
 /* 1 is the most precise; 0 would be a mode without a rank. */
 static const int ranks[] = {
-    [RUNG_COMPUTE_STRICT] = 1, [RUNG_COMPUTE_BF16X3] = 2, [RUNG_COMPUTE_TF32] = 3, [RUNG_COMPUTE_BF16X1] = 4,
+    [RUNG_COMPUTE_STRICT] = 1,
+    [RUNG_COMPUTE_BF16X3] = 2,
+    [RUNG_COMPUTE_TF32] = 3,
+    [RUNG_COMPUTE_BF16X1] = 4,
 };
 _Static_assert(sizeof ranks / sizeof *ranks == RUNGI_COMPUTE_COUNT, "every compute mode has a rank");
 

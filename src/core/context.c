@@ -116,8 +116,8 @@ rung_status rungi_threads_check(int64_t threads, const char *automatic)
 {
     if (threads >= 0 && threads <= RUNGI_THREADS_MAX)
         return RUNG_OK;
-    return rungi_fail(RUNG_STATUS_INVALID, "threads is %lld; valid numbers are 1 to %d (0 selects %s)", (long long)threads,
-                      RUNGI_THREADS_MAX, automatic);
+    return rungi_fail(RUNG_STATUS_INVALID, "threads is %lld; valid numbers are 1 to %d (0 selects %s)",
+                      (long long)threads, RUNGI_THREADS_MAX, automatic);
 }
 
 /* What the environment says where the caller does not; 0 if neither does. */
@@ -144,13 +144,15 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
         return rungi_fail(RUNG_STATUS_INVALID, "rung_context_create needs a place for the context");
     *out = NULL;
     rung_context_options read = rung_context_options_default();
-    rung_status status = options ? rungi_struct_read(options, &read, sizeof read, "rung_context_options", "rung_context_options_default") : RUNG_OK;
+    rung_status status = options ? rungi_struct_read(options, &read, sizeof read, "rung_context_options",
+                                                     "rung_context_options_default")
+                                 : RUNG_OK;
     if (status != RUNG_OK)
         return status;
     options = &read;
     if (!options->allocate != !options->release)
         return rungi_fail(RUNG_STATUS_INVALID, "a context takes both an allocate and a release function, "
-                          "or neither");
+                                               "or neither");
     if (rungi_threads_check(options->threads, "the number of available CPUs") != RUNG_OK)
         return RUNG_STATUS_INVALID;
     rung_context start = {
@@ -179,7 +181,7 @@ rung_status rung_context_create(const rung_context_options *options, rung_contex
     if (pthread_mutex_init(&context->lock, NULL) != 0 || !rungi_fork_watch(context)) {
         rungi_release(&start, context);
         return rungi_fail(RUNG_STATUS_NO_MEMORY, "the system has no mutex, or no place for a handler of fork, for a "
-                          "context");
+                                                 "context");
     }
     rungi_environment_report(context);
     *out = context;
@@ -266,8 +268,8 @@ static rung_status load(rung_context *context, int index)
         context->backends[index].load_status = status;
         context->backends[index].state = state;
         if (status != RUNG_OK)
-            snprintf(context->backends[index].load_error, sizeof context->backends[index].load_error,
-                     "%s", rung_error_text());
+            snprintf(context->backends[index].load_error, sizeof context->backends[index].load_error, "%s",
+                     rung_error_text());
     }
     pthread_mutex_unlock(&context->lock);
     if (first && status != RUNG_OK)
@@ -303,8 +305,7 @@ int rungi_backend_index(const char *name)
     return -1;
 }
 
-rung_status rungi_context_backend(rung_context *context, const char *name,
-                                  const rungi_backend **backend, void **state)
+rung_status rungi_context_backend(rung_context *context, const char *name, const rungi_backend **backend, void **state)
 {
     int index = rungi_backend_index(name);
     if (index < 0)
@@ -398,8 +399,7 @@ rung_queue *rungi_context_take_idle(rung_context *context)
     return take_idle(context, NULL, &changes);
 }
 
-rung_status rungi_context_take_queue(rung_context *context, rung_device *device,
-                                     rung_queue **queue)
+rung_status rungi_context_take_queue(rung_context *context, rung_device *device, rung_queue **queue)
 {
     int64_t changes;
     *queue = take_idle(context, device, &changes);
@@ -434,8 +434,7 @@ static void free_staging(rung_device *device, const rungi_staging *staging)
         device->ops->host_release(device, staging->memory, staging->handle);
 }
 
-bool rungi_context_take_staging(rung_context *context, rung_device *device, int64_t bytes,
-                                rungi_staging *staging)
+bool rungi_context_take_staging(rung_context *context, rung_device *device, int64_t bytes, rungi_staging *staging)
 {
     rungi_error before;
     *staging = (rungi_staging){0};
@@ -460,13 +459,11 @@ bool rungi_context_take_staging(rung_context *context, rung_device *device, int6
     return false;
 }
 
-void rungi_context_give_staging(rung_context *context, rung_device *device,
-                                const rungi_staging *staging)
+void rungi_context_give_staging(rung_context *context, rung_device *device, const rungi_staging *staging)
 {
     rungi_staging free_now = *staging;
     pthread_mutex_lock(&context->lock);
-    if (context->device == device && staging->bytes <= staging_kept &&
-        staging->bytes > context->staging.bytes) {
+    if (context->device == device && staging->bytes <= staging_kept && staging->bytes > context->staging.bytes) {
         free_now = context->staging;
         context->staging = *staging;
     }

@@ -14,8 +14,7 @@
 static const int64_t panel_bytes = (int64_t)4 << 20;
 enum { PANELS_MIN = 4, PANELS_MAX = 64, PANELS_IN_THRESHOLD = 8, LINES = 256, LINES_MIN = 16 };
 
-bool rungi_cut_dense(const rung_matrix *view, int64_t batch, rung_matrix *dense, int64_t *items,
-                     int64_t *bytes)
+bool rungi_cut_dense(const rung_matrix *view, int64_t batch, rung_matrix *dense, int64_t *items, int64_t *bytes)
 {
     int64_t elements;
     *items = rungi_matrix_is_shared(view) && batch > 1 ? 1 : batch;
@@ -39,8 +38,7 @@ bool rungi_cut_parts(const rungi_cut *cut, const rung_problem *problem, rungi_op
 }
 
 /* The bytes of all operands, and of those that go with the panels. False on overflow. */
-static bool count_bytes(const rungi_cut *cut, const rung_problem *problem, int64_t *all,
-                        int64_t *moved)
+static bool count_bytes(const rungi_cut *cut, const rung_problem *problem, int64_t *all, int64_t *moved)
 {
     *all = *moved = 0;
     for (int i = 0; i < RUNGI_OPERANDS; i++) {
@@ -92,8 +90,7 @@ rungi_cut rungi_cut_of(const rung_problem *problem, int64_t threshold)
     rungi_cut cut = {.along = direction_of(problem),
                      .bytes = rungi_smaller(panel_bytes, threshold / PANELS_IN_THRESHOLD + 1)};
     int64_t all, moved;
-    if (threshold == 0 || rungi_matrix_is_empty(c) ||
-        !count_bytes(&cut, problem, &all, &moved) || all <= threshold)
+    if (threshold == 0 || rungi_matrix_is_empty(c) || !count_bytes(&cut, problem, &all, &moved) || all <= threshold)
         return whole;
     bool is_batch = cut.along == RUNGI_ITEMS;
     cut.extent = is_batch ? problem->batch : cut.along == RUNGI_ROWS ? c->rows : c->cols;

@@ -9,10 +9,10 @@ typedef enum rungi_along { RUNGI_WHOLE, RUNGI_ROWS, RUNGI_COLS, RUNGI_ITEMS } ru
 
 typedef struct rungi_cut {
     rungi_along along;
-    int64_t     extent; /* rows, columns or items of C */
-    int64_t     step;   /* of them in a panel; the last may have fewer */
-    int64_t     count;  /* panels */
-    int64_t     bytes;  /* worth copying at a time */
+    int64_t extent; /* rows, columns or items of C */
+    int64_t step;   /* of them in a panel; the last may have fewer */
+    int64_t count;  /* panels */
+    int64_t bytes;  /* worth copying at a time */
 } rungi_cut;
 
 /* How a settled problem is cut if its operands have more than `threshold` bytes together;
@@ -27,7 +27,6 @@ rung_problem rungi_cut_panel(const rungi_cut *cut, const rung_problem *problem, 
 
 /* The view without gaps and without memory, as many items of it as differ in a batch, and
  * their bytes. False if they overflow. */
-bool rungi_cut_dense(const rung_matrix *view, int64_t batch, rung_matrix *dense, int64_t *items,
-                     int64_t *bytes);
+bool rungi_cut_dense(const rung_matrix *view, int64_t batch, rung_matrix *dense, int64_t *items, int64_t *bytes);
 
 #endif /* RUNGI_CUT_H */

@@ -47,8 +47,10 @@ static rung_status split_name(const char *name, char *backend, size_t capacity, 
     bool well_formed = !colon || (digits > 0 && digits < 5 && colon[1 + digits] == '\0');
     *index = -1;
     if (length == 0 || length >= capacity || !well_formed)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "\"%.80s\" is no device's name; they are like \"cpu\", "
-                          "\"opencl\", \"opencl:1\", \"cuda\"", name);
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "\"%.80s\" is no device's name; they are like \"cpu\", "
+                          "\"opencl\", \"opencl:1\", \"cuda\"",
+                          name);
     memcpy(backend, name, length);
     backend[length] = '\0';
     if (colon)
@@ -56,8 +58,7 @@ static rung_status split_name(const char *name, char *backend, size_t capacity, 
     return RUNG_OK;
 }
 
-rung_status rungi_device_open(rung_context *context, const char *name, bool hold,
-                              rung_device **device)
+rung_status rungi_device_open(rung_context *context, const char *name, bool hold, rung_device **device)
 {
     char backend_name[32];
     int64_t index;
@@ -90,8 +91,8 @@ rung_status rung_device_open(rung_context *context, const char *name, rung_devic
     return rungi_device_open(context, name ? name : context->device_name, true, device);
 }
 
-rung_status rung_device_wrap(rung_context *context, const char *name, void *native_context,
-                             void *native_device, rung_device **device)
+rung_status rung_device_wrap(rung_context *context, const char *name, void *native_context, void *native_device,
+                             rung_device **device)
 {
     RUNGI_DISABLE_CANCELLATION;
     const rungi_backend *backend;

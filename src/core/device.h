@@ -35,8 +35,7 @@ typedef struct rungi_device_ops {
     rung_status (*event_time)(rung_event *event, int64_t *nanoseconds);
     /* When its work started and ended, in nanoseconds from the end of origin's; both are
      * done. NULL where a device cannot tell. */
-    rung_status (*event_span)(rung_event *event, const rung_event *origin, int64_t *start,
-                              int64_t *end);
+    rung_status (*event_span)(rung_event *event, const rung_event *origin, int64_t *start, int64_t *end);
     bool (*event_is_done)(rung_event *event);
     /* Both then stand for the same piece of work. */
     rung_status (*event_copy)(const rung_event *from, rung_event *to);
@@ -50,10 +49,10 @@ typedef struct rungi_device_ops {
     rung_status (*buffer_create_on)(rung_queue *queue, int64_t bytes, rung_buffer **buffer);
     void (*buffer_destroy)(rung_buffer *buffer);
     void *(*buffer_native)(const rung_buffer *buffer);
-    rung_status (*buffer_write)(rung_queue *queue, rung_buffer *buffer, int64_t offset,
-                                int64_t bytes, const void *from, const rung_run_options *options);
-    rung_status (*buffer_read)(rung_queue *queue, rung_buffer *buffer, int64_t offset,
-                               int64_t bytes, void *to, const rung_run_options *options);
+    rung_status (*buffer_write)(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, const void *from,
+                                const rung_run_options *options);
+    rung_status (*buffer_read)(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
+                               const rung_run_options *options);
 
     /* Memory of this process that the device copies from and to by itself, while the
      * processor does something else. NULL where there is none. */
@@ -69,8 +68,8 @@ typedef struct rungi_device_ops {
     rung_status (*plan_create)(rung_plan *plan);
     /* Sizes that are 0 leave nothing to compute but events to wait for and signal;
      * k is 0 where A and B are not to be read. */
-    rung_status (*plan_run)(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                            rungi_sizes sizes, const rung_run_options *options);
+    rung_status (*plan_run)(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_sizes sizes,
+                            const rung_run_options *options);
     /* Optional: B into plan->info.packed_b_bytes bytes, for plans whose kernels take it so. */
     rung_status (*plan_pack)(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                              const rung_run_options *options);
@@ -83,28 +82,28 @@ typedef struct rungi_device_ops {
 } rungi_device_ops;
 
 struct rung_device {
-    const rungi_backend    *backend;
+    const rungi_backend *backend;
     const rungi_device_ops *ops;
-    rung_context           *context;
-    bool                    holds_context;
-    atomic_int              references;
-    bool                    takes_data; /* views may point into this process's memory */
-    int64_t                 threads;    /* CPU: threads of a plan that is created without a number; else 0 */
-    const char             *preset;       /* parameters for its kind, where a kernel has them, */
-    const char             *architecture; /* and for its architecture; NULL if there are none */
-    rung_device_info        info;
-    rungi_texts             texts; /* of info */
+    rung_context *context;
+    bool holds_context;
+    atomic_int references;
+    bool takes_data;          /* views may point into this process's memory */
+    int64_t threads;          /* CPU: threads of a plan that is created without a number; else 0 */
+    const char *preset;       /* parameters for its kind, where a kernel has them, */
+    const char *architecture; /* and for its architecture; NULL if there are none */
+    rung_device_info info;
+    rungi_texts texts; /* of info */
 };
 
 /* So many forms a program's calls may alternate between and find their plans again. */
 enum { RUNGI_PLANS_KEPT = 8 };
 
 struct rung_queue {
-    rung_device      *device;
-    rung_queue       *next;  /* among a context's idle ones */
-    rung_plan        *plans[RUNGI_PLANS_KEPT]; /* of rung_gemm's calls, the last used first */
-    int64_t           plans_tuning; /* the context's tuning_changes when they were made */
-    rungi_trace_line *lines; /* runs to be told of when they are done */
+    rung_device *device;
+    rung_queue *next;                   /* among a context's idle ones */
+    rung_plan *plans[RUNGI_PLANS_KEPT]; /* of rung_gemm's calls, the last used first */
+    int64_t plans_tuning;               /* the context's tuning_changes when they were made */
+    rungi_trace_line *lines;            /* runs to be told of when they are done */
     rungi_trace_line *last_line;
 };
 
@@ -117,11 +116,11 @@ struct rung_event {
  * The backend sets them and `start`; the rest is the core's. */
 struct rung_buffer {
     rung_device *device;
-    int64_t      offset; /* bytes into the caller's memory, 0 if it is ours */
-    int64_t      bytes;
-    const void  *space;
-    uintptr_t    place;
-    int64_t      start; /* bytes from what a kernel gets for it to its first byte */
+    int64_t offset; /* bytes into the caller's memory, 0 if it is ours */
+    int64_t bytes;
+    const void *space;
+    uintptr_t place;
+    int64_t start; /* bytes from what a kernel gets for it to its first byte */
 };
 
 /* For backends: the parts that every object has in common. */
@@ -140,7 +139,6 @@ void rungi_queue_forget_plans(rung_queue *queue);
 rung_status rungi_buffer_create_on(rung_queue *queue, int64_t bytes, rung_buffer **buffer);
 
 /* Backs rung_device_open; `hold` is false for the context's own device. */
-rung_status rungi_device_open(rung_context *context, const char *name, bool hold,
-                              rung_device **device);
+rung_status rungi_device_open(rung_context *context, const char *name, bool hold, rung_device **device);
 
 #endif /* RUNGI_DEVICE_H */

@@ -129,11 +129,11 @@ void rung_device_list_destroy(rung_device_list *list)
 
 /* ---- Dependencies -------------------------------------------------------------------- */
 
-void rungi_dependency_list_add(rung_dependency_list *list, const char *name, const char *purpose,
-                               const char *install, const char *found)
+void rungi_dependency_list_add(rung_dependency_list *list, const char *name, const char *purpose, const char *install,
+                               const char *found)
 {
-    rung_dependency *dependencies =
-        grow(list->context, list->dependencies, list->count, &list->capacity, sizeof *dependencies);
+    rung_dependency *dependencies = grow(list->context, list->dependencies, list->count, &list->capacity,
+                                         sizeof *dependencies);
     if (!dependencies) {
         list->texts.is_incomplete = true;
         return;
@@ -152,7 +152,8 @@ rung_status rung_dependency_list_create(rung_context *context, rung_dependency_l
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!list)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_dependency_list_create: list is NULL; pass the address of a pointer");
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "rung_dependency_list_create: list is NULL; pass the address of a pointer");
     *list = NULL;
     context = rungi_context_of(context);
     rung_dependency_list *made = context ? rungi_new(context, sizeof *made) : NULL;

@@ -9,19 +9,19 @@
 #include "rung/rung.h"
 
 struct rung_device_list {
-    rung_context     *context;
-    rungi_texts       texts;   /* of its entries */
-    const char       *backend; /* of the entries that are added next */
+    rung_context *context;
+    rungi_texts texts;   /* of its entries */
+    const char *backend; /* of the entries that are added next */
     rung_device_info *infos;
-    int64_t           count, capacity;
+    int64_t count, capacity;
 };
 
 struct rung_dependency_list {
-    rung_context    *context;
-    rungi_texts      texts;
-    const char      *backend;
+    rung_context *context;
+    rungi_texts texts;
+    const char *backend;
     rung_dependency *dependencies;
-    int64_t          count, capacity;
+    int64_t count, capacity;
 };
 
 /* Clears an info: every number is 0 and every text "", except for the backend. */
@@ -32,7 +32,7 @@ void rungi_device_info_init(rung_device_info *info, const char *backend);
 rung_device_info *rungi_device_list_add(rung_device_list *list);
 
 /* Adds a dependency. `found` is "" if it was not found. All texts are copied. */
-void rungi_dependency_list_add(rung_dependency_list *list, const char *name, const char *purpose,
-                               const char *install, const char *found);
+void rungi_dependency_list_add(rung_dependency_list *list, const char *name, const char *purpose, const char *install,
+                               const char *found);
 
 #endif /* RUNGI_DEVICE_LIST_H */

@@ -24,16 +24,16 @@ typedef struct text {
 } text;
 
 typedef struct reader {
-    text              texts[DEPTH_MAX]; /* the innermost last */
-    int               text_count;
-    const char       *whole; /* for messages */
-    size_t            whole_length;
+    text texts[DEPTH_MAX]; /* the innermost last */
+    int text_count;
+    const char *whole; /* for messages */
+    size_t whole_length;
     rungi_name_lookup lookup;
-    const void       *names;
-    bool              unknown_is_zero;
-    int               depth, names_read;
-    int               unreached; /* above 0: read, but not computed */
-    rung_status       status;    /* the first failure; nothing is left to read after it */
+    const void *names;
+    bool unknown_is_zero;
+    int depth, names_read;
+    int unreached;      /* above 0: read, but not computed */
+    rung_status status; /* the first failure; nothing is left to read after it */
 } reader;
 
 static int64_t read_any(reader *reader);
@@ -41,8 +41,8 @@ static int64_t read_any(reader *reader);
 static int64_t fail(reader *reader, const char *what)
 {
     if (reader->status == RUNG_OK)
-        reader->status = rungi_fail(RUNG_STATUS_INVALID, "%s in \"%.*s\"", what,
-                                    (int)reader->whole_length, reader->whole);
+        reader->status = rungi_fail(RUNG_STATUS_INVALID, "%s in \"%.*s\"", what, (int)reader->whole_length,
+                                    reader->whole);
     reader->text_count = 0;
     return 0;
 }
@@ -143,8 +143,8 @@ static int64_t read_name(reader *reader, const char *start)
     if (!name.known && reader->unknown_is_zero)
         return 0;
     if (!name.known) {
-        reader->status = rungi_fail(RUNG_STATUS_INVALID, "\"%.*s\" is neither a parameter nor a macro",
-                                    (int)length, start);
+        reader->status = rungi_fail(RUNG_STATUS_INVALID, "\"%.*s\" is neither a parameter nor a macro", (int)length,
+                                    start);
         return fail(reader, "");
     }
     if (!name.text)
@@ -169,9 +169,7 @@ static int64_t read_operand(reader *reader)
     if (take(reader, "+"))
         return read_unary(reader);
     if (take(reader, "-"))
-        return rungi_subtract(0, read_unary(reader), &value)
-                   ? value
-                   : fail_if_reached(reader, "a value overflows");
+        return rungi_subtract(0, read_unary(reader), &value) ? value : fail_if_reached(reader, "a value overflows");
     if (take(reader, "(")) {
         value = read_any(reader);
         return take(reader, ")") ? value : fail(reader, "a parenthesis is not closed");
@@ -356,11 +354,15 @@ static int64_t read_any(reader *reader)
     return condition ? if_true : if_false;
 }
 
-rung_status rungi_expression_value(const char *whole, size_t length, rungi_name_lookup lookup,
-                                   const void *names, bool unknown_is_zero, int64_t *value)
+rung_status rungi_expression_value(const char *whole, size_t length, rungi_name_lookup lookup, const void *names,
+                                   bool unknown_is_zero, int64_t *value)
 {
-    reader reader = {.texts = {{whole, whole + length}}, .text_count = 1, .whole = whole,
-                     .whole_length = length, .lookup = lookup, .names = names,
+    reader reader = {.texts = {{whole, whole + length}},
+                     .text_count = 1,
+                     .whole = whole,
+                     .whole_length = length,
+                     .lookup = lookup,
+                     .names = names,
                      .unknown_is_zero = unknown_is_zero};
     int64_t result = read_any(&reader);
     if (reader.status == RUNG_OK && next(&reader))

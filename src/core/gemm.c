@@ -76,9 +76,9 @@ static bool run_as_before(rung_context *context, const rung_problem *problem, in
     int place = 0;
     if (!queue)
         return false;
-    while (place < RUNGI_PLANS_KEPT && queue->plans[place] &&
-           !(suits_threads(queue->plans[place], threads) &&
-             rungi_plan_sees_through(queue->plans[place], queue, problem)))
+    while (
+        place < RUNGI_PLANS_KEPT && queue->plans[place] &&
+        !(suits_threads(queue->plans[place], threads) && rungi_plan_sees_through(queue->plans[place], queue, problem)))
         place++;
     bool found = place < RUNGI_PLANS_KEPT && queue->plans[place];
     if (found) {
@@ -124,12 +124,14 @@ static rung_status run_here(rung_context *context, rung_device *device, const ru
 /* Reads and checks the options of a call. */
 static rung_status read_options(const rung_multiply_options *given, rung_multiply_options *options)
 {
-    rung_status status = rungi_struct_read(given, options, sizeof *options, "rung_multiply_options", "rung_multiply_options_default");
+    rung_status status = rungi_struct_read(given, options, sizeof *options, "rung_multiply_options",
+                                           "rung_multiply_options_default");
     return status == RUNG_OK ? rungi_threads_check(options->threads, "the context's number") : status;
 }
 
 /* Multiplies with all checks. Not inlined, so that the fast path needs little stack. */
-static __attribute__((noinline)) rung_status multiply_checked(rung_context *context, const rung_problem *problem, int64_t threads)
+static __attribute__((noinline)) rung_status multiply_checked(rung_context *context, const rung_problem *problem,
+                                                              int64_t threads)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_device *device;
@@ -140,7 +142,7 @@ static __attribute__((noinline)) rung_status multiply_checked(rung_context *cont
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         if (rungi_problem_uses(&settled, i) && rungi_problem_view(&settled, i)->buffer)
             return rungi_fail(RUNG_STATUS_INVALID, "rung_gemm and rung_multiply take matrices in memory; for "
-                              "buffers make a plan and run it on a queue");
+                                                   "buffers make a plan and run it on a queue");
     status = rung_problem_check(&settled);
     if (status != RUNG_OK)
         return status;
@@ -174,8 +176,7 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem, co
     return status == RUNG_OK ? multiply(context, problem, read.threads) : status;
 }
 
-rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta,
-                      rung_matrix c)
+rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta, rung_matrix c)
 {
     rung_problem problem = rung_problem_of(a, b, c);
     problem.alpha = alpha;

@@ -41,8 +41,8 @@ static void set_defaults(const rung_kernel *kernel, rungi_values *values)
         values->value[i] = kernel->parameters[i].value;
 }
 
-static rung_status make_kernel(rung_context *context, const rungi_backend *backend,
-                               const char *file, const char *text, rung_kernel **out)
+static rung_status make_kernel(rung_context *context, const rungi_backend *backend, const char *file, const char *text,
+                               rung_kernel **out)
 {
     *out = NULL;
     rung_kernel *kernel = rungi_new(context, sizeof *kernel);
@@ -78,15 +78,15 @@ static void set_abilities(rung_kernel *kernel, unsigned products, unsigned abili
         kernel->info.engine = kernel->backend->has_engine ? RUNG_ENGINE_HARDWARE : RUNG_ENGINE_EMULATED;
 }
 
-rung_status rung_kernel_from_source(rung_context *context, const char *backend_name,
-                                    const char *file, const char *text, rung_kernel **kernel)
+rung_status rung_kernel_from_source(rung_context *context, const char *backend_name, const char *file, const char *text,
+                                    rung_kernel **kernel)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (kernel)
         *kernel = NULL;
     if (!backend_name || !file || !text || !kernel)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_from_source needs a backend, a name, a text and "
-                          "a place for the kernel");
+                                               "a place for the kernel");
     context = rungi_context_of(context);
     if (!context)
         return RUNG_STATUS_NO_MEMORY;
@@ -161,8 +161,7 @@ int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, ru
 /* ---- The ladder --------------------------------------------------------------------------- */
 
 /* Of two threads that come here at once the second gives its own up. */
-static rung_status step_kernel(rung_context *context, int backend_index, int64_t index,
-                               rung_kernel **out)
+static rung_status step_kernel(rung_context *context, int backend_index, int64_t index, rung_kernel **out)
 {
     const rungi_backend *backend = rungi_backends[backend_index];
     RUNGI_ASSERT(index >= 0 && index < backend->ladder_count && index < RUNGI_LADDER_MAX);
@@ -186,8 +185,7 @@ static rung_status step_kernel(rung_context *context, int backend_index, int64_t
     return RUNG_OK;
 }
 
-rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index,
-                           rung_kernel **kernel)
+rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index, rung_kernel **kernel)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (kernel)
@@ -217,8 +215,7 @@ static bool is_called(const char *full, const char *name)
     return strcmp(full, name) == 0 || (word && strcmp(word + 1, name) == 0);
 }
 
-rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
-                             rung_kernel **kernel)
+rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name, rung_kernel **kernel)
 {
     RUNGI_DISABLE_CANCELLATION;
     char known[512] = "";
@@ -229,8 +226,8 @@ rung_status rung_kernel_find(rung_context *context, const char *backend, const c
     for (int64_t i = 0;; i++) {
         rung_status status = rung_kernel_at(context, backend, i, kernel);
         if (status == RUNG_STATUS_NOT_FOUND)
-            return rungi_fail(RUNG_STATUS_NOT_FOUND, "the %s ladder has no kernel \"%s\"; it has %s", backend,
-                              name, known);
+            return rungi_fail(RUNG_STATUS_NOT_FOUND, "the %s ladder has no kernel \"%s\"; it has %s", backend, name,
+                              known);
         if (status != RUNG_OK || is_called((*kernel)->info.name, name))
             return status;
         size_t used = strlen(known);
@@ -243,7 +240,7 @@ rung_status rung_kernel_find(rung_context *context, const char *backend, const c
 
 /* What the names of a kernel's expressions stand for. */
 typedef struct names {
-    const rung_kernel  *kernel;
+    const rung_kernel *kernel;
     const rungi_values *values;
 } names;
 
@@ -252,38 +249,35 @@ static rungi_name look_up(const void *opaque, const char *name, size_t length)
     const names *names = opaque;
     const rung_kernel *kernel = names->kernel;
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
-        if (strlen(kernel->parameters[i].name) == length &&
-            memcmp(kernel->parameters[i].name, name, length) == 0)
+        if (strlen(kernel->parameters[i].name) == length && memcmp(kernel->parameters[i].name, name, length) == 0)
             return (rungi_name){.known = true, .value = names->values->value[i]};
     if (length == strlen("IN_BYTES") && memcmp(name, "IN_BYTES", length) == 0)
         return (rungi_name){.known = true, .value = names->values->in_bytes};
     for (int64_t i = 0; i < kernel->macro_count; i++) {
         const rungi_macro *macro = &kernel->macros[i];
         if (macro->name.length == length && memcmp(macro->name.text, name, length) == 0)
-            return (rungi_name){.known = true, .text = macro->text.text,
-                                .length = macro->text.length};
+            return (rungi_name){.known = true, .text = macro->text.text, .length = macro->text.length};
     }
     return (rungi_name){.known = false};
 }
 
-static rung_status evaluate(const rung_kernel *kernel, const rungi_values *values,
-                            rungi_slice expression, bool unknown_is_zero, int64_t *number)
+static rung_status evaluate(const rung_kernel *kernel, const rungi_values *values, rungi_slice expression,
+                            bool unknown_is_zero, int64_t *number)
 {
     names names = {kernel, values};
-    rung_status status = rungi_expression_value(expression.text, expression.length, look_up, &names,
-                                                unknown_is_zero, number);
+    rung_status status = rungi_expression_value(expression.text, expression.length, look_up, &names, unknown_is_zero,
+                                                number);
     return status == RUNG_OK ? status : rungi_fail_in(status, "%s", kernel->info.file);
 }
 
-rung_status rungi_kernel_number(const rung_kernel *kernel, const rungi_values *values,
-                                rungi_slice expression, int64_t *number)
+rung_status rungi_kernel_number(const rung_kernel *kernel, const rungi_values *values, rungi_slice expression,
+                                int64_t *number)
 {
     return evaluate(kernel, values, expression, false, number);
 }
 
 /* One "NAME=16"; `end` is behind it. */
-static rung_status set_value(const rung_kernel *kernel, const char *text, const char *end,
-                             rungi_values *values)
+static rung_status set_value(const rung_kernel *kernel, const char *text, const char *end, rungi_values *values)
 {
     const char *equals = memchr(text, '=', (size_t)(end - text));
     char *number_end = NULL;
@@ -319,8 +313,8 @@ bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name)
     return preset_of(kernel, name, name + strlen(name)) != NULL;
 }
 
-void rungi_kernel_usual_preset(const rung_kernel *kernel, const char *kind, const char *architecture,
-                               rung_type sum, char name[RUNGI_PRESET_NAME])
+void rungi_kernel_usual_preset(const rung_kernel *kernel, const char *kind, const char *architecture, rung_type sum,
+                               char name[RUNGI_PRESET_NAME])
 {
     const char *type = sum == RUNG_F32 ? NULL : rung_type_name(sum);
     snprintf(name, RUNGI_PRESET_NAME, "%s", architecture ? architecture : "");
@@ -346,14 +340,12 @@ bool rungi_kernel_small_preset(const rung_kernel *kernel, const char *kind, cons
 }
 
 /* A list of values and, but not within a preset, of presets. */
-static rung_status set_values(const rung_kernel *kernel, const char *text, bool presets,
-                              rungi_values *values)
+static rung_status set_values(const rung_kernel *kernel, const char *text, bool presets, rungi_values *values)
 {
     while (text && *text) {
         const char *end = text + strcspn(text, ",");
         const char *preset = presets ? preset_of(kernel, text, end) : NULL;
-        rung_status status = preset ? set_values(kernel, preset, false, values)
-                                    : set_value(kernel, text, end, values);
+        rung_status status = preset ? set_values(kernel, preset, false, values) : set_value(kernel, text, end, values);
         if (status != RUNG_OK)
             return status;
         text = *end ? end + 1 : end;
@@ -363,19 +355,16 @@ static rung_status set_values(const rung_kernel *kernel, const char *text, bool 
 
 /* Whether a constraint fails for elements of the usual size too: else the parameters are
  * sound, and just too large for this type. */
-static bool is_refused_usually(const rung_kernel *kernel, const rungi_values *values,
-                               const rung_constraint *constraint)
+static bool is_refused_usually(const rung_kernel *kernel, const rungi_values *values, const rung_constraint *constraint)
 {
     rungi_values usual = *values;
     int64_t refused = 1;
     usual.in_bytes = RUNGI_USUAL_BYTES;
-    evaluate(kernel, &usual, rungi_slice_of(constraint->rejected_if, strlen(constraint->rejected_if)), true,
-             &refused);
+    evaluate(kernel, &usual, rungi_slice_of(constraint->rejected_if, strlen(constraint->rejected_if)), true, &refused);
     return refused != 0;
 }
 
-rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int64_t in_bytes,
-                                rungi_values *values)
+rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int64_t in_bytes, rungi_values *values)
 {
     set_defaults(kernel, values);
     values->in_bytes = in_bytes;
@@ -388,10 +377,8 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int
     for (int64_t i = 0; i < kernel->info.constraint_count; i++) {
         const rung_constraint *constraint = &kernel->constraints[i];
         int64_t refused;
-        status =
-            evaluate(kernel, values,
-                     rungi_slice_of(constraint->rejected_if, strlen(constraint->rejected_if)), true,
-                     &refused);
+        status = evaluate(kernel, values, rungi_slice_of(constraint->rejected_if, strlen(constraint->rejected_if)),
+                          true, &refused);
         if (status != RUNG_OK)
             return status;
         if (refused)
@@ -430,20 +417,19 @@ rung_status rungi_kernel_check_range(const rung_kernel *kernel, const rungi_valu
         listed_range(kernel, i, &smallest, &largest);
         if (2 * value < smallest || (value + 1) / 2 > largest)
             return rungi_fail(RUNG_STATUS_INVALID, "%s=%lld is far from what %s lists for it, which is %lld to %lld",
-                              kernel->parameters[i].name, (long long)value, kernel->info.name,
-                              (long long)smallest, (long long)largest);
+                              kernel->parameters[i].name, (long long)value, kernel->info.name, (long long)smallest,
+                              (long long)largest);
     }
     return RUNG_OK;
 }
 
-void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *values, char *text,
-                              size_t capacity)
+void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *values, char *text, size_t capacity)
 {
     size_t used = 0;
     *text = '\0';
     for (int64_t i = 0; i < kernel->info.parameter_count && used < capacity; i++)
-        used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "",
-                                 kernel->parameters[i].name, (long long)values->value[i]);
+        used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "", kernel->parameters[i].name,
+                                 (long long)values->value[i]);
     RUNGI_ASSERT(used < capacity); /* names and values are limited so that they fit RUNG_PARAMETERS_TEXT */
 }
 
@@ -460,7 +446,7 @@ rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *paramete
     rungi_values values;
     if (!kernel || !expression || !value || rung_type_size(in) == 0)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_evaluate needs a kernel, a type, an expression and a "
-                          "place for the value");
+                                               "place for the value");
     *value = 0;
     rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(in), &values);
     if (status != RUNG_OK)

@@ -27,7 +27,7 @@
 
 typedef struct line {
     rungi_slice whole;
-    int64_t     number;
+    int64_t number;
     rungi_slice word; /* "define" of a directive, empty for other lines */
     rungi_slice rest; /* after the word, without comments */
     rungi_slice note; /* the comment at its end, without its marks */
@@ -36,9 +36,9 @@ typedef struct line {
 /* What the scan of one file goes through. */
 typedef struct scan {
     const char *at;
-    int64_t     lines; /* gone past */
-    bool        in_comment;
-    int         conditionals; /* open ones */
+    int64_t lines; /* gone past */
+    bool in_comment;
+    int conditionals; /* open ones */
 } scan;
 
 /* ---- Slices -------------------------------------------------------------------------- */
@@ -184,20 +184,18 @@ static bool is_number(rungi_slice slice)
 }
 
 /* `#ifndef NAME`, when the next two lines make it a parameter. */
-static rung_status read_parameter(rung_kernel *kernel, scan *scan, rungi_slice name, char **room,
-                                  int64_t **choices)
+static rung_status read_parameter(rung_kernel *kernel, scan *scan, rungi_slice name, char **room, int64_t **choices)
 {
     struct scan ahead = *scan;
     line define, end;
-    if (!next_line(&ahead, &define) || !next_line(&ahead, &end) || !is(define.word, "define") ||
-        !is(end.word, "endif"))
+    if (!next_line(&ahead, &define) || !next_line(&ahead, &end) || !is(define.word, "define") || !is(end.word, "endif"))
         return RUNG_OK;
     rungi_slice rest = define.rest;
     if (!same(take_name(&rest), name) || !is_number(trimmed(rest)))
         return RUNG_OK;
     if (name.length > RUNGI_PARAMETER_NAME)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s: the name %.*s is longer than %d letters",
-                          kernel->info.file, (int)name.length, name.text, RUNGI_PARAMETER_NAME);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: the name %.*s is longer than %d letters", kernel->info.file,
+                          (int)name.length, name.text, RUNGI_PARAMETER_NAME);
     if (kernel->info.parameter_count == RUNGI_PARAMETERS_MAX)
         return rungi_fail(RUNG_STATUS_INVALID, "%s has more than %d parameters", kernel->info.file,
                           RUNGI_PARAMETERS_MAX);
@@ -217,8 +215,7 @@ static void read_constraint(rung_kernel *kernel, scan *scan, rungi_slice conditi
 {
     struct scan ahead = *scan;
     line error, end;
-    if (!next_line(&ahead, &error) || !next_line(&ahead, &end) || !is(error.word, "error") ||
-        !is(end.word, "endif"))
+    if (!next_line(&ahead, &error) || !next_line(&ahead, &end) || !is(error.word, "error") || !is(end.word, "endif"))
         return;
     rungi_slice reason = error.rest;
     if (reason.length >= 2 && reason.text[0] == '"' && reason.text[reason.length - 1] == '"')
@@ -246,8 +243,7 @@ static rung_status read_include(rung_kernel *kernel, const line *line)
     return RUNG_OK;
 }
 
-static rung_status read_directive(rung_kernel *kernel, scan *scan, const line *line, char **room,
-                                  int64_t **choices)
+static rung_status read_directive(rung_kernel *kernel, scan *scan, const line *line, char **room, int64_t **choices)
 {
     rungi_slice rest = line->rest;
     if (is(line->word, "endif")) {
@@ -349,7 +345,8 @@ static rung_status read_computes(rung_kernel *kernel, rungi_slice word)
             kernel->info.compute = (rung_compute)i;
             return RUNG_OK;
         }
-    return rungi_fail(RUNG_STATUS_INVALID, "%s computes \"%.*s\", which is not a compute mode (strict, bf16x3, tf32, bf16x1)",
+    return rungi_fail(RUNG_STATUS_INVALID,
+                      "%s computes \"%.*s\", which is not a compute mode (strict, bf16x3, tf32, bf16x1)",
                       kernel->info.file, (int)word.length, word.text);
 }
 
@@ -413,8 +410,8 @@ static bool find_head(rung_kernel *kernel, rungi_slice code)
                 i++;
             else if (code.text[i] == quote)
                 quote = '\0';
-        } else if ((i == 0 || !is_name_character(code.text[i - 1])) &&
-                   memcmp(code.text + i, "KERNEL", 6) == 0 && !is_name_character(code.text[i + 6])) {
+        } else if ((i == 0 || !is_name_character(code.text[i - 1])) && memcmp(code.text + i, "KERNEL", 6) == 0 &&
+                   !is_name_character(code.text[i + 6])) {
             return read_head(kernel, code.text + i + 6);
         }
     }

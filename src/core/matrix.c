@@ -46,10 +46,10 @@ static const char *name_at(const char *const *names, int count, int index)
 const char *rung_type_name(rung_type type)
 {
     static const char *const names[RUNGI_TYPE_COUNT] = {
-        [RUNG_TYPE_NONE] = "none", [RUNG_F32] = "f32", [RUNG_F64] = "f64", [RUNG_F16] = "f16", [RUNG_BF16] = "bf16",
-        [RUNG_I8] = "i8", [RUNG_I32] = "i32", [RUNG_U8] = "u8", [RUNG_I4] = "i4", [RUNG_U4] = "u4",
-        [RUNG_F8E4M3] = "f8e4m3", [RUNG_F8E5M2] = "f8e5m2", [RUNG_F4E2M1] = "f4e2m1", [RUNG_E8M0] = "e8m0",
-        [RUNG_Q8_0] = "q8_0", [RUNG_Q4_0] = "q4_0",
+        [RUNG_TYPE_NONE] = "none", [RUNG_F32] = "f32",   [RUNG_F64] = "f64",       [RUNG_F16] = "f16",
+        [RUNG_BF16] = "bf16",      [RUNG_I8] = "i8",     [RUNG_I32] = "i32",       [RUNG_U8] = "u8",
+        [RUNG_I4] = "i4",          [RUNG_U4] = "u4",     [RUNG_F8E4M3] = "f8e4m3", [RUNG_F8E5M2] = "f8e5m2",
+        [RUNG_F4E2M1] = "f4e2m1",  [RUNG_E8M0] = "e8m0", [RUNG_Q8_0] = "q8_0",     [RUNG_Q4_0] = "q4_0",
     };
     return name_at(names, RUNGI_TYPE_COUNT, (int)type);
 }
@@ -57,7 +57,9 @@ const char *rung_type_name(rung_type type)
 const char *rung_compute_name(rung_compute compute)
 {
     static const char *const names[RUNGI_COMPUTE_COUNT] = {
-        [RUNG_COMPUTE_STRICT] = "strict", [RUNG_COMPUTE_BF16X3] = "bf16x3", [RUNG_COMPUTE_TF32] = "tf32",
+        [RUNG_COMPUTE_STRICT] = "strict",
+        [RUNG_COMPUTE_BF16X3] = "bf16x3",
+        [RUNG_COMPUTE_TF32] = "tf32",
         [RUNG_COMPUTE_BF16X1] = "bf16x1",
     };
     return name_at(names, RUNGI_COMPUTE_COUNT, (int)compute);
@@ -66,7 +68,9 @@ const char *rung_compute_name(rung_compute compute)
 const char *rung_engine_name(rung_engine engine)
 {
     static const char *const names[RUNGI_ENGINE_COUNT] = {
-        [RUNG_ENGINE_NONE] = "none", [RUNG_ENGINE_HARDWARE] = "hardware", [RUNG_ENGINE_EMULATED] = "software",
+        [RUNG_ENGINE_NONE] = "none",
+        [RUNG_ENGINE_HARDWARE] = "hardware",
+        [RUNG_ENGINE_EMULATED] = "software",
     };
     return name_at(names, RUNGI_ENGINE_COUNT, (int)engine);
 }
@@ -74,7 +78,7 @@ const char *rung_engine_name(rung_engine engine)
 const char *rung_activation_name(rung_activation activation)
 {
     static const char *const names[RUNGI_ACTIVATION_COUNT] = {
-        [RUNG_ACTIVATION_NONE] = "none", [RUNG_ACTIVATION_RELU] = "relu", [RUNG_ACTIVATION_GELU] = "gelu",
+        [RUNG_ACTIVATION_NONE] = "none",           [RUNG_ACTIVATION_RELU] = "relu", [RUNG_ACTIVATION_GELU] = "gelu",
         [RUNG_ACTIVATION_GELU_TANH] = "gelu_tanh", [RUNG_ACTIVATION_SILU] = "silu",
     };
     return name_at(names, RUNGI_ACTIVATION_COUNT, (int)activation);
@@ -83,8 +87,11 @@ const char *rung_activation_name(rung_activation activation)
 rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
 {
     /* One view type serves inputs and output; only a view used as C is written. */
-    return (rung_matrix){.type = type, .rows = rows, .cols = cols,
-                         .row_stride = cols > 0 ? cols : 1, .col_stride = 1,
+    return (rung_matrix){.type = type,
+                         .rows = rows,
+                         .cols = cols,
+                         .row_stride = cols > 0 ? cols : 1,
+                         .col_stride = 1,
                          .data = (void *)(uintptr_t)data};
 }
 
@@ -99,8 +106,7 @@ rung_matrix rung_matrix_ld(rung_type type, int64_t rows, int64_t cols, int64_t l
     return matrix;
 }
 
-rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols, rung_buffer *buffer,
-                           int64_t offset)
+rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols, rung_buffer *buffer, int64_t offset)
 {
     rung_matrix matrix = rung_matrix_of(type, rows, cols, NULL);
     matrix.buffer = buffer;
@@ -118,12 +124,11 @@ rung_matrix rung_matrix_transpose(rung_matrix matrix)
     return transposed;
 }
 
-rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int64_t rows,
-                              int64_t cols)
+rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int64_t rows, int64_t cols)
 {
     rung_matrix block = matrix;
-    bool inside = row >= 0 && col >= 0 && rows >= 0 && cols >= 0 && matrix.rows >= rows &&
-                  matrix.cols >= cols && row <= matrix.rows - rows && col <= matrix.cols - cols;
+    bool inside = row >= 0 && col >= 0 && rows >= 0 && cols >= 0 && matrix.rows >= rows && matrix.cols >= cols &&
+                  row <= matrix.rows - rows && col <= matrix.cols - cols;
     block.rows = inside ? rows : -1;
     block.cols = inside ? cols : -1;
     if (!inside || !rungi_multiply_add(row, matrix.row_stride, &block.offset) ||
@@ -152,15 +157,14 @@ bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
     *elements = 0;
     /* Strides count even where they are never taken, in a matrix of one row or of
      * none: nobody behind this check has to ask again. */
-    if (!rungi_multiply(matrix->row_stride, size, &bytes) ||
-        !rungi_multiply(matrix->col_stride, size, &bytes) || !rungi_multiply(end, size, &bytes))
+    if (!rungi_multiply(matrix->row_stride, size, &bytes) || !rungi_multiply(matrix->col_stride, size, &bytes) ||
+        !rungi_multiply(end, size, &bytes))
         return false;
     if (rungi_matrix_is_empty(matrix))
         return true;
     bool fits = rungi_multiply_add(matrix->rows - 1, matrix->row_stride, &last) &&
-                rungi_multiply_add(matrix->cols - 1, matrix->col_stride, &last) &&
-                rungi_add(last, 1, elements) && rungi_add(end, *elements, &end) &&
-                rungi_multiply(end, size, &bytes);
+                rungi_multiply_add(matrix->cols - 1, matrix->col_stride, &last) && rungi_add(last, 1, elements) &&
+                rungi_add(end, *elements, &end) && rungi_multiply(end, size, &bytes);
     return fits && (uint64_t)bytes <= PTRDIFF_MAX;
 }
 
@@ -207,8 +211,7 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
     dense->batch_offsets = NULL;
     dense->row_stride = rows == matrix->rows ? (rows_inside ? 1 : cols) : 0;
     dense->col_stride = cols == matrix->cols ? (rows_inside ? rows : 1) : 0;
-    return rungi_multiply(rows, cols, elements) &&
-           rungi_multiply(*elements, rungi_type_size(matrix->type), &bytes);
+    return rungi_multiply(rows, cols, elements) && rungi_multiply(*elements, rungi_type_size(matrix->type), &bytes);
 }
 
 bool rungi_matrix_is_dense(const rung_matrix *matrix)
@@ -221,8 +224,7 @@ bool rungi_matrix_is_dense(const rung_matrix *matrix)
 }
 
 /* A run of elements `count` long; strides in bytes. */
-static void copy_run(const char *from, int64_t from_stride, char *to, int64_t to_stride,
-                     int64_t count, int64_t size)
+static void copy_run(const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t count, int64_t size)
 {
     if (from_stride == size && to_stride == size) {
         memcpy(to, from, (size_t)(count * size));

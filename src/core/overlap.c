@@ -23,38 +23,38 @@
 enum { LANES = 3, STAGE_ALIGNMENT = 64 };
 
 typedef struct lane {
-    rung_queue  *queue;
+    rung_queue *queue;
     rung_buffer *buffers[RUNGI_OPERANDS]; /* of what goes with the panels */
-    char        *stages[RUNGI_OPERANDS];  /* where that is packed; NULL: it goes as it stands */
+    char *stages[RUNGI_OPERANDS];         /* where that is packed; NULL: it goes as it stands */
     rung_buffer *workspace;
-    char        *stage;   /* where all of `stages` begin, for pieces of what is shared too */
-    rung_event  *leaving; /* signalled when such a piece has left it */
-    rung_event  *wait;    /* that, or the spans' event for it; NULL once it was waited for */
-    int64_t      panel;   /* whose C is on its way back; -1: none */
+    char *stage;         /* where all of `stages` begin, for pieces of what is shared too */
+    rung_event *leaving; /* signalled when such a piece has left it */
+    rung_event *wait;    /* that, or the spans' event for it; NULL once it was waited for */
+    int64_t panel;       /* whose C is on its way back; -1: none */
 } lane;
 
 typedef struct ring {
-    rung_context       *context;
-    rung_device        *device;
+    rung_context *context;
+    rung_device *device;
     const rung_problem *problem;
-    rungi_cut           cut;
-    rung_problem        there; /* the problem, with what is shared in buffers */
-    rung_buffer        *shared[RUNGI_OPERANDS];
-    rung_event         *arrived; /* the last of what is shared, a lane's event; NULL: nothing is */
-    rung_plan          *plans[2]; /* of a panel and of the last one; the first may serve both */
-    rungi_staging       pinned;
-    void               *plain; /* staging that is not pinned */
-    lane                lanes[LANES];
-    int                 lane_count;
-    int64_t             pieces; /* of what is shared, so far */
-    rungi_spans         spans;
+    rungi_cut cut;
+    rung_problem there; /* the problem, with what is shared in buffers */
+    rung_buffer *shared[RUNGI_OPERANDS];
+    rung_event *arrived; /* the last of what is shared, a lane's event; NULL: nothing is */
+    rung_plan *plans[2]; /* of a panel and of the last one; the first may serve both */
+    rungi_staging pinned;
+    void *plain; /* staging that is not pinned */
+    lane lanes[LANES];
+    int lane_count;
+    int64_t pieces; /* of what is shared, so far */
+    rungi_spans spans;
 } ring;
 
 /* One panel in this process's memory and in a lane's buffers. */
 typedef struct panel {
     rung_problem here, there;
-    bool         goes[RUNGI_OPERANDS]; /* with this panel */
-    int64_t      items[RUNGI_OPERANDS], bytes[RUNGI_OPERANDS];
+    bool goes[RUNGI_OPERANDS]; /* with this panel */
+    int64_t items[RUNGI_OPERANDS], bytes[RUNGI_OPERANDS];
 } panel;
 
 /* ---- Panels ------------------------------------------------------------------------------ */
@@ -62,12 +62,13 @@ typedef struct panel {
 /* Far below what would overflow if the lanes' shares of all operands were added up. */
 static const int64_t operand_max = INT64_MAX / 64;
 
-static rung_status measure(const rung_matrix *view, int64_t batch, rung_matrix *dense, int64_t *items,
-                           int64_t *bytes)
+static rung_status measure(const rung_matrix *view, int64_t batch, rung_matrix *dense, int64_t *items, int64_t *bytes)
 {
     if (!rungi_cut_dense(view, batch, dense, items, bytes) || *bytes > operand_max)
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "a matrix of %lld x %lld, %lld times, does not fit the address "
-                          "space", (long long)view->rows, (long long)view->cols, (long long)*items);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "a matrix of %lld x %lld, %lld times, does not fit the address "
+                          "space",
+                          (long long)view->rows, (long long)view->cols, (long long)*items);
     return RUNG_OK;
 }
 
@@ -111,7 +112,7 @@ static bool stands_ready(const rung_matrix *view, int64_t items)
 
 /* The lines of an operand that follow each other where it has no gaps. */
 typedef struct lines {
-    bool    rows;         /* or columns */
+    bool rows;            /* or columns */
     int64_t count, bytes; /* of one */
     int64_t step;         /* so many go at a time */
 } lines;
@@ -173,8 +174,7 @@ static rung_status make_stages(ring *ring, const panel *first, const panel *last
 {
     int64_t bytes = bytes_of_stage(ring, first, last, true);
     bool pinned = ring->lane_count > 1 &&
-                  rungi_context_take_staging(ring->context, ring->device, bytes * ring->lane_count,
-                                             &ring->pinned);
+                  rungi_context_take_staging(ring->context, ring->device, bytes * ring->lane_count, &ring->pinned);
     if (!pinned)
         bytes = bytes_of_stage(ring, first, last, false);
     if (bytes == 0)
@@ -307,8 +307,8 @@ static void free_ring(ring *ring, rung_status status)
 /* ---- Copying ------------------------------------------------------------------------------- */
 
 /* Into the stage or out of it. */
-static rung_status copy_items(ring *ring, const char *name, const rung_matrix *from,
-                              const rung_matrix *to, int64_t items, int64_t bytes)
+static rung_status copy_items(ring *ring, const char *name, const rung_matrix *from, const rung_matrix *to,
+                              int64_t items, int64_t bytes)
 {
     int64_t start = rungi_spans_now(&ring->spans);
     for (int64_t i = 0; i < items; i++) {
@@ -320,11 +320,11 @@ static rung_status copy_items(ring *ring, const char *name, const rung_matrix *f
 
 /* An operand or a piece of one, on its way to a buffer. */
 typedef struct part {
-    rungi_operand      operand;
+    rungi_operand operand;
     const rung_matrix *view;
-    rung_matrix        dense; /* in the buffer */
-    int64_t            offset, items, bytes; /* from the buffer's start on */
-    void              *stage; /* NULL: as it stands */
+    rung_matrix dense;            /* in the buffer */
+    int64_t offset, items, bytes; /* from the buffer's start on */
+    void *stage;                  /* NULL: as it stands */
 } part;
 
 /* On that lane's queue; `done` is what is signalled, unless the spans want an event of their
@@ -351,8 +351,8 @@ static rung_status send(ring *ring, int number, const part *part, rung_event **d
         return status;
     if (span)
         *done = span;
-    return rung_buffer_write(ring->lanes[number].queue, part->dense.buffer, part->offset, part->bytes,
-                             from, &(rung_run_options){.size = sizeof(rung_run_options), .signal = *done});
+    return rung_buffer_write(ring->lanes[number].queue, part->dense.buffer, part->offset, part->bytes, from,
+                             &(rung_run_options){.size = sizeof(rung_run_options), .signal = *done});
 }
 
 /* Until the lane's stage may be written again. */
@@ -395,8 +395,7 @@ static rung_status send_shared(ring *ring, rungi_operand operand)
 {
     const rung_matrix *view = rungi_problem_view(ring->problem, operand);
     rung_status status = RUNG_OK;
-    part whole = {.operand = operand, .view = view, .items = 1,
-                  .dense = *rungi_problem_view(&ring->there, operand)};
+    part whole = {.operand = operand, .view = view, .items = 1, .dense = *rungi_problem_view(&ring->there, operand)};
     lines lines = lines_of(ring, &whole.dense, ring->shared[operand]->bytes);
     if (ring->pinned.memory || !stands_ready(view, 1))
         whole.stage = ring->lanes[0].stage;
@@ -421,9 +420,12 @@ static rung_status send_panel(ring *ring, int number, const panel *panel)
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++) {
         rung_event *unused = NULL;
-        part part = {.operand = i, .view = rungi_problem_view(&panel->here, i),
-                     .dense = *rungi_problem_view(&panel->there, i), .items = panel->items[i],
-                     .bytes = panel->bytes[i], .stage = lane->stages[i]};
+        part part = {.operand = i,
+                     .view = rungi_problem_view(&panel->here, i),
+                     .dense = *rungi_problem_view(&panel->there, i),
+                     .items = panel->items[i],
+                     .bytes = panel->bytes[i],
+                     .stage = lane->stages[i]};
         if (panel->goes[i] && (i != RUNGI_C || reads_output(&panel->here)))
             status = send(ring, number, &part, &unused);
     }
@@ -434,7 +436,9 @@ static rung_status run_panel(ring *ring, int number, const panel *panel, bool is
 {
     lane *lane = &ring->lanes[number];
     rung_plan *plan = is_last && ring->plans[1] ? ring->plans[1] : ring->plans[0];
-    rung_run_options options = {.size = sizeof(rung_run_options), .wait = &ring->arrived, .wait_count = ring->arrived != NULL,
+    rung_run_options options = {.size = sizeof(rung_run_options),
+                                .wait = &ring->arrived,
+                                .wait_count = ring->arrived != NULL,
                                 .workspace = lane->workspace};
     rung_status status = rungi_spans_note(&ring->spans, plan->info.kernel, number, 0, &options.signal);
     rung_problem given = rungi_problem_given(&panel->there);
@@ -448,11 +452,10 @@ static rung_status fetch_panel(ring *ring, int number, const panel *panel)
     if (!panel->goes[RUNGI_C])
         return RUNG_OK;
     void *to = lane->stages[RUNGI_C] ? lane->stages[RUNGI_C] : rungi_matrix_first(&panel->here.c);
-    rung_status status = rungi_spans_note(&ring->spans, "C down", number, panel->bytes[RUNGI_C],
-                                          &options.signal);
-    return status == RUNG_OK ? rung_buffer_read(lane->queue, lane->buffers[RUNGI_C], 0,
-                                                panel->bytes[RUNGI_C], to, &options)
-                             : status;
+    rung_status status = rungi_spans_note(&ring->spans, "C down", number, panel->bytes[RUNGI_C], &options.signal);
+    return status == RUNG_OK
+               ? rung_buffer_read(lane->queue, lane->buffers[RUNGI_C], 0, panel->bytes[RUNGI_C], to, &options)
+               : status;
 }
 
 /* Waits for the lane's panel and puts its C where it belongs. */
@@ -471,8 +474,7 @@ static rung_status retire(ring *ring, int number)
     rung_matrix staged = panel.there.c;
     staged.buffer = NULL;
     staged.data = lane->stages[RUNGI_C];
-    return copy_items(ring, "unpack", &staged, &panel.here.c, panel.items[RUNGI_C],
-                      panel.bytes[RUNGI_C]);
+    return copy_items(ring, "unpack", &staged, &panel.here.c, panel.items[RUNGI_C], panel.bytes[RUNGI_C]);
 }
 
 static rung_status start_panel(ring *ring, int64_t index)

@@ -38,17 +38,17 @@ enum { VERSION = 1, BYTE_ORDER_MARK = 0x01020304, SWAPPED_MARK = 0x04030201 };
 static const char magic[8] = {'r', 'u', 'n', 'g', 'P', 'K', '\r', '\n'};
 
 typedef struct preamble {
-    char     magic[8];
+    char magic[8];
     uint32_t byte_order, version;
     uint64_t bytes;
-    char     reserved[32];
+    char reserved[32];
     uint64_t checksum;
 } preamble;
 
 /* The first bytes of a file. */
 typedef struct head {
     preamble preamble;
-    char     header[RUNGI_PACKED_HEADER];
+    char header[RUNGI_PACKED_HEADER];
 } head;
 
 _Static_assert(sizeof(head) == 192 && sizeof(preamble) == 64, "no padding");
@@ -82,12 +82,12 @@ static rung_status fail_damaged(const char *path, const char *how)
 
 /* What is copied, and by what. */
 typedef struct copy {
-    rung_queue  *queue;
+    rung_queue *queue;
     rung_buffer *packed;
-    int64_t      bytes; /* of the packed B */
-    int          file;
-    const char  *path;
-    char        *chunk; /* CHUNK bytes */
+    int64_t bytes; /* of the packed B */
+    int file;
+    const char *path;
+    char *chunk; /* CHUNK bytes */
 } copy;
 
 /* Waits for a copy. The first failure is the one that is reported. */
@@ -211,14 +211,16 @@ static rung_status save(copy *copy, const head *head, int64_t file_bytes)
 }
 
 /* Whether a packed B of the plan can be in a file at all; `file_bytes` is the file's size. */
-static rung_status check_plan(const rung_plan *plan, const rung_queue *queue, const rung_buffer *packed, int64_t *file_bytes)
+static rung_status check_plan(const rung_plan *plan, const rung_queue *queue, const rung_buffer *packed,
+                              int64_t *file_bytes)
 {
     rung_status status = rungi_plan_check_packing(plan, queue, packed);
     if (status != RUNG_OK)
         return status;
     return rungi_add(plan->info.packed_b_bytes, (int64_t)(sizeof(preamble) + sizeof(uint64_t)), file_bytes)
                ? RUNG_OK
-               : rungi_fail(RUNG_STATUS_TOO_LARGE, "a packed B of %lld bytes is too large for a file", (long long)plan->info.packed_b_bytes);
+               : rungi_fail(RUNG_STATUS_TOO_LARGE, "a packed B of %lld bytes is too large for a file",
+                            (long long)plan->info.packed_b_bytes);
 }
 
 rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *packed, const char *path)
@@ -255,16 +257,18 @@ static rung_status check_head(const char *path, const head *head, int64_t got)
     if (memcmp(found->magic, magic, (size_t)rungi_smaller(got, sizeof magic)) != 0)
         return rungi_fail(RUNG_STATUS_INVALID, "%.1000s is not a file of rung_packed_save", path);
     if (got < (int64_t)sizeof *head)
-        return rungi_fail(RUNG_STATUS_IO, "%.1000s is damaged: it ends after %lld bytes; pack B again and save it", path,
-                          (long long)got);
+        return rungi_fail(RUNG_STATUS_IO, "%.1000s is damaged: it ends after %lld bytes; pack B again and save it",
+                          path, (long long)got);
     if (found->byte_order == SWAPPED_MARK)
-        return rungi_fail(RUNG_STATUS_INVALID, "%.1000s was written on a machine with another byte order; pack B again and save it",
-                          path);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%.1000s was written on a machine with another byte order; pack B again and save it", path);
     if (found->checksum != checksum_of_head(head) || found->byte_order != BYTE_ORDER_MARK)
         return fail_damaged(path, "the checksum of its first 192 bytes is wrong");
     if (found->version != VERSION)
-        return rungi_fail(RUNG_STATUS_INVALID, "%.1000s has format version %lu, and this library reads version %d; pack B again and "
-                          "save it", path, (unsigned long)found->version, VERSION);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%.1000s has format version %lu, and this library reads version %d; pack B again and "
+                          "save it",
+                          path, (unsigned long)found->version, VERSION);
     return RUNG_OK;
 }
 
@@ -277,7 +281,8 @@ static rung_status check_length(const copy *copy, const preamble *found)
     uint64_t bytes = (uint64_t)about.st_size; /* not negative */
     if (bytes >= frame && bytes - frame == found->bytes)
         return RUNG_OK;
-    return rungi_fail(RUNG_STATUS_IO, "%.1000s is damaged: it has %llu bytes, and its header describes %llu; pack B again and save it",
+    return rungi_fail(RUNG_STATUS_IO,
+                      "%.1000s is damaged: it has %llu bytes, and its header describes %llu; pack B again and save it",
                       copy->path, (unsigned long long)bytes, (unsigned long long)found->bytes + frame);
 }
 
@@ -296,8 +301,9 @@ static rung_status read_head(const rung_plan *plan, const copy *copy, head *head
     status = plan->device->ops->packed_check(plan, head->header);
     if (status != RUNG_OK)
         return rungi_fail_in(status, "%.1000s", copy->path);
-    return head->preamble.bytes == (uint64_t)copy->bytes ? RUNG_OK
-                                                          : fail_damaged(copy->path, "its two headers describe different sizes");
+    return head->preamble.bytes == (uint64_t)copy->bytes
+               ? RUNG_OK
+               : fail_damaged(copy->path, "its two headers describe different sizes");
 }
 
 static rung_status read_elements(const copy *copy, const head *head)
@@ -341,8 +347,8 @@ static rung_status open_file(copy *copy)
     while (copy->file < 0 && errno == EINTR);
     if (copy->file < 0) {
         bool is_missing = errno == ENOENT || errno == ENOTDIR;
-        return rungi_fail(is_missing ? RUNG_STATUS_NOT_FOUND : RUNG_STATUS_IO, "%.1000s cannot be opened: %s", copy->path,
-                          strerror(errno));
+        return rungi_fail(is_missing ? RUNG_STATUS_NOT_FOUND : RUNG_STATUS_IO, "%.1000s cannot be opened: %s",
+                          copy->path, strerror(errno));
     }
     int number = fstat(copy->file, &about) == 0 ? 0 : errno;
     if (number == 0 && S_ISREG(about.st_mode))
@@ -359,7 +365,8 @@ rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const char *pat
     if (packed)
         *packed = NULL;
     if (!plan || !queue || !path || !packed)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_packed_load needs a plan, a queue, a path and a pointer for the buffer");
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "rung_packed_load needs a plan, a queue, a path and a pointer for the buffer");
     rung_status status = check_plan(plan, queue, NULL, &file_bytes);
     if (status != RUNG_OK)
         return status;

@@ -95,12 +95,14 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
     const rungi_backend *backend = plan->device->backend;
     rung_problem problem = plan->problem;
     rungi_error before;
-    RUNGI_ASSERT(!problem.c.batch_offsets); /* a form has no real ones */
+    RUNGI_ASSERT(!problem.c.batch_offsets);                               /* a form has no real ones */
     RUNGI_ASSERT(rungi_matrix_is_absent(rungi_problem_addend(&problem))); /* no vendor takes one */
     rungi_error_save(&before);
     rungi_problem_drop_inputs(&problem);
     rung_status status = RUNG_STATUS_UNSUPPORTED;
-    for (int64_t i = 0; i < backend->ladder_count && (status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED); i++) {
+    for (int64_t i = 0;
+         i < backend->ladder_count && (status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED);
+         i++) {
         rung_plan_options options = {.size = sizeof(rung_plan_options), .threads = plan->threads_asked};
         rung_kernel *kernel;
         if (backend->ladder[i].is_vendor)
@@ -110,7 +112,7 @@ static rung_status make_unread(rung_plan *plan, rung_plan **unread)
         if (status == RUNG_OK)
             status = rung_plan_create(plan->device, &problem, &options, unread);
         RUNGI_ASSERT(status != RUNG_OK || (*unread)->info.workspace_bytes == 0); /* k is 0: there is nothing to split */
-        if (status == RUNG_OK && (*unread)->needs_aligned != 0) { /* a run may have any alignment */
+        if (status == RUNG_OK && (*unread)->needs_aligned != 0) {                /* a run may have any alignment */
             rung_plan_destroy(*unread);
             *unread = NULL;
             status = RUNG_STATUS_UNSUPPORTED;
@@ -148,13 +150,18 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 static rung_status check_options(const rung_plan_options *options, const rung_problem *problem)
 {
     if (options->shared_carveout < 0 || options->shared_carveout > 100)
-        return rungi_fail(RUNG_STATUS_INVALID, "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
-                          "the driver's choice", (long long)options->shared_carveout);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
+                          "the driver's choice",
+                          (long long)options->shared_carveout);
     if (options->split_k < 0 || options->max_workspace_bytes < 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "a plan is cut into %lld shares and offered %lld bytes; neither "
-                          "may be negative", (long long)options->split_k, (long long)options->max_workspace_bytes);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "a plan is cut into %lld shares and offered %lld bytes; neither "
+                          "may be negative",
+                          (long long)options->split_k, (long long)options->max_workspace_bytes);
     if (options->packed_b && problem->batch > 1 && !rungi_matrix_is_shared(&problem->b))
-        return rungi_fail(RUNG_STATUS_INVALID, "B is packed once for all items of a batch; give it a batch stride of 0");
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "B is packed once for all items of a batch; give it a batch stride of 0");
     return rungi_threads_check(options->threads, "the context's number");
 }
 
@@ -203,8 +210,8 @@ static rung_status create_plan(rung_device *device, const rung_problem *problem,
     return RUNG_OK;
 }
 
-rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
-                             const rung_plan_options *options, rung_plan **out)
+rung_status rung_plan_create(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
+                             rung_plan **out)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_problem read;
@@ -213,15 +220,15 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
         *out = NULL;
     if (!device || !problem || !out)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_create needs a device, a problem and a place for "
-                          "the plan");
+                                               "the plan");
     rung_status status = rungi_problem_read(problem, &read);
     if (status == RUNG_OK)
         status = rungi_plan_options_read(options, &choice);
     return status == RUNG_OK ? create_plan(device, &read, &choice, false, out) : status;
 }
 
-rung_status rungi_plan_create_untuned(rung_device *device, const rung_problem *problem, const rung_plan_options *options,
-                                      rung_plan **out)
+rung_status rungi_plan_create_untuned(rung_device *device, const rung_problem *problem,
+                                      const rung_plan_options *options, rung_plan **out)
 {
     *out = NULL;
     return create_plan(device, problem, options, true, out);
@@ -256,17 +263,22 @@ static rung_status check_view(const rung_device *device, const char *name, const
     if (view->buffer && view->buffer->device != device)
         return rungi_fail(RUNG_STATUS_INVALID, "%s lies in a buffer of another device than the plan's", name);
     if (view->data && !device->takes_data)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s lies in this process's memory, which %s cannot reach; copy "
-                          "it to a buffer, or call rung_gemm", name, device->info.name);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%s lies in this process's memory, which %s cannot reach; copy "
+                          "it to a buffer, or call rung_gemm",
+                          name, device->info.name);
     return RUNG_OK;
 }
 
 static rung_status check_packed_buffer(const rung_plan *plan, const rung_buffer *packed)
 {
-    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed_b_bytes && packed->place % 64 == 0)
+    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed_b_bytes &&
+        packed->place % 64 == 0)
         return RUNG_OK;
-    return rungi_fail(RUNG_STATUS_INVALID, "the plan needs a buffer of %lld bytes on its device for a packed B, at a multiple "
-                      "of 64 bytes", (long long)plan->info.packed_b_bytes);
+    return rungi_fail(RUNG_STATUS_INVALID,
+                      "the plan needs a buffer of %lld bytes on its device for a packed B, at a multiple "
+                      "of 64 bytes",
+                      (long long)plan->info.packed_b_bytes);
 }
 
 /* A problem whose B has a form alone. */
@@ -294,19 +306,20 @@ static bool has_plan_form(const rung_plan *plan, const rung_problem *settled)
     return rungi_problem_same_form(&form, settled);
 }
 
-static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
-                             const rung_problem *problem, const rung_problem *settled,
-                             const rung_run_options *options)
+static rung_status check_run(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem,
+                             const rung_problem *settled, const rung_run_options *options)
 {
     if (queue->device != plan->device)
         return rungi_fail(RUNG_STATUS_INVALID, "the queue is of another device than the plan");
     if (rungi_matrix_is_absent(rungi_problem_addend(&plan->problem)) &&
         !rungi_matrix_is_absent(rungi_problem_addend(settled)))
-        return rungi_fail(RUNG_STATUS_INVALID, "beta is %g and D is another matrix than C, and the plan was created with beta 0 or "
-                          "without such a D; create a plan with a problem like this one", problem->beta);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "beta is %g and D is another matrix than C, and the plan was created with beta 0 or "
+                          "without such a D; create a plan with a problem like this one",
+                          problem->beta);
     if (!has_plan_form(plan, settled))
         return rungi_fail(RUNG_STATUS_INVALID, "the problem has other types, sizes, strides, items or another "
-                          "epilogue than the one the plan was made for");
+                                               "epilogue than the one the plan was made for");
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
         if ((i != RUNGI_B || !plan->packed_b) && rungi_problem_uses(problem, i))
@@ -316,14 +329,18 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue,
     if (status != RUNG_OK)
         return status;
     if (plan->needs_aligned & ~alignment_of(settled))
-        return rungi_fail(RUNG_STATUS_INVALID, "A, B or C is less aligned than in the problem that the plan was created for, whose views begin at "
-                          "multiples of %s; create the plan with a problem like this one",
-                          plan->needs_aligned & RUNGI_AT_16_BYTES ? "16 bytes" : "four elements");
+        return rungi_fail(
+            RUNG_STATUS_INVALID,
+            "A, B or C is less aligned than in the problem that the plan was created for, whose views begin at "
+            "multiples of %s; create the plan with a problem like this one",
+            plan->needs_aligned & RUNGI_AT_16_BYTES ? "16 bytes" : "four elements");
     if (plan->info.workspace_bytes > 0 &&
         (!options->workspace || options->workspace->device != plan->device ||
          options->workspace->bytes < plan->info.workspace_bytes || options->workspace->place % 16 != 0))
-        return rungi_fail(RUNG_STATUS_INVALID, "the plan needs a workspace of %lld bytes on its device, at a "
-                          "multiple of 16 bytes", (long long)plan->info.workspace_bytes);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "the plan needs a workspace of %lld bytes on its device, at a "
+                          "multiple of 16 bytes",
+                          (long long)plan->info.workspace_bytes);
     if (plan->info.workspace_bytes > 0 && rungi_problem_meets(settled, options->workspace, plan->info.workspace_bytes))
         return rungi_fail(RUNG_STATUS_ALIASED, "the workspace is memory of A, B, C or the epilogue; give it its own");
     return RUNG_OK;
@@ -384,10 +401,11 @@ static bool sees_through(const rung_plan *plan, const rung_queue *queue, const r
 {
     const rung_problem *form = &plan->problem;
     byte_range a, b, c;
-    return problem->size == sizeof *problem && plan->is_plain && plan->packed_b == (packed != NULL) && plan->device->context->verbose == 0 &&
-           queue->device == plan->device && rungi_problem_items(problem) == 1 && problem->compute == form->compute &&
-           problem->activation == RUNG_ACTIVATION_NONE && rungi_matrix_is_empty(&problem->bias) &&
-           rungi_matrix_is_empty(&problem->residual) && rungi_matrix_is_absent(&problem->d) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
+    return problem->size == sizeof *problem && plan->is_plain && plan->packed_b == (packed != NULL) &&
+           plan->device->context->verbose == 0 && queue->device == plan->device && rungi_problem_items(problem) == 1 &&
+           problem->compute == form->compute && problem->activation == RUNG_ACTIVATION_NONE &&
+           rungi_matrix_is_empty(&problem->bias) && rungi_matrix_is_empty(&problem->residual) &&
+           rungi_matrix_is_absent(&problem->d) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
            is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &a) &&
            (packed ? is_packed_at_hand(plan, &problem->b, packed, &b)
                    : is_at_hand(&problem->b, &form->b, plan->spans[RUNGI_B], &b)) &&
@@ -403,8 +421,8 @@ bool rungi_plan_sees_through(const rung_plan *plan, const rung_queue *queue, con
 /* Whether options have no more than a packed B and a valid number of threads. */
 static bool are_plain(const rung_run_options *options)
 {
-    return options->size == sizeof *options && options->wait_count == 0 && !options->wait && !options->signal && !options->workspace &&
-           (uint64_t)options->threads <= RUNGI_THREADS_MAX;
+    return options->size == sizeof *options && options->wait_count == 0 && !options->wait && !options->signal &&
+           !options->workspace && (uint64_t)options->threads <= RUNGI_THREADS_MAX;
 }
 
 static rungi_sizes sizes_of(const rung_problem *problem, double alpha)
@@ -420,17 +438,18 @@ static bool goes_unread(const rung_plan *plan, rungi_sizes sizes)
            sizes.batch > 0;
 }
 
-static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
-                       const rung_problem *settled, const rung_run_options *options);
+static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given, const rung_problem *settled,
+                       const rung_run_options *options);
 
 static rung_status run_unread(rung_plan *plan, rung_queue *queue, const rung_problem *given,
                               const rung_problem *settled, const rung_run_options *options)
 {
     rung_problem rest = *settled;
     if (!plan->unread)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not promise to leave A and B unread where alpha is 0, and %s has "
-                          "no kernel of the library that takes such a problem", plan->info.kernel,
-                          plan->device->info.name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s does not promise to leave A and B unread where alpha is 0, and %s has "
+                          "no kernel of the library that takes such a problem",
+                          plan->info.kernel, plan->device->info.name);
     rungi_problem_drop_inputs(&rest);
     return run(plan->unread, queue, given, &rest, options);
 }
@@ -445,15 +464,16 @@ rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_p
 }
 
 /* The problem as it was given, for the log, and as it is run. */
-static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
-                       const rung_problem *settled, const rung_run_options *options)
+static rung_status run(rung_plan *plan, rung_queue *queue, const rung_problem *given, const rung_problem *settled,
+                       const rung_run_options *options)
 {
     rungi_sizes sizes = sizes_of(settled, settled->alpha);
     const rungi_device_ops *ops = plan->device->ops;
     if (goes_unread(plan, sizes))
         return run_unread(plan, queue, given, settled, options);
     RUNGI_ASSERT(queue->device == plan->device && has_plan_form(plan, settled));
-    RUNGI_ASSERT(plan->info.workspace_bytes == 0 || (options->workspace && options->workspace->bytes >= plan->info.workspace_bytes));
+    RUNGI_ASSERT(plan->info.workspace_bytes == 0 ||
+                 (options->workspace && options->workspace->bytes >= plan->info.workspace_bytes));
     if (plan->device->context->verbose > 0 && !(ops->queue_is_captured && ops->queue_is_captured(queue)))
         return rungi_trace_run(plan, queue, given, settled, sizes, options);
     return ops->plan_run(plan, queue, settled, sizes, options);
@@ -469,8 +489,8 @@ rung_status rungi_plan_run(rung_plan *plan, rung_queue *queue, const rung_proble
 }
 
 /* Runs with all checks. Not inlined, so that the fast path needs little stack. */
-static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                                                         const rung_run_options *options)
+static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_queue *queue,
+                                                         const rung_problem *problem, const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_problem read;
@@ -505,13 +525,15 @@ static rung_status check_pack_form(const rung_plan *plan, const rung_matrix *b)
 {
     const rung_matrix *form = &plan->problem.b;
     if (b->batch_offsets)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b: B uses batch offsets; a packed B must be the same for every item "
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "rung_plan_pack_b: B uses batch offsets; a packed B must be the same for every item "
                           "(batch_stride 0)");
     if (b->type != form->type)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b: the type of B is %s; the plan was created for %s",
                           rung_type_name(b->type), rung_type_name(form->type));
     if (b->rows != form->rows || b->cols != form->cols)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_plan_pack_b: B is %lld x %lld; the plan was created for %lld x %lld",
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "rung_plan_pack_b: B is %lld x %lld; the plan was created for %lld x %lld",
                           (long long)b->rows, (long long)b->cols, (long long)form->rows, (long long)form->cols);
     return RUNG_OK;
 }
@@ -519,7 +541,8 @@ static rung_status check_pack_form(const rung_plan *plan, const rung_matrix *b)
 rung_status rungi_plan_check_packing(const rung_plan *plan, const rung_queue *queue, const rung_buffer *packed)
 {
     if (!plan->packed_b)
-        return rungi_fail(RUNG_STATUS_INVALID, "the plan does not use a packed B; create it with rung_plan_options.packed_b = 1");
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "the plan does not use a packed B; create it with rung_plan_options.packed_b = 1");
     if (queue->device != plan->device)
         return rungi_fail(RUNG_STATUS_INVALID, "the queue belongs to another device than the plan");
     return packed ? check_packed_buffer(plan, packed) : RUNG_OK;

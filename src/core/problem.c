@@ -95,8 +95,7 @@ bool rungi_matrix_overlaps_itself(const rung_matrix *matrix)
     if (rungi_matrix_is_empty(matrix))
         return false;
     if (matrix->row_stride == 0 || matrix->col_stride == 0)
-        return (matrix->row_stride == 0 && matrix->rows > 1) ||
-               (matrix->col_stride == 0 && matrix->cols > 1);
+        return (matrix->row_stride == 0 && matrix->rows > 1) || (matrix->col_stride == 0 && matrix->cols > 1);
     /* Rows i and columns j apart meet where i * row_stride = j * col_stride. The
      * smallest such step is found by the common divisor; it meets if it fits. */
     int64_t common = greatest_common_divisor(matrix->row_stride, matrix->col_stride);
@@ -105,11 +104,11 @@ bool rungi_matrix_overlaps_itself(const rung_matrix *matrix)
 
 /* A view as a rectangle of byte addresses: `outer` is the longer stride. */
 typedef struct rectangle {
-    const void *space; /* NULL: memory of this process */
-    uintptr_t   first; /* byte address in that space */
-    int64_t     size;  /* bytes an element */
-    int64_t     outer_stride, outer_count, inner_stride, inner_count; /* strides in bytes */
-    int64_t     bytes; /* from the first byte to one past the last */
+    const void *space;                                            /* NULL: memory of this process */
+    uintptr_t first;                                              /* byte address in that space */
+    int64_t size;                                                 /* bytes an element */
+    int64_t outer_stride, outer_count, inner_stride, inner_count; /* strides in bytes */
+    int64_t bytes;                                                /* from the first byte to one past the last */
 } rectangle;
 
 /* The first byte of a view's memory, in its space. */
@@ -203,8 +202,7 @@ bool rungi_matrices_overlap(const rung_matrix *x, const rung_matrix *y)
         second.first + (uintptr_t)second.bytes <= first.first)
         return false;
     bool same_grid = first.size == second.size && first.outer_stride == second.outer_stride &&
-                     first.inner_stride == second.inner_stride && runs_fit_a_step(&first) &&
-                     runs_fit_a_step(&second);
+                     first.inner_stride == second.inner_stride && runs_fit_a_step(&first) && runs_fit_a_step(&second);
     return !same_grid || same_grid_rectangles_meet(&first, &second);
 }
 
@@ -217,8 +215,8 @@ typedef struct direction {
  * smaller ones span, so no two elements meet. */
 static bool is_nested(const rung_matrix *matrix, int64_t batch)
 {
-    direction all[] = {{matrix->row_stride, matrix->rows}, {matrix->col_stride, matrix->cols},
-                       {matrix->batch_stride, batch}};
+    direction all[] = {
+        {matrix->row_stride, matrix->rows}, {matrix->col_stride, matrix->cols}, {matrix->batch_stride, batch}};
     int64_t span = 1;
     for (int i = 0; i < 3; i++)
         for (int j = i + 1; j < 3; j++)
@@ -259,8 +257,7 @@ bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64
 {
     int64_t c_all, other_all, c_span, other_span;
     int64_t size = rungi_type_size(c->type), other_size = rungi_type_size(other->type);
-    if (rungi_matrix_is_empty(c) || rungi_matrix_is_empty(other) || batch == 0 ||
-        space_of(c) != space_of(other))
+    if (rungi_matrix_is_empty(c) || rungi_matrix_is_empty(other) || batch == 0 || space_of(c) != space_of(other))
         return false;
     if (batch == 1 && !c->batch_offsets && !other->batch_offsets)
         return rungi_matrices_overlap(c, other);
@@ -328,28 +325,35 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
         strided.batch_stride = 0;
     }
     if ((int)matrix->type <= RUNG_TYPE_NONE || (int)matrix->type >= RUNGI_TYPE_COUNT)
-        return rungi_fail(RUNG_STATUS_INVALID, "the type of %s is %d, which is not a rung_type; use RUNG_F32 or another "
-                          "one", name, (int)matrix->type);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "the type of %s is %d, which is not a rung_type; use RUNG_F32 or another "
+                          "one",
+                          name, (int)matrix->type);
     if (!rungi_type_is_implemented(matrix->type))
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s has type %s, which no kernel of rung %s multiplies; convert it "
-                          "to f32, f64, f16, bf16, i8 or i32", name, rung_type_name(matrix->type), rung_version_text());
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s has type %s, which no kernel of rung %s multiplies; convert it "
+                          "to f32, f64, f16, bf16, i8 or i32",
+                          name, rung_type_name(matrix->type), rung_version_text());
     if (matrix->rows < 0 || matrix->cols < 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes are not negative (a block outside "
-                          "its matrix has size -1)", name, (long long)matrix->rows,
-                          (long long)matrix->cols);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%s is %lld x %lld; sizes are not negative (a block outside "
+                          "its matrix has size -1)",
+                          name, (long long)matrix->rows, (long long)matrix->cols);
     if (matrix->row_stride < 0 || matrix->col_stride < 0 || matrix->offset < 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s has strides %lld, %lld and offset %lld; none may be "
-                          "negative", name, (long long)matrix->row_stride,
-                          (long long)matrix->col_stride, (long long)matrix->offset);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%s has strides %lld, %lld and offset %lld; none may be "
+                          "negative",
+                          name, (long long)matrix->row_stride, (long long)matrix->col_stride,
+                          (long long)matrix->offset);
     if (matrix->batch_stride < 0)
         return rungi_fail(RUNG_STATUS_INVALID, "%s has the batch stride %lld; it may not be negative", name,
                           (long long)matrix->batch_stride);
     if (!rungi_matrix_batch_span(&strided, batch, &span))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s, %lld x %lld with strides %lld, %lld and %lld for %lld "
-                          "items, does not fit the address space", name, (long long)matrix->rows,
-                          (long long)matrix->cols, (long long)matrix->row_stride,
-                          (long long)matrix->col_stride, (long long)matrix->batch_stride,
-                          (long long)batch);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "%s, %lld x %lld with strides %lld, %lld and %lld for %lld "
+                          "items, does not fit the address space",
+                          name, (long long)matrix->rows, (long long)matrix->cols, (long long)matrix->row_stride,
+                          (long long)matrix->col_stride, (long long)matrix->batch_stride, (long long)batch);
     return RUNG_OK;
 }
 
@@ -361,8 +365,10 @@ static bool is_integer_type(rung_type type)
 static rung_status check_scalar(const char *name, double value, rung_type type)
 {
     if (is_integer_type(type) && !rungi_is_int32(value))
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit "
-                          "number", name, value);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%s is %g; with integer matrices it must be a whole 32-bit "
+                          "number",
+                          name, value);
     return RUNG_OK;
 }
 
@@ -381,10 +387,11 @@ static rung_status check_added(const char *name, const rung_matrix *added, const
     if (status != RUNG_OK)
         return status;
     if (added->type != c->type || added->rows != c->rows || added->cols != c->cols)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is %lld x %lld of %s; it must be %lld x %lld of %s like %s "
-                          "(see rung_matrix_broadcast)", name, (long long)added->rows,
-                          (long long)added->cols, rung_type_name(added->type), (long long)c->rows,
-                          (long long)c->cols, rung_type_name(c->type), output_name(problem));
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%s is %lld x %lld of %s; it must be %lld x %lld of %s like %s "
+                          "(see rung_matrix_broadcast)",
+                          name, (long long)added->rows, (long long)added->cols, rung_type_name(added->type),
+                          (long long)c->rows, (long long)c->cols, rung_type_name(c->type), output_name(problem));
     if (added->batch_offsets)
         return rungi_fail(RUNG_STATUS_INVALID, "%s has batch offsets; it takes a batch stride alone", name);
     return RUNG_OK;
@@ -393,12 +400,13 @@ static rung_status check_added(const char *name, const rung_matrix *added, const
 static rung_status check_epilogue(const rung_problem *problem)
 {
     if ((int)problem->activation < 0 || (int)problem->activation >= RUNGI_ACTIVATION_COUNT)
-        return rungi_fail(RUNG_STATUS_INVALID, "%d is no activation; see rung_activation",
-                          (int)problem->activation);
+        return rungi_fail(RUNG_STATUS_INVALID, "%d is no activation; see rung_activation", (int)problem->activation);
     const rung_matrix *output = rungi_problem_output(problem);
     if (problem->activation > RUNG_ACTIVATION_RELU && is_integer_type(output->type))
-        return rungi_fail(RUNG_STATUS_INVALID, "the activation %s needs a floating-point result, and %s is %s; integers "
-                          "support relu", rung_activation_name(problem->activation), output_name(problem),
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "the activation %s needs a floating-point result, and %s is %s; integers "
+                          "support relu",
+                          rung_activation_name(problem->activation), output_name(problem),
                           rung_type_name(output->type));
     rung_status status = check_added("the bias", &problem->bias, problem);
     return status == RUNG_OK ? check_added("the residual", &problem->residual, problem) : status;
@@ -409,7 +417,8 @@ static rung_status check_addend(const rung_problem *problem)
 {
     const rung_matrix *c = &problem->c, *d = &problem->d;
     if (d->type == RUNG_TYPE_NONE && !rungi_matrix_is_absent(d))
-        return rungi_fail(RUNG_STATUS_INVALID, "D has sizes or memory, and no element type; set D's type, or leave all of "
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "D has sizes or memory, and no element type; set D's type, or leave all of "
                           "D zero to store the result in C");
     if (d->type == RUNG_TYPE_NONE || !rungi_problem_uses(problem, RUNGI_C))
         return RUNG_OK;
@@ -445,14 +454,17 @@ static rung_status check_output(const rung_problem *problem)
     const rung_matrix *c = rungi_problem_output(problem);
     const char *name = output_name(problem);
     if (rungi_matrix_overlaps_itself(c))
-        return rungi_fail(RUNG_STATUS_ALIASED, "%s, %lld x %lld with strides %lld, %lld, has two elements in "
-                          "one place; give it strides that keep them apart", name, (long long)c->rows,
-                          (long long)c->cols, (long long)c->row_stride, (long long)c->col_stride);
+        return rungi_fail(RUNG_STATUS_ALIASED,
+                          "%s, %lld x %lld with strides %lld, %lld, has two elements in "
+                          "one place; give it strides that keep them apart",
+                          name, (long long)c->rows, (long long)c->cols, (long long)c->row_stride,
+                          (long long)c->col_stride);
     if (rungi_problem_items(problem) > 1 && !c->batch_offsets && !rungi_matrix_is_empty(c) &&
         !is_nested(c, rungi_problem_items(problem)))
-        return rungi_fail(RUNG_STATUS_ALIASED, "the items of %s, %lld x %lld with strides %lld, %lld, are %lld "
-                          "elements apart and so may meet; give it a batch stride that keeps them apart", name,
-                          (long long)c->rows, (long long)c->cols, (long long)c->row_stride,
+        return rungi_fail(RUNG_STATUS_ALIASED,
+                          "the items of %s, %lld x %lld with strides %lld, %lld, are %lld "
+                          "elements apart and so may meet; give it a batch stride that keeps them apart",
+                          name, (long long)c->rows, (long long)c->cols, (long long)c->row_stride,
                           (long long)c->col_stride, (long long)c->batch_stride);
     return RUNG_OK;
 }
@@ -463,11 +475,14 @@ static rung_status check_quantization(const char *name, const rung_quantization 
     rung_quantization quantization;
     if (!given)
         return RUNG_OK;
-    rung_status status = rungi_struct_read(given, &quantization, sizeof quantization, "rung_quantization", "rung_quantization_default");
+    rung_status status = rungi_struct_read(given, &quantization, sizeof quantization, "rung_quantization",
+                                           "rung_quantization_default");
     if (status != RUNG_OK)
         return status;
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s has scales or zero points, which no kernel of rung %s supports; "
-                      "convert %s to f32, f16 or bf16", name, rung_version_text(), name);
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "%s has scales or zero points, which no kernel of rung %s supports; "
+                      "convert %s to f32, f16 or bf16",
+                      name, rung_version_text(), name);
 }
 
 rung_status rungi_problem_check_form(const rung_problem *problem)
@@ -488,13 +503,13 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
     if (status != RUNG_OK)
         return status;
     if ((int)problem->compute < 0 || (int)problem->compute >= RUNGI_COMPUTE_COUNT)
-        return rungi_fail(RUNG_STATUS_INVALID, "%d is no compute mode; see rung_compute",
-                          (int)problem->compute);
+        return rungi_fail(RUNG_STATUS_INVALID, "%d is no compute mode; see rung_compute", (int)problem->compute);
     if (a->cols != b->rows || a->rows != c->rows || b->cols != c->cols)
-        return rungi_fail(RUNG_STATUS_INVALID, "A is %lld x %lld, B %lld x %lld, %s %lld x %lld; A must be "
-                          "m x k, B k x n and %s m x n", (long long)a->rows, (long long)a->cols,
-                          (long long)b->rows, (long long)b->cols, name, (long long)c->rows,
-                          (long long)c->cols, name);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "A is %lld x %lld, B %lld x %lld, %s %lld x %lld; A must be "
+                          "m x k, B k x n and %s m x n",
+                          (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols, name,
+                          (long long)c->rows, (long long)c->cols, name);
     status = check_output(problem);
     return status == RUNG_OK ? check_epilogue(problem) : status;
 }
@@ -516,8 +531,11 @@ static double settled_scalar(const rung_problem *problem, double scalar)
 static void settle_view(rung_matrix *view)
 {
     if (rungi_matrix_is_empty(view))
-        *view = (rung_matrix){.type = view->type, .rows = view->rows, .cols = view->cols,
-                              .row_stride = view->row_stride, .col_stride = view->col_stride};
+        *view = (rung_matrix){.type = view->type,
+                              .rows = view->rows,
+                              .cols = view->cols,
+                              .row_stride = view->row_stride,
+                              .col_stride = view->col_stride};
     else if (view->batch_offsets)
         view->batch_stride = 0;
 }
@@ -564,16 +582,16 @@ void rungi_problem_drop_inputs(rung_problem *problem)
 
 bool rungi_problem_has_epilogue(const rung_problem *problem)
 {
-    return problem->activation != RUNG_ACTIVATION_NONE || is_there(&problem->bias) ||
-           is_there(&problem->residual) || is_there(rungi_problem_addend(problem));
+    return problem->activation != RUNG_ACTIVATION_NONE || is_there(&problem->bias) || is_there(&problem->residual) ||
+           is_there(rungi_problem_addend(problem));
 }
 
 /* A stride between items counts where there are several. */
 static bool same_form(const rung_matrix *x, const rung_matrix *y, int64_t batch)
 {
-    return x->type == y->type && x->rows == y->rows && x->cols == y->cols &&
-           x->row_stride == y->row_stride && x->col_stride == y->col_stride &&
-           (batch < 2 || x->batch_stride == y->batch_stride) && !x->batch_offsets == !y->batch_offsets;
+    return x->type == y->type && x->rows == y->rows && x->cols == y->cols && x->row_stride == y->row_stride &&
+           x->col_stride == y->col_stride && (batch < 2 || x->batch_stride == y->batch_stride) &&
+           !x->batch_offsets == !y->batch_offsets;
 }
 
 bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y)
@@ -581,15 +599,13 @@ bool rungi_problem_same_form(const rung_problem *x, const rung_problem *y)
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         if (!same_form(rungi_problem_view(x, i), rungi_problem_view(y, i), x->batch))
             return false;
-    return x->batch == y->batch && x->compute == y->compute &&
-           x->activation == y->activation;
+    return x->batch == y->batch && x->compute == y->compute && x->activation == y->activation;
 }
 
 /* ---- Memory --------------------------------------------------------------------- */
 
 /* Where the items of a batch begin. */
-static rung_status check_offsets(const char *name, const rung_matrix *matrix, int64_t batch,
-                                 bool ascend)
+static rung_status check_offsets(const char *name, const rung_matrix *matrix, int64_t batch, bool ascend)
 {
     const int64_t *offsets = matrix->batch_offsets;
     for (int64_t i = 0; offsets && i < batch; i++) {
@@ -597,8 +613,10 @@ static rung_status check_offsets(const char *name, const rung_matrix *matrix, in
             return rungi_fail(RUNG_STATUS_INVALID, "item %lld of %s has the offset %lld; none may be negative",
                               (long long)i, name, (long long)offsets[i]);
         if (ascend && i > 0 && offsets[i] < offsets[i - 1])
-            return rungi_fail(RUNG_STATUS_INVALID, "the offsets of %s do not ascend at item %lld; sort the "
-                              "batch by them", name, (long long)i);
+            return rungi_fail(RUNG_STATUS_INVALID,
+                              "the offsets of %s do not ascend at item %lld; sort the "
+                              "batch by them",
+                              name, (long long)i);
     }
     return RUNG_OK;
 }
@@ -615,15 +633,13 @@ static rung_status check_place(const char *name, const rung_matrix *matrix, int6
         return rungi_fail(RUNG_STATUS_INVALID, "%s has %s; a view has data or a buffer", name,
                           matrix->data ? "data and a buffer" : "neither data nor a buffer");
     if (place_of(matrix) % (uintptr_t)size != 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "the memory of %s is not aligned to its element, %lld bytes",
-                          name, (long long)size);
+        return rungi_fail(RUNG_STATUS_INVALID, "the memory of %s is not aligned to its element, %lld bytes", name,
+                          (long long)size);
     if (!rungi_matrix_batch_span(matrix, batch, &span))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s and the offsets of its items do not fit the address space",
-                          name);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s and the offsets of its items do not fit the address space", name);
     if (matrix->buffer && (matrix->offset + span) * size > matrix->buffer->bytes)
         return rungi_fail(RUNG_STATUS_INVALID, "%s ends %lld bytes into a buffer of %lld", name,
-                          ((long long)matrix->offset + span) * size,
-                          (long long)matrix->buffer->bytes);
+                          ((long long)matrix->offset + span) * size, (long long)matrix->buffer->bytes);
     return RUNG_OK;
 }
 
@@ -639,7 +655,8 @@ rung_status rungi_problem_check_memory(const rung_problem *problem)
     if (status != RUNG_OK)
         return status;
     if (output->batch_offsets && !rungi_matrix_is_empty(output) && scattered_items_meet(output, items))
-        return rungi_fail(RUNG_STATUS_ALIASED, "two items of %s overlap; give each memory of its own", output_name(problem));
+        return rungi_fail(RUNG_STATUS_ALIASED, "two items of %s overlap; give each memory of its own",
+                          output_name(problem));
     for (int i = 0; i < RUNGI_OPERANDS; i++) {
         const rung_matrix *view = rungi_problem_view(problem, i);
         if (view == output || !rungi_problem_uses(problem, i) || (i == RUNGI_C && is_same_view(view, output, items)))
@@ -657,8 +674,8 @@ bool rungi_problem_meets(const rung_problem *problem, const rung_buffer *buffer,
         const rung_matrix *view = rungi_problem_view(problem, i);
         int64_t span;
         bool has_memory = view->buffer || view->data;
-        if (rungi_matrix_is_empty(view) || !has_memory || !rungi_problem_uses(problem, i) || space_of(view) != buffer->space ||
-            !rungi_matrix_batch_span(view, rungi_problem_items(problem), &span))
+        if (rungi_matrix_is_empty(view) || !has_memory || !rungi_problem_uses(problem, i) ||
+            space_of(view) != buffer->space || !rungi_matrix_batch_span(view, rungi_problem_items(problem), &span))
             continue;
         uintptr_t first = first_byte(view), end = first + (uintptr_t)(span * rungi_type_size(view->type));
         if (first < buffer->place + (uintptr_t)bytes && buffer->place < end)

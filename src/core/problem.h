@@ -13,11 +13,17 @@
  * rungi_problem_settle) has its result always in `c`, so that devices look at one field; its `d` is the addend: the
  * matrix that beta multiplies if that is another one than the result, and otherwise absent. */
 typedef enum rungi_operand {
-    RUNGI_A, RUNGI_B, RUNGI_C, RUNGI_BIAS, RUNGI_RESIDUAL, RUNGI_D, RUNGI_OPERANDS,
+    RUNGI_A,
+    RUNGI_B,
+    RUNGI_C,
+    RUNGI_BIAS,
+    RUNGI_RESIDUAL,
+    RUNGI_D,
+    RUNGI_OPERANDS,
     RUNGI_ADDEND = RUNGI_D /* its name in a normalized problem */
 } rungi_operand;
 
-rung_matrix       *rungi_problem_place(rung_problem *problem, rungi_operand operand);
+rung_matrix *rungi_problem_place(rung_problem *problem, rungi_operand operand);
 const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand operand);
 
 /* "A" or "the bias", for sentences. */

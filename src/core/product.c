@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static const struct {
-    rung_type   in, out, sum;
+    rung_type in, out, sum;
     const char *word;
 } products[RUNGI_PRODUCT_COUNT] = {
 #define X(in, out, sum, word) {RUNG_##in, RUNG_##out, RUNG_##sum, word},

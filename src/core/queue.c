@@ -37,7 +37,7 @@ rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queu
         *queue = NULL;
     if (!device || !native || !queue)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_queue_wrap needs a device, a queue to wrap (for CUDA's "
-                          "stream 0: CU_STREAM_LEGACY) and a place for the result");
+                                               "stream 0: CU_STREAM_LEGACY) and a place for the result");
     return make_queue(device, native, queue);
 }
 
@@ -105,15 +105,14 @@ rung_status rung_event_wrap(rung_device *device, void *native, rung_event **even
         *event = NULL;
     if (!device || !native || !event)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_event_wrap needs a device, an event to wrap and a place "
-                          "for the result");
+                                               "for the result");
     return make_event(device, native, event);
 }
 
 rung_status rung_event_wait(rung_event *event)
 {
     RUNGI_DISABLE_CANCELLATION;
-    return event ? event->device->ops->event_wait(event)
-                 : rungi_fail(RUNG_STATUS_INVALID, "the event is NULL");
+    return event ? event->device->ops->event_wait(event) : rungi_fail(RUNG_STATUS_INVALID, "the event is NULL");
 }
 
 rung_status rung_event_time(rung_event *event, int64_t *nanoseconds)
@@ -145,13 +144,13 @@ void *rung_event_native(const rung_event *event)
 /* ---- Buffers ------------------------------------------------------------------------- */
 
 /* On the queue if one is given, else on the device. */
-static rung_status make_buffer(rung_device *device, rung_queue *queue, void *native, int64_t offset,
-                               int64_t bytes, rung_buffer **buffer)
+static rung_status make_buffer(rung_device *device, rung_queue *queue, void *native, int64_t offset, int64_t bytes,
+                               rung_buffer **buffer)
 {
     int64_t end;
     if (offset < 0 || bytes < 0 || !rungi_add(offset, bytes, &end))
-        return rungi_fail(RUNG_STATUS_INVALID, "a buffer of %lld bytes at offset %lld cannot be",
-                          (long long)bytes, (long long)offset);
+        return rungi_fail(RUNG_STATUS_INVALID, "a buffer of %lld bytes at offset %lld cannot be", (long long)bytes,
+                          (long long)offset);
     if ((uint64_t)end > PTRDIFF_MAX)
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "a buffer of %lld bytes does not fit the address space",
                           (long long)bytes);
@@ -183,15 +182,14 @@ rung_status rungi_buffer_create_on(rung_queue *queue, int64_t bytes, rung_buffer
     return make_buffer(queue->device, queue, NULL, 0, bytes, buffer);
 }
 
-rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, int64_t bytes,
-                             rung_buffer **buffer)
+rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, int64_t bytes, rung_buffer **buffer)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (buffer)
         *buffer = NULL;
     if (!device || !native || !buffer)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_buffer_wrap needs a device, memory to wrap and a place "
-                          "for the buffer");
+                                               "for the buffer");
     return make_buffer(device, NULL, native, offset, bytes, buffer);
 }
 
@@ -218,21 +216,19 @@ rung_status rungi_run_check(const rung_queue *queue, const rung_run_options *giv
     if (status != RUNG_OK)
         return status;
     given = options;
-    if (given->wait_count < 0 || given->wait_count > RUNGI_WAITS_MAX ||
-        (given->wait_count > 0 && !given->wait))
+    if (given->wait_count < 0 || given->wait_count > RUNGI_WAITS_MAX || (given->wait_count > 0 && !given->wait))
         return rungi_fail(RUNG_STATUS_INVALID, "a piece of work waits for 0 to %d events", RUNGI_WAITS_MAX);
     for (int64_t i = 0; i < given->wait_count; i++)
         if (!given->wait[i] || given->wait[i]->device != queue->device)
             return rungi_fail(RUNG_STATUS_INVALID, "an event to wait for is NULL or of another device; "
-                              "rung_event_wait for that one first");
+                                                   "rung_event_wait for that one first");
     if (given->signal && given->signal->device != queue->device)
         return rungi_fail(RUNG_STATUS_INVALID, "the event to signal is of another device");
     return rungi_threads_check(given->threads, "all threads of the plan");
 }
 
-static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer, int64_t offset,
-                              int64_t bytes, const void *memory, const rung_run_options *given,
-                              rung_run_options *options)
+static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer, int64_t offset, int64_t bytes,
+                              const void *memory, const rung_run_options *given, rung_run_options *options)
 {
     if (!queue || !buffer || (!memory && bytes > 0))
         return rungi_fail(RUNG_STATUS_INVALID, "a copy needs a queue, a buffer and memory");
@@ -244,24 +240,20 @@ static rung_status check_copy(const rung_queue *queue, const rung_buffer *buffer
     return rungi_run_check(queue, given, options);
 }
 
-rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
-                              const void *from, const rung_run_options *options)
+rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, const void *from,
+                              const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_run_options read;
     rung_status status = check_copy(queue, buffer, offset, bytes, from, options, &read);
-    return status == RUNG_OK
-               ? queue->device->ops->buffer_write(queue, buffer, offset, bytes, from, &read)
-               : status;
+    return status == RUNG_OK ? queue->device->ops->buffer_write(queue, buffer, offset, bytes, from, &read) : status;
 }
 
-rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
-                             void *to, const rung_run_options *options)
+rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
+                             const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_run_options read;
     rung_status status = check_copy(queue, buffer, offset, bytes, to, options, &read);
-    return status == RUNG_OK
-               ? queue->device->ops->buffer_read(queue, buffer, offset, bytes, to, &read)
-               : status;
+    return status == RUNG_OK ? queue->device->ops->buffer_read(queue, buffer, offset, bytes, to, &read) : status;
 }

@@ -61,8 +61,8 @@ static void add_block(uint32_t state[8], const uint8_t *block)
 void rungi_sha256_begin(rungi_sha256 *hash)
 {
     /* The same of the square roots of the first eight. */
-    *hash = (rungi_sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+    *hash = (rungi_sha256){
+        .state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 }
 
 void rungi_sha256_add(rungi_sha256 *hash, const void *data, size_t bytes)

@@ -12,7 +12,7 @@ enum { RUNGI_SHA256_BYTES = 32, RUNGI_SHA256_BLOCK = 64 };
 typedef struct rungi_sha256 {
     uint32_t state[8];
     uint64_t bytes; /* added so far */
-    uint8_t  block[RUNGI_SHA256_BLOCK];
+    uint8_t block[RUNGI_SHA256_BLOCK];
 } rungi_sha256;
 
 void rungi_sha256_begin(rungi_sha256 *hash);

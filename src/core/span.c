@@ -10,8 +10,8 @@
 
 struct rungi_span_note {
     rungi_span_note *next;
-    rung_span        span;
-    rung_event      *event; /* NULL: its times are known */
+    rung_span span;
+    rung_event *event; /* NULL: its times are known */
 };
 
 static int64_t now(void)
@@ -65,8 +65,7 @@ static rungi_span_note *add_note(rungi_spans *spans, const char *name, int64_t q
     return note;
 }
 
-rung_status rungi_spans_note(rungi_spans *spans, const char *name, int64_t queue, int64_t bytes,
-                             rung_event **event)
+rung_status rungi_spans_note(rungi_spans *spans, const char *name, int64_t queue, int64_t bytes, rung_event **event)
 {
     *event = NULL;
     if (!spans->origin)
@@ -79,8 +78,7 @@ rung_status rungi_spans_note(rungi_spans *spans, const char *name, int64_t queue
     return status;
 }
 
-rung_status rungi_spans_note_host(rungi_spans *spans, const char *name, int64_t queue, int64_t start,
-                                  int64_t bytes)
+rung_status rungi_spans_note_host(rungi_spans *spans, const char *name, int64_t queue, int64_t start, int64_t bytes)
 {
     if (!spans->wanted)
         return RUNG_OK;
@@ -98,8 +96,7 @@ static rung_status settle(const rungi_spans *spans, rungi_span_note *note)
     rung_span *span = &note->span;
     if (!note->event)
         return RUNG_OK;
-    rung_status status = spans->device->ops->event_span(note->event, spans->origin, &span->start,
-                                                        &span->end);
+    rung_status status = spans->device->ops->event_span(note->event, spans->origin, &span->start, &span->end);
     span->start += spans->origin_time;
     span->end += spans->origin_time;
     return status;

@@ -10,7 +10,7 @@
  * longer is cut. It is the thread's own, so that failures need no lock. */
 static _Thread_local char last_error[sizeof(rungi_error)];
 
-#define RUNGI_TEXT_OF(x)  #x
+#define RUNGI_TEXT_OF(x) #x
 #define RUNGI_DOTTED(a, b, c) RUNGI_TEXT_OF(a) "." RUNGI_TEXT_OF(b) "." RUNGI_TEXT_OF(c)
 
 int rung_version(void)

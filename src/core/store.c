@@ -262,8 +262,7 @@ const char *rungi_record_parse(const char *line, size_t length, rungi_record *re
     if (!split_line(line, length, words))
         return "a record has eleven words, separated by single spaces";
     enum { BACKEND_MAX = 15 };
-    if (!is_name(words[BACKEND], BACKEND_MAX) || !is_escaped(words[DEVICE]) ||
-        !is_escaped(words[DRIVER]))
+    if (!is_name(words[BACKEND], BACKEND_MAX) || !is_escaped(words[DEVICE]) || !is_escaped(words[DRIVER]))
         return "the backend, device or driver is not in the form that the library writes";
     if (!is_product(words[PRODUCT]) || !is_compute(words[COMPUTE]) || !is_layout(words[LAYOUT]))
         return "the types, compute mode or layout are unknown";
@@ -282,8 +281,8 @@ const char *rungi_record_parse(const char *line, size_t length, rungi_record *re
     return record->key.length < RUNGI_STORE_KEY ? NULL : "its key is too long";
 }
 
-size_t rungi_record_write(const rungi_tuning_key *key, const char *kernel, const char *parameters,
-                          int64_t mflops, char line[RUNGI_STORE_LINE])
+size_t rungi_record_write(const rungi_tuning_key *key, const char *kernel, const char *parameters, int64_t mflops,
+                          char line[RUNGI_STORE_LINE])
 {
     char text[RUNGI_STORE_KEY];
     rungi_tuning_key_text(key, text);
@@ -316,8 +315,7 @@ static void skip(rung_context *context, rungi_records *records, int64_t number, 
 }
 
 /* One line; `is_ended` is false for a last one without a newline. */
-static void add_line(rung_context *context, rungi_records *records, rungi_slice line, int64_t number,
-                     bool is_ended)
+static void add_line(rung_context *context, rungi_records *records, rungi_slice line, int64_t number, bool is_ended)
 {
     rungi_record record;
     if (line.length == 0 || line.text[0] == '#')
@@ -364,8 +362,7 @@ static char *copy_text(rung_context *context, const char *text)
     return copy ? strcpy(copy, text) : NULL;
 }
 
-rung_status rungi_records_parse(rung_context *context, const char *name, char *text, int64_t bytes,
-                                rungi_records **out)
+rung_status rungi_records_parse(rung_context *context, const char *name, char *text, int64_t bytes, rungi_records **out)
 {
     int64_t room = rungi_smaller(count_lines(text, bytes), RUNGI_STORE_RECORDS);
     rungi_records *records = rungi_new(context, sizeof *records);
@@ -401,14 +398,13 @@ static void propose(const rungi_records *records, const rungi_record *record, ru
 {
     RUNGI_ASSERT(record->kernel.length < sizeof proposal->kernel &&
                  record->parameters.length < sizeof proposal->parameters); /* rungi_record_parse() checked them */
-    snprintf(proposal->kernel, sizeof proposal->kernel, "%.*s", (int)record->kernel.length,
-             record->kernel.text);
+    snprintf(proposal->kernel, sizeof proposal->kernel, "%.*s", (int)record->kernel.length, record->kernel.text);
     snprintf(proposal->parameters, sizeof proposal->parameters, "%.*s", (int)record->parameters.length,
              record->parameters.text);
     /* A path's end tells more than its beginning. */
     size_t length = strlen(records->name), most = sizeof proposal->origin - 24;
-    snprintf(proposal->origin, sizeof proposal->origin, "%s:%lld",
-             records->name + (length > most ? length - most : 0), (long long)record->number);
+    snprintf(proposal->origin, sizeof proposal->origin, "%s:%lld", records->name + (length > most ? length - most : 0),
+             (long long)record->number);
 }
 
 /* By what it says, since another thread may have replaced what it was made of. */
@@ -433,8 +429,7 @@ void rungi_records_forget(rungi_records *records, const char *name, const rungi_
                 records->records[i].is_passed_over = true;
 }
 
-int rungi_records_find(const rungi_records *records, const rungi_tuning_key *key,
-                       rungi_proposal found[RUNGI_PROPOSALS])
+int rungi_records_find(const rungi_records *records, const rungi_tuning_key *key, rungi_proposal found[RUNGI_PROPOSALS])
 {
     int count = 0;
     for (; records; records = records->next)

@@ -20,12 +20,12 @@
 
 /* A title and a driver may be all escapes, three letters each; parameters come on top. */
 enum {
-    RUNGI_STORE_BYTES = 1 << 20,  /* of a file */
-    RUNGI_STORE_RECORDS = 4096,   /* of a file */
-    RUNGI_STORE_KEY = 1536,       /* as text, with its 0 */
-    RUNGI_STORE_NAME = 64,        /* of a kernel, with its 0 */
+    RUNGI_STORE_BYTES = 1 << 20, /* of a file */
+    RUNGI_STORE_RECORDS = 4096,  /* of a file */
+    RUNGI_STORE_KEY = 1536,      /* as text, with its 0 */
+    RUNGI_STORE_NAME = 64,       /* of a kernel, with its 0 */
     RUNGI_STORE_LINE = RUNGI_STORE_KEY + RUNGI_STORE_NAME + RUNG_PARAMETERS_TEXT + 32,
-    RUNGI_ORDERS = 6              /* of a size */
+    RUNGI_ORDERS = 6 /* of a size */
 };
 
 #define RUNGI_STORE_HEAD "rung-tuning 1"
@@ -33,7 +33,7 @@ enum {
 /* What problems a record is for. `whose` is all of it but shape and batch, as a line begins. */
 typedef struct rungi_tuning_key {
     char whose[RUNGI_STORE_KEY];
-    int  order[3]; /* of m, n and k: 0 for those up to 16, then up to 64, 256, 1024, 4096, more */
+    int order[3]; /* of m, n and k: 0 for those up to 16, then up to 64, 256, 1024, 4096, more */
     bool is_batch;
 } rungi_tuning_key;
 
@@ -47,36 +47,36 @@ void rungi_store_escape(const char *text, char *word, size_t capacity);
 /* A record, by stretches of its file's text. */
 typedef struct rungi_record {
     rungi_slice line, key, whose, kernel, parameters;
-    int         order[3];
-    bool        is_batch;
-    int64_t     mflops; /* measured, 0: not told */
-    int64_t     number;         /* of the line */
-    bool        is_passed_over; /* it does not compile here */
+    int order[3];
+    bool is_batch;
+    int64_t mflops;      /* measured, 0: not told */
+    int64_t number;      /* of the line */
+    bool is_passed_over; /* it does not compile here */
 } rungi_record;
 
 /* The records of one file, in its order. */
 typedef struct rungi_records rungi_records;
 struct rungi_records {
     rungi_records *next; /* of weaker files */
-    char          *name, *text;
-    int64_t        bytes;
-    rungi_record  *records;
-    int64_t        count, skipped; /* lines: records, and no records */
-    bool           is_saved;       /* by this context, one record */
+    char *name, *text;
+    int64_t bytes;
+    rungi_record *records;
+    int64_t count, skipped; /* lines: records, and no records */
+    bool is_saved;          /* by this context, one record */
 };
 
 /* Takes the text over, which was allocated from the context, also where it fails: for want of
  * memory alone. What is no record is told in the log. */
 rung_status rungi_records_parse(rung_context *context, const char *name, char *text, int64_t bytes,
                                 rungi_records **out);
-void        rungi_records_free(rung_context *context, rungi_records *records);
+void rungi_records_free(rung_context *context, rungi_records *records);
 
 /* One line without its end as a record; NULL, or what is wrong with it. */
 const char *rungi_record_parse(const char *line, size_t length, rungi_record *record);
 
 /* A record as a line with its end; its length. */
-size_t rungi_record_write(const rungi_tuning_key *key, const char *kernel, const char *parameters,
-                          int64_t mflops, char line[RUNGI_STORE_LINE]);
+size_t rungi_record_write(const rungi_tuning_key *key, const char *kernel, const char *parameters, int64_t mflops,
+                          char line[RUNGI_STORE_LINE]);
 
 /* ---- Files (store_file.c) ---------------------------------------------------------------- */
 
@@ -94,8 +94,8 @@ typedef enum rungi_put_mode {
 /* Writes records into a file, which is created unless they are removed. One process at a time; whoever
  * reads meanwhile sees all or nothing of it. `changed` receives the number of changed lines, `line` the
  * line of the last record. */
-rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records,
-                              int64_t count, rungi_put_mode mode, int64_t *changed, int64_t *line);
+rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records, int64_t count,
+                              rungi_put_mode mode, int64_t *changed, int64_t *line);
 
 /* Whether nothing stands at a path. */
 bool rungi_store_is_missing(const char *path);
@@ -114,9 +114,8 @@ bool rungi_store_paths(char paths[RUNGI_STORE_FILES][RUNGI_STORE_PATH]);
 /* ---- A context's own (tuning.c) --------------------------------------------------------- */
 
 /* Reads files, the weakest first, into a list that begins with the strongest. */
-rung_status rungi_store_read(rung_context *context, char paths[][RUNGI_STORE_PATH], int count,
-                             rungi_records **list);
-void        rungi_store_free(rung_context *context, rungi_records *list);
+rung_status rungi_store_read(rung_context *context, char paths[][RUNGI_STORE_PATH], int count, rungi_records **list);
+void rungi_store_free(rung_context *context, rungi_records *list);
 
 /* What a lookup gives: a proposal. */
 typedef struct rungi_proposal {

@@ -122,8 +122,7 @@ static rung_status read_open(rung_context *context, int file, char **text, int64
 
 /* The text of a file, the caller's to release; NULL where there is none, and then *wrong says
  * why if it is not simply missing. O_NONBLOCK: opening a pipe would wait for a writer. */
-static rung_status read_text(rung_context *context, const char *path, char **text, int64_t *bytes,
-                             const char **wrong)
+static rung_status read_text(rung_context *context, const char *path, char **text, int64_t *bytes, const char **wrong)
 {
     *text = NULL;
     *wrong = NULL;
@@ -188,7 +187,7 @@ static const char *take_lock(int file)
     return "another process has held the lock for 10 seconds";
 }
 
-_Static_assert(LOCK_TRIES * LOCK_PAUSE == 10000, "a sentence here and one in rung.h say ten seconds");
+_Static_assert(LOCK_TRIES *LOCK_PAUSE == 10000, "a sentence here and one in rung.h say ten seconds");
 
 /* Not by closing alone: a child that another thread forked meanwhile has the file open too. */
 static void release_lock(int file)
@@ -252,9 +251,9 @@ static const char *replace_file(const char *path, const char *text, size_t bytes
 /* A file as it will be: for each of its records the one that takes its line, NULL where the line is removed,
  * and behind them the new ones. */
 typedef struct edit {
-    const rungi_records  *old;
-    const rungi_record  **lines;
-    int64_t               count;
+    const rungi_records *old;
+    const rungi_record **lines;
+    int64_t count;
 } edit;
 
 /* How many of its lines are other than they were. */
@@ -293,8 +292,8 @@ static void put_record(edit *edit, const rungi_record *record, rungi_put_mode mo
     edit->lines[i >= 0 ? i : edit->count++] = record;
 }
 
-static rung_status make_edit(rung_context *context, edit *edit, const rungi_records *old,
-                             const rungi_record *records, int64_t count, rungi_put_mode mode)
+static rung_status make_edit(rung_context *context, edit *edit, const rungi_records *old, const rungi_record *records,
+                             int64_t count, rungi_put_mode mode)
 {
     edit->old = old;
     edit->lines = rungi_new(context, (size_t)(old->count + count + 1) * sizeof *edit->lines);
@@ -310,8 +309,8 @@ static rung_status make_edit(rung_context *context, edit *edit, const rungi_reco
 
 /* The new text; where `to` is NULL only its length is counted. */
 typedef struct output {
-    char   *to;
-    size_t  used;
+    char *to;
+    size_t used;
     int64_t lines;
 } output;
 
@@ -366,14 +365,15 @@ static size_t put_all(const edit *edit, char *to, const rungi_record *record, in
     return output.used;
 }
 
-static rung_status write_edit(rung_context *context, const edit *edit, const char *path,
-                              const rungi_record *last, int64_t *line)
+static rung_status write_edit(rung_context *context, const edit *edit, const char *path, const rungi_record *last,
+                              int64_t *line)
 {
     size_t bytes = put_all(edit, NULL, last, line);
     if (bytes > RUNGI_STORE_BYTES || edit->count > RUNGI_STORE_RECORDS)
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s would have %lld records in %zu bytes; the maximum is %d records "
-                          "in %d bytes. Remove the records of devices that are gone", path, (long long)edit->count, bytes,
-                          RUNGI_STORE_RECORDS, RUNGI_STORE_BYTES);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "%s would have %lld records in %zu bytes; the maximum is %d records "
+                          "in %d bytes. Remove the records of devices that are gone",
+                          path, (long long)edit->count, bytes, RUNGI_STORE_RECORDS, RUNGI_STORE_BYTES);
     char *text = rungi_allocate(context, (int64_t)bytes, 1);
     if (!text)
         return RUNG_STATUS_NO_MEMORY;
@@ -384,7 +384,8 @@ static rung_status write_edit(rung_context *context, const edit *edit, const cha
 }
 
 /* What a store begins with. */
-static const char beginning[] = RUNGI_STORE_HEAD "\n"
+static const char beginning[] = RUNGI_STORE_HEAD
+    "\n"
     "# backend device driver product compute layout shape batch kernel parameters gflops\n";
 
 /* The records of a file that is to be written, which must be a store or not be there. */
@@ -398,11 +399,13 @@ static rung_status read_old(rung_context *context, const char *path, rungi_recor
         return status;
     if (wrong)
         return rungi_fail(RUNG_STATUS_INVALID, "%s cannot be read: %s", path, wrong);
-    if (text && bytes > 0 && (bytes < (int64_t)sizeof RUNGI_STORE_HEAD ||
-                              memcmp(text, beginning, sizeof RUNGI_STORE_HEAD) != 0)) {
+    if (text && bytes > 0 &&
+        (bytes < (int64_t)sizeof RUNGI_STORE_HEAD || memcmp(text, beginning, sizeof RUNGI_STORE_HEAD) != 0)) {
         rungi_release(context, text);
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is not a tuning file, because it does not begin with \"%s\"; it is "
-                          "left as it is. Name another file or move this one away", path, RUNGI_STORE_HEAD);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%s is not a tuning file, because it does not begin with \"%s\"; it is "
+                          "left as it is. Name another file or move this one away",
+                          path, RUNGI_STORE_HEAD);
     }
     *is_new = bytes == 0;
     if (*is_new) {
@@ -416,8 +419,8 @@ static rung_status read_old(rung_context *context, const char *path, rungi_recor
     return rungi_records_parse(context, path, text, bytes, old);
 }
 
-static rung_status put_under_lock(rung_context *context, const char *path, const rungi_record *records,
-                                  int64_t count, rungi_put_mode mode, int64_t *changed, int64_t *line)
+static rung_status put_under_lock(rung_context *context, const char *path, const rungi_record *records, int64_t count,
+                                  rungi_put_mode mode, int64_t *changed, int64_t *line)
 {
     rungi_records *old = NULL;
     edit edit = {0};
@@ -434,15 +437,15 @@ static rung_status put_under_lock(rung_context *context, const char *path, const
     return status;
 }
 
-rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records,
-                              int64_t count, rungi_put_mode mode, int64_t *changed, int64_t *line)
+rung_status rungi_records_put(rung_context *context, const char *path, const rungi_record *records, int64_t count,
+                              rungi_put_mode mode, int64_t *changed, int64_t *line)
 {
     char real[RUNGI_STORE_PATH]; /* PATH_MAX: a link stays, and what it names is written */
     int lock;
     *changed = *line = 0;
     if (strlen(path) >= sizeof real)
-        return rungi_fail(RUNG_STATUS_INVALID, "the path of the tuning file has %zu bytes; the maximum is %d", strlen(path),
-                          RUNGI_STORE_PATH - 1);
+        return rungi_fail(RUNG_STATUS_INVALID, "the path of the tuning file has %zu bytes; the maximum is %d",
+                          strlen(path), RUNGI_STORE_PATH - 1);
     if (mode == RUNGI_PUT_REMOVE && rungi_store_is_missing(path))
         return RUNG_OK;
     if (realpath(path, real))

@@ -14,8 +14,9 @@ static inline rung_type rungi_sum_type(rung_type a, rung_type b, rung_type c)
 /* Sets the error of types that are not multiplied. */
 static inline rung_status rungi_refuse_types(rung_type a, rung_type b, rung_type c)
 {
-    return rung_error_set(RUNG_STATUS_UNSUPPORTED, "no kernel multiplies %s by %s into %s; see the table of types in rung.h",
-                          rung_type_name(a), rung_type_name(b), rung_type_name(c));
+    return rung_error_set(RUNG_STATUS_UNSUPPORTED,
+                          "no kernel multiplies %s by %s into %s; see the table of types in rung.h", rung_type_name(a),
+                          rung_type_name(b), rung_type_name(c));
 }
 
 #endif /* RUNGI_SUM_TYPE_H */

@@ -10,7 +10,7 @@
 
 typedef struct rungi_text {
     struct rungi_text *before;
-    char               text[];
+    char text[];
 } rungi_text;
 
 char *rungi_texts_room(rungi_texts *texts, size_t length)

@@ -11,9 +11,9 @@
 struct rungi_text;
 
 typedef struct rungi_texts {
-    rung_context      *context; /* whose allocator is used */
+    rung_context *context; /* whose allocator is used */
     struct rungi_text *last;
-    bool               is_incomplete; /* an allocation failed, and a text is "" instead */
+    bool is_incomplete; /* an allocation failed, and a text is "" instead */
 } rungi_texts;
 
 /* Returns memory for a text of `length` bytes and its terminating 0, filled with zeros. NULL after rungi_fail(). */

@@ -33,8 +33,7 @@ static bool read_number(const rung_kernel *kernel, const rungi_values *values, c
 }
 
 /* How k will be cut, as the device will find when it makes the plan. */
-static int64_t shares_of(const rung_plan *plan, const rung_kernel *kernel, const rungi_values *values,
-                         int64_t blocks)
+static int64_t shares_of(const rung_plan *plan, const rung_kernel *kernel, const rungi_values *values, int64_t blocks)
 {
     int64_t bk, shares = plan->splits_asked;
     if (!(kernel->info.abilities & RUNG_ABILITY_SPLIT_K) || !read_number(kernel, values, "BK", &bk))
@@ -47,9 +46,9 @@ static int64_t shares_of(const rung_plan *plan, const rung_kernel *kernel, const
 /* How a kernel with these parameters covers C. */
 typedef struct cover {
     rungi_values values;
-    int64_t      tile;         /* elements */
-    int64_t      down, across; /* tiles */
-    int64_t      blocks;       /* tiles of all items */
+    int64_t tile;         /* elements */
+    int64_t down, across; /* tiles */
+    int64_t blocks;       /* tiles of all items */
 } cover;
 
 static bool cover_of(const rung_plan *plan, const rung_kernel *kernel, const char *parameters, cover *cover)

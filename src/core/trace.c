@@ -16,9 +16,9 @@
 
 struct rungi_trace_line {
     rungi_trace_line *next;
-    rung_event       *event;
-    char              head[1024]; /* before the time */
-    char              tail[3072]; /* after it */
+    rung_event *event;
+    char head[1024]; /* before the time */
+    char tail[3072]; /* after it */
 };
 
 static void append(char *text, size_t capacity, const char *format, ...) RUNG_PRINTF(3, 4);
@@ -34,16 +34,14 @@ static void append(char *text, size_t capacity, const char *format, ...)
 }
 
 /* Strides and offset that `rung verify` would not take by itself. */
-static void append_strides(char *text, size_t capacity, const char *option,
-                           const rung_matrix *matrix, int64_t batch)
+static void append_strides(char *text, size_t capacity, const char *option, const rung_matrix *matrix, int64_t batch)
 {
     rung_matrix plain = rung_matrix_of(matrix->type, matrix->rows, matrix->cols, NULL);
     bool is_batch = batch != 1 && !matrix->batch_offsets;
-    if (matrix->row_stride == plain.row_stride && matrix->col_stride == plain.col_stride &&
-        matrix->offset == 0 && !is_batch)
+    if (matrix->row_stride == plain.row_stride && matrix->col_stride == plain.col_stride && matrix->offset == 0 &&
+        !is_batch)
         return;
-    append(text, capacity, " --%s %lld,%lld", option, (long long)matrix->row_stride,
-           (long long)matrix->col_stride);
+    append(text, capacity, " --%s %lld,%lld", option, (long long)matrix->row_stride, (long long)matrix->col_stride);
     if (matrix->offset != 0 || is_batch)
         append(text, capacity, ",%lld", (long long)matrix->offset);
     if (is_batch)
@@ -82,7 +80,8 @@ static int64_t threads_of(const rung_plan *plan, const rung_run_options *options
 }
 
 /* All but types, sizes, strides and scalars. */
-static void append_rest(char *text, size_t capacity, const rung_plan *plan, const rung_problem *problem, int64_t threads)
+static void append_rest(char *text, size_t capacity, const rung_plan *plan, const rung_problem *problem,
+                        int64_t threads)
 {
     if (rungi_problem_items(problem) != 1)
         append(text, capacity, " --batch %lld", (long long)rungi_problem_items(problem));
@@ -117,22 +116,22 @@ static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_p
     rungi_problem_order(problem);
     const char *device = plan->device->info.name;
     bool has_parameters = *plan->parameters != '\0';
-    snprintf(line->head, sizeof line->head, "rung: %s %s%s%s %lldx%lldx%lld %s ", device,
-             plan->info.kernel, has_parameters ? " " : "", plan->parameters,
-             (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols,
+    snprintf(line->head, sizeof line->head, "rung: %s %s%s%s %lldx%lldx%lld %s ", device, plan->info.kernel,
+             has_parameters ? " " : "", plan->parameters, (long long)problem->c.rows, (long long)problem->c.cols,
+             (long long)problem->a.cols,
              rungi_product_name(rungi_product_of(problem->a.type, problem->b.type, problem->c.type)));
     if (rungi_problem_items(problem) != 1)
         append(line->head, sizeof line->head, "batch %lld ", (long long)rungi_problem_items(problem));
     if (problem->compute != RUNG_COMPUTE_STRICT)
-        append(line->head, sizeof line->head, "%s asked for, %s taken ",
-               rung_compute_name(problem->compute), rung_compute_name(plan->info.compute));
+        append(line->head, sizeof line->head, "%s asked for, %s taken ", rung_compute_name(problem->compute),
+               rung_compute_name(plan->info.compute));
     if (threads > 1)
         append(line->head, sizeof line->head, "%lld threads ", (long long)threads);
 
     char *tail = line->tail;
     size_t capacity = sizeof line->tail;
-    append(tail, capacity, "; parameters: %s; again: rung verify --device %s --kernels %s", plan->origin_text,
-           device, plan->info.kernel);
+    append(tail, capacity, "; parameters: %s; again: rung verify --device %s --kernels %s", plan->origin_text, device,
+           plan->info.kernel);
     if (has_parameters)
         append(tail, capacity, " --params %s", plan->parameters);
     append(tail, capacity, " --dtype %s --m %lld --n %lld --k %lld",
@@ -174,9 +173,8 @@ static void tell_done(rung_queue *queue)
         tell_first(queue);
 }
 
-rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
-                            const rung_problem *settled, rungi_sizes sizes,
-                            const rung_run_options *options)
+rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *given, const rung_problem *settled,
+                            rungi_sizes sizes, const rung_run_options *options)
 {
     rung_context *context = plan->device->context;
     rungi_trace_line *line = rungi_new(context, sizeof *line);

@@ -32,31 +32,31 @@ static const double seconds_default = 10, search_share = 0.85, /* of the time; t
 
 typedef struct trial {
     const rung_kernel *kernel;
-    rungi_values       values;
-    bool               is_done;
-    double             ratio; /* time per time of the untuned plan; 0: rejected, or not run */
-    int64_t            nanoseconds;
+    rungi_values values;
+    bool is_done;
+    double ratio; /* time per time of the untuned plan; 0: rejected, or not run */
+    int64_t nanoseconds;
 } trial;
 
 typedef struct tuner {
-    rung_device       *device;
-    rung_tune_options  options;
-    rung_plan         *scratch; /* for default parameters; has no kernel of its own */
-    rung_plan         *untuned;
-    int64_t            untuned_ns; /* the best time so far */
-    rungi_tune_bench   bench;
-    trial             *trials; /* the first is the untuned plan */
-    int64_t            count, done, best;
-    int64_t            tried, rejected;
-    int64_t            search_end, end; /* on the clock of now() */
-    bool               is_stopped;
+    rung_device *device;
+    rung_tune_options options;
+    rung_plan *scratch; /* for default parameters; has no kernel of its own */
+    rung_plan *untuned;
+    int64_t untuned_ns; /* the best time so far */
+    rungi_tune_bench bench;
+    trial *trials; /* the first is the untuned plan */
+    int64_t count, done, best;
+    int64_t tried, rejected;
+    int64_t search_end, end; /* on the clock of now() */
+    bool is_stopped;
 } tuner;
 
 /* A report and the memory of its texts. */
 typedef struct report {
     rung_tune_report report;
-    rung_context    *context;
-    char             kernel[256], parameters[RUNG_PARAMETERS_TEXT];
+    rung_context *context;
+    char kernel[256], parameters[RUNG_PARAMETERS_TEXT];
 } report;
 
 static int64_t now(void)
@@ -125,7 +125,8 @@ static rung_status add_records(tuner *tuner)
     for (int i = 0; status == RUNG_OK && i < count; i++) {
         rung_kernel *kernel;
         if (rung_kernel_find(tuner->device->context, tuner->device->backend->name, proposals[i].kernel, &kernel) ==
-                RUNG_OK && (!tuner->options.kernel || tuner->options.kernel == kernel) &&
+                RUNG_OK &&
+            (!tuner->options.kernel || tuner->options.kernel == kernel) &&
             rungi_choose_check(kernel, &tuner->scratch->problem) == RUNG_OK)
             add_parameters(tuner, kernel, proposals[i].parameters);
     }
@@ -152,8 +153,8 @@ static rung_status add_ladder(tuner *tuner)
 /* Returns whether a failure is the candidate's own, and leaves others a chance. */
 static bool is_rejection(rung_status status)
 {
-    return status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED ||
-           status == RUNG_STATUS_INVALID || status == RUNG_STATUS_TOO_LARGE;
+    return status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_COMPILE_FAILED || status == RUNG_STATUS_INVALID ||
+           status == RUNG_STATUS_TOO_LARGE;
 }
 
 /* Times the untuned plan and this one, one after the other. */
@@ -223,7 +224,9 @@ static void report_progress(tuner *tuner, const trial *trial)
     if (!tuner->options.progress)
         return;
     rungi_kernel_values_text(trial->kernel, &trial->values, parameters, sizeof parameters);
-    rung_tune_progress progress = {.tried = tuner->done, .total = tuner->count, .kernel = trial->kernel->info.name,
+    rung_tune_progress progress = {.tried = tuner->done,
+                                   .total = tuner->count,
+                                   .kernel = trial->kernel->info.name,
                                    .parameters = parameters,
                                    .gflops = trial->ratio > 0 ? gflops_of(tuner, trial->nanoseconds) : 0,
                                    .best_gflops = gflops_of(tuner, tuner->trials[tuner->best].nanoseconds)};
@@ -426,7 +429,9 @@ static rung_status conclude(tuner *tuner, const rung_problem *problem, report *o
 static rung_status read_options(const rung_tune_options *given, rung_tune_options *options)
 {
     *options = rung_tune_options_default();
-    rung_status status = given ? rungi_struct_read(given, options, sizeof *options, "rung_tune_options", "rung_tune_options_default") : RUNG_OK;
+    rung_status status = given ? rungi_struct_read(given, options, sizeof *options, "rung_tune_options",
+                                                   "rung_tune_options_default")
+                               : RUNG_OK;
     if (status != RUNG_OK)
         return status;
     if (!(options->seconds >= 0 && options->seconds <= 1e9))
@@ -444,8 +449,10 @@ static rung_status check_problem(const rung_problem *problem, const rung_kernel 
         return status;
     int64_t m = problem->c.rows, n = problem->c.cols, k = problem->a.cols;
     if (m == 0 || n == 0 || k == 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "the problem has m = %lld, n = %lld, k = %lld; rung_tune needs sizes of "
-                          "at least 1", (long long)m, (long long)n, (long long)k);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "the problem has m = %lld, n = %lld, k = %lld; rung_tune needs sizes of "
+                          "at least 1",
+                          (long long)m, (long long)n, (long long)k);
     return kernel && kernel->step ? rungi_choose_check(kernel, problem) : RUNG_OK;
 }
 
@@ -456,14 +463,18 @@ static rung_status begin(tuner *tuner)
     bool is_right;
     rung_status status = rungi_tune_verify(&tuner->bench, tuner->untuned, &is_right, &tuner->untuned_ns);
     if (status == RUNG_OK && !is_right)
-        status = rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s gives another result than the simplest kernel on %s: run rung verify "
-                            "--device %s", tuner->untuned->info.kernel, tuner->device->info.name,
-                            tuner->device->info.name);
+        status = rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                            "%s gives another result than the simplest kernel on %s: run rung verify "
+                            "--device %s",
+                            tuner->untuned->info.kernel, tuner->device->info.name, tuner->device->info.name);
     if (status == RUNG_OK)
         status = rungi_tune_time(&tuner->bench, tuner->untuned, &tuner->untuned_ns);
     if (status != RUNG_OK)
         return status;
-    *first = (trial){.kernel = tuner->untuned->kernel, .values = tuner->untuned->values, .is_done = true, .ratio = 1,
+    *first = (trial){.kernel = tuner->untuned->kernel,
+                     .values = tuner->untuned->values,
+                     .is_done = true,
+                     .ratio = 1,
                      .nanoseconds = tuner->untuned_ns};
     tuner->count = tuner->done = tuner->tried = 1;
     report_progress(tuner, first);

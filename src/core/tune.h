@@ -14,23 +14,23 @@ typedef struct rungi_tune_sample {
 } rungi_tune_sample;
 
 typedef struct rungi_tune_bench {
-    rung_device      *device;
-    rung_queue       *queue;
-    rung_event       *event;
-    rung_problem      problem; /* normalized; its views are in these buffers */
-    rung_buffer      *buffers[RUNGI_OPERANDS];
-    rung_buffer      *workspace; /* of the largest plan so far, or NULL */
-    char             *memory;    /* of this process, as large as the largest operand */
-    int64_t           c_bytes;
+    rung_device *device;
+    rung_queue *queue;
+    rung_event *event;
+    rung_problem problem; /* normalized; its views are in these buffers */
+    rung_buffer *buffers[RUNGI_OPERANDS];
+    rung_buffer *workspace; /* of the largest plan so far, or NULL */
+    char *memory;           /* of this process, as large as the largest operand */
+    int64_t c_bytes;
     rungi_tune_sample sample;
-    char             *expected; /* the sample as the simplest kernel computes it, dense, in C's type */
-    double            flops;    /* of one run */
+    char *expected; /* the sample as the simplest kernel computes it, dense, in C's type */
+    double flops;   /* of one run */
 } rungi_tune_bench;
 
 /* Allocates operands of the problem's form, fills them, and computes the expected sample. The problem is sound and has
  * elements to compute. rungi_tune_bench_destroy() frees a bench, also one whose creation failed. */
 rung_status rungi_tune_bench_create(rung_device *device, const rung_problem *problem, rungi_tune_bench *bench);
-void        rungi_tune_bench_destroy(rungi_tune_bench *bench);
+void rungi_tune_bench_destroy(rungi_tune_bench *bench);
 
 /* Runs the plan once and compares its result with the expected one. `nanoseconds` is the time of the run. */
 rung_status rungi_tune_verify(rungi_tune_bench *bench, rung_plan *plan, bool *is_right, int64_t *nanoseconds);

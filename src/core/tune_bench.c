@@ -18,11 +18,11 @@
 
 enum {
     SAMPLE_ITEMS = 4,
-    SAMPLE_WORK = 1 << 24,  /* multiply-adds of the sample: 01_naive takes tens of milliseconds on a CPU core */
-    ESTIMATE_FROM = 64,     /* times that work: from here on, a run of a slow kernel may take seconds */
-    SAMPLE_NS = 4000000,    /* of runs per sample of a time, ... */
-    RUNS_MIN = 3,           /* ... at least so many, ... */
-    RUNS_MAX = 50           /* ... and at most */
+    SAMPLE_WORK = 1 << 24, /* multiply-adds of the sample: 01_naive takes tens of milliseconds on a CPU core */
+    ESTIMATE_FROM = 64,    /* times that work: from here on, a run of a slow kernel may take seconds */
+    SAMPLE_NS = 4000000,   /* of runs per sample of a time, ... */
+    RUNS_MIN = 3,          /* ... at least so many, ... */
+    RUNS_MAX = 50          /* ... and at most */
 };
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
@@ -217,8 +217,10 @@ static bool visit_sample(const rungi_tune_bench *bench,
     for (int64_t item = 0; item < sample->items; item++)
         for (int64_t i = 0; i < sample->rows; i++)
             for (int64_t j = 0; j < sample->cols; j++)
-                if (!visit(bench, view.offset + rungi_matrix_item_offset(&view, item) + i * view.row_stride +
-                                      j * view.col_stride, index++))
+                if (!visit(bench,
+                           view.offset + rungi_matrix_item_offset(&view, item) + i * view.row_stride +
+                               j * view.col_stride,
+                           index++))
                     return false;
     return true;
 }

@@ -22,8 +22,7 @@ void rungi_store_free(rung_context *context, rungi_records *list)
     }
 }
 
-rung_status rungi_store_read(rung_context *context, char paths[][RUNGI_STORE_PATH], int count,
-                             rungi_records **list)
+rung_status rungi_store_read(rung_context *context, char paths[][RUNGI_STORE_PATH], int count, rungi_records **list)
 {
     *list = NULL;
     for (int i = 0; i < count; i++) {
@@ -121,8 +120,7 @@ static rungi_records *take_saved(rung_context *context, const rungi_records *rec
 }
 
 /* Puts one record, which was written to a file, before all others. */
-static rung_status remember(rung_context *context, const char *path, const char *line, size_t length,
-                            int64_t number)
+static rung_status remember(rung_context *context, const char *path, const char *line, size_t length, int64_t number)
 {
     static const char head[] = RUNGI_STORE_HEAD "\n";
     rungi_records *records;
@@ -170,8 +168,7 @@ static rung_status key_of(const rung_device *device, const rung_problem *problem
     return RUNG_OK;
 }
 
-rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text,
-                            size_t capacity)
+rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text, size_t capacity)
 {
     RUNGI_DISABLE_CANCELLATION;
     rungi_tuning_key key;
@@ -191,9 +188,8 @@ rung_status rung_tuning_key(const rung_device *device, const rung_problem *probl
 }
 
 /* The configuration as a record has it, or why it can be none. */
-static rung_status check_found(const rung_device *device, const rung_problem *problem,
-                               const rung_tuning *found, const rung_kernel **kernel,
-                               char parameters[RUNG_PARAMETERS_TEXT])
+static rung_status check_found(const rung_device *device, const rung_problem *problem, const rung_tuning *found,
+                               const rung_kernel **kernel, char parameters[RUNG_PARAMETERS_TEXT])
 {
     rung_kernel *named;
     rungi_values values;
@@ -243,8 +239,8 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
     if (status != RUNG_OK)
         return status;
     path = path ? path : users;
-    size_t length = rungi_record_write(&key, kernel->info.name, parameters,
-                                       (int64_t)floor(found->gflops * 1000 + 0.5), line);
+    size_t length = rungi_record_write(&key, kernel->info.name, parameters, (int64_t)floor(found->gflops * 1000 + 0.5),
+                                       line);
     const char *wrong = length > 0 ? rungi_record_parse(line, length - 1, &record) : "it is too long";
     if (wrong)
         return rungi_fail(RUNG_STATUS_INVALID, "this cannot be kept as a record: %s", wrong);
@@ -321,8 +317,7 @@ rung_status rung_tuning_merge(rung_context *context, const char *from, const cha
     if (status == RUNG_OK && rungi_store_user_path(users, sizeof users, false) && strcmp(users, into) == 0)
         rungi_store_user_path(users, sizeof users, true);
     if (status == RUNG_OK)
-        status = rungi_records_put(context, into, records->records, records->count, RUNGI_PUT_IF_FASTER, &count,
-                                   &line);
+        status = rungi_records_put(context, into, records->records, records->count, RUNGI_PUT_IF_FASTER, &count, &line);
     rungi_records_free(context, records);
     if (status == RUNG_OK && changed)
         *changed = count;
@@ -338,7 +333,8 @@ rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_path needs a place for the text");
     *text = '\0';
     if (!rungi_store_user_path(path, sizeof path, false))
-        return rungi_fail(RUNG_STATUS_NOT_FOUND, "there is no place for the user's store: set HOME to an absolute path");
+        return rungi_fail(RUNG_STATUS_NOT_FOUND,
+                          "there is no place for the user's store: set HOME to an absolute path");
     if (strlen(path) >= capacity)
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "the path has %zu bytes, the place for it %zu", strlen(path) + 1,
                           capacity);

@@ -47,9 +47,9 @@ void rungi_sleep_until(sem_t *event)
 /* Lies on the stack of the thread that waits. */
 typedef struct waiter {
     struct waiter *next;
-    rungi_arena   *arena; /* handed over to it */
-    sem_t          call;  /* look again */
-    bool           is_called;
+    rungi_arena *arena; /* handed over to it */
+    sem_t call;         /* look again */
+    bool is_called;
 } waiter;
 
 /* Under the lock. One who gets an arena calls the next, since several may be free. */

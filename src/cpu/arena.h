@@ -12,7 +12,7 @@
 /* On a cache line of its own: neighbours are other threads'. */
 typedef struct rungi_arena {
     alignas(64) atomic_int state;
-    char   *memory; /* at a multiple of 4096 */
+    char *memory; /* at a multiple of 4096 */
     int64_t bytes;
     int64_t handed_over; /* when it was last given to one who waited, in nanoseconds */
 } rungi_arena;
@@ -21,17 +21,17 @@ typedef struct rungi_arena {
  * by whoever has them. */
 typedef struct rungi_shelf {
     struct rungi_shelf *older;
-    int64_t             count, bytes;
-    rungi_arena         arenas[];
+    int64_t count, bytes;
+    rungi_arena arenas[];
 } rungi_shelf;
 
 typedef struct rungi_arenas {
-    rung_context          *context;
-    int64_t                most; /* arenas beyond what is reserved are made up to this number, as needed */
+    rung_context *context;
+    int64_t most; /* arenas beyond what is reserved are made up to this number, as needed */
     _Atomic(rungi_shelf *) shelf;
-    atomic_int             waiting; /* threads that found none free */
-    pthread_mutex_t        lock;    /* of their queue, and of nothing else */
-    struct waiter         *first;
+    atomic_int waiting;   /* threads that found none free */
+    pthread_mutex_t lock; /* of their queue, and of nothing else */
+    struct waiter *first;
 } rungi_arenas;
 
 /* `most` is 1; the caller may set it to more before anything is reserved. */
@@ -46,7 +46,7 @@ rung_status rungi_arenas_reserve(rungi_arenas *arenas, int64_t count, int64_t by
  * has one must not ask for another, or all may wait for each other. */
 rungi_arena *rungi_arena_take(rungi_arenas *arenas);
 rungi_arena *rungi_arena_try(rungi_arenas *arenas);
-void         rungi_arena_give(rungi_arenas *arenas, rungi_arena *arena);
+void rungi_arena_give(rungi_arenas *arenas, rungi_arena *arena);
 
 /* In a fork's child, which has one thread: all who had arenas are gone. */
 void rungi_arenas_forked(rungi_arenas *arenas);

@@ -14,8 +14,8 @@ static const rungi_caches unknown = {.l3_cores = 1};
 
 /* One cache, as CPUID or the system reports it. Threads are hardware threads. */
 typedef struct cache {
-    int     level;
-    bool    holds_data;
+    int level;
+    bool holds_data;
     int64_t bytes, threads;
 } cache;
 

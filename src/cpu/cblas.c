@@ -16,9 +16,9 @@
 /* The numbers of cblas.h, and of mkl_cblas.h, that are used. */
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112, ADD_A_ROW = 171, ADD_ONE = 173 };
 
-#define GEMM(NAME, INT, SCALAR)                                                                             \
-    typedef void NAME(int layout, int a_transpose, int b_transpose, INT m, INT n, INT k, SCALAR alpha,      \
-                      const void *a, INT lda, const void *b, INT ldb, SCALAR beta, void *c, INT ldc);
+#define GEMM(NAME, INT, SCALAR)                                                                                       \
+    typedef void NAME(int layout, int a_transpose, int b_transpose, INT m, INT n, INT k, SCALAR alpha, const void *a, \
+                      INT lda, const void *b, INT ldb, SCALAR beta, void *c, INT ldc);
 GEMM(gemm_f32, int, float)
 GEMM(gemm_f64, int, double)
 GEMM(wide_f32, int64_t, float)
@@ -61,14 +61,14 @@ void rungi_cblas_run(const rungi_peer *peer, const rungi_peer_work *work)
     RUNGI_ASSERT(peer->is_wide || (m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX && lda <= INT32_MAX &&
                                    ldb <= INT32_MAX && ldc <= INT32_MAX));
     if (work->in == RUNG_F64 && peer->is_wide)
-        ((wide_f64 *)peer->f64)(ROW_MAJOR, a, b, m, n, k, work->alpha, work->a, lda, work->b, ldb, work->beta,
-                                work->c, ldc);
+        ((wide_f64 *)peer->f64)(ROW_MAJOR, a, b, m, n, k, work->alpha, work->a, lda, work->b, ldb, work->beta, work->c,
+                                ldc);
     else if (work->in == RUNG_F64)
         ((gemm_f64 *)peer->f64)(ROW_MAJOR, a, b, (int)m, (int)n, (int)k, work->alpha, work->a, (int)lda, work->b,
                                 (int)ldb, work->beta, work->c, (int)ldc);
     else if (peer->is_wide)
-        ((wide_f32 *)f32)(ROW_MAJOR, a, b, m, n, k, (float)work->alpha, work->a, lda, work->b, ldb,
-                          (float)work->beta, work->c, ldc);
+        ((wide_f32 *)f32)(ROW_MAJOR, a, b, m, n, k, (float)work->alpha, work->a, lda, work->b, ldb, (float)work->beta,
+                          work->c, ldc);
     else
         ((gemm_f32 *)f32)(ROW_MAJOR, a, b, (int)m, (int)n, (int)k, (float)work->alpha, work->a, (int)lda, work->b,
                           (int)ldb, (float)work->beta, work->c, (int)ldc);
@@ -171,6 +171,6 @@ void rungi_cblas_run_i8(const rungi_peer *peer, const rungi_peer_work *work, cha
         added[0] = 0;
     }
     ((wide_i8 *)peer->i8)(ROW_MAJOR, work->a_by_rows ? NOT_TRANSPOSED : TRANSPOSED,
-                          work->b_by_rows ? NOT_TRANSPOSED : TRANSPOSED, how, work->m, work->n, work->k, 1,
-                          a, lda, 0, work->b, work->ldb, 0, 0, work->c, work->ldc, added);
+                          work->b_by_rows ? NOT_TRANSPOSED : TRANSPOSED, how, work->m, work->n, work->k, 1, a, lda, 0,
+                          work->b, work->ldb, 0, 0, work->c, work->ldc, added);
 }

@@ -21,13 +21,13 @@
 
 typedef struct cpu_event {
     rung_event base;
-    int64_t    nanoseconds;
+    int64_t nanoseconds;
 } cpu_event;
 
 typedef struct cpu_buffer {
     rung_buffer base;
-    char       *memory; /* where the caller's begins, if it is wrapped */
-    bool        owned;
+    char *memory; /* where the caller's begins, if it is wrapped */
+    bool owned;
 } cpu_buffer;
 
 /* ---- What the machine tells ----------------------------------------------------------------- */
@@ -86,8 +86,7 @@ void rungi_cpu_signal(const rung_run_options *options, int64_t started)
 
 static rung_status nothing_to_wrap(void *native, const char *what)
 {
-    return native ? rungi_fail(RUNG_STATUS_UNSUPPORTED, "the CPU device has no native %s to wrap", what)
-                  : RUNG_OK;
+    return native ? rungi_fail(RUNG_STATUS_UNSUPPORTED, "the CPU device has no native %s to wrap", what) : RUNG_OK;
 }
 
 static rung_status queue_create(rung_device *device, void *native, rung_queue **queue)
@@ -163,8 +162,7 @@ static void *event_native(const rung_event *event)
 
 /* ---- Buffers ------------------------------------------------------------------------------------ */
 
-static rung_status buffer_create(rung_device *device, void *native, int64_t offset, int64_t bytes,
-                                 rung_buffer **buffer)
+static rung_status buffer_create(rung_device *device, void *native, int64_t offset, int64_t bytes, rung_buffer **buffer)
 {
     cpu_buffer *made = rungi_new(device->context, sizeof *made);
     if (!made)
@@ -201,8 +199,8 @@ static char *buffer_start(const rung_buffer *buffer)
     return ((const cpu_buffer *)buffer)->memory + buffer->offset;
 }
 
-static rung_status buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset,
-                                int64_t bytes, const void *from, const rung_run_options *options)
+static rung_status buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, const void *from,
+                                const rung_run_options *options)
 {
     (void)queue;
     int64_t started = rungi_cpu_now();
@@ -212,8 +210,8 @@ static rung_status buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t 
     return RUNG_OK;
 }
 
-static rung_status buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset,
-                               int64_t bytes, void *to, const rung_run_options *options)
+static rung_status buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
+                               const rung_run_options *options)
 {
     (void)queue;
     int64_t started = rungi_cpu_now();
@@ -323,11 +321,11 @@ static rung_status list_devices(rung_context *context, void *state, rung_device_
     return RUNG_OK;
 }
 
-static rung_status open_device(rung_context *context, void *state, int64_t index,
-                               rung_device **device)
+static rung_status open_device(rung_context *context, void *state, int64_t index, rung_device **device)
 {
     if (index > 0)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "cpu:%lld does not exist; the only CPU device is \"cpu\"", (long long)index);
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "cpu:%lld does not exist; the only CPU device is \"cpu\"",
+                          (long long)index);
     rungi_cpu_device *made = rungi_new(context, sizeof *made);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
@@ -349,24 +347,24 @@ static const rungi_peer_kind peer_kinds[] = {
 #undef X
 };
 
-#define VENDOR_STEP(call, idea, takes, kind)                    \
-    {.name = call,                                              \
-     .file = call,                                              \
-     .source = "/* " call " - " idea ". */\n",                  \
-     .products = takes,                                         \
-     .is_vendor = true,                                         \
+#define VENDOR_STEP(call, idea, takes, kind)   \
+    {.name = call,                             \
+     .file = call,                             \
+     .source = "/* " call " - " idea ". */\n", \
+     .products = takes,                        \
+     .is_vendor = true,                        \
      .function = kind},
-#define X(id, word, title, takes, install)                      \
+#define X(id, word, title, takes, install) \
     VENDOR_STEP("00_vendor:" word, title ", one to beat", takes, &peer_kinds[RUNGI_PEER_##id])
-#define VENDOR(number, step)                                                                        \
+#define VENDOR(number, step)                                                                                     \
     VENDOR_STEP(#number "_" #step, "the first of these libraries that is found", RUNGI_PEER_PRODUCTS, &any_peer) \
     RUNGI_PEER_LIST(X)
-#define CPU(number, step)                                       \
-    {.name = #number "_" #step,                                 \
-     .file = #number "_" #step ".c",                            \
-     .source = rungi_source_cpu_##number##_##step,              \
-     .products = RUNGI_PRODUCTS_ALL,                \
-     .abilities = RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE,               \
+#define CPU(number, step)                                             \
+    {.name = #number "_" #step,                                       \
+     .file = #number "_" #step ".c",                                  \
+     .source = rungi_source_cpu_##number##_##step,                    \
+     .products = RUNGI_PRODUCTS_ALL,                                  \
+     .abilities = RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE, \
      .function = &rungi_cpu_##number##_##step},
 #define SIMT(number, step)
 static const rungi_ladder_step ladder[] = {
@@ -391,7 +389,8 @@ static bool needs_engine(const rung_kernel *kernel)
     return table && table->is_engine;
 }
 
-static const rungi_variable *const variables[] = {&rungi_isa_variable, &rungi_caches_variable, &rungi_peer_variable, NULL};
+static const rungi_variable *const variables[] = {&rungi_isa_variable, &rungi_caches_variable, &rungi_peer_variable,
+                                                  NULL};
 
 const rungi_backend rungi_cpu_backend = {
     .abilities = abilities,

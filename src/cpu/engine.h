@@ -20,8 +20,8 @@
 #if defined(__x86_64__)
 #define RUNGI_ON_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma")))
 #define RUNGI_ON_DOT __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma,avx512vnni,avx512bf16")))
-#define RUNGI_ON_AMX                                                                              \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma,avx512vnni,avx512bf16,"    \
+#define RUNGI_ON_AMX                                                                           \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma,avx512vnni,avx512bf16," \
                           "amx-tile,amx-bf16,amx-int8")))
 
 enum {
@@ -42,8 +42,8 @@ typedef enum rungi_packing { RUNGI_PACK_BF16, RUNGI_PACK_I8, RUNGI_PACK_PARTS } 
  * a matrix of which no more may be read. */
 typedef struct rungi_stretch {
     const char *first;
-    int64_t     item_stride, depth_stride; /* in elements */
-    int64_t     items, depth;
+    int64_t item_stride, depth_stride; /* in elements */
+    int64_t items, depth;
 } rungi_stretch;
 
 /* Which numbers of F32 a panel has, told by their first parts, as bits of BF16 without the sign: the largest, and
@@ -69,7 +69,8 @@ void rungi_dot_i8(int64_t height, int64_t steps, const char *a, const char *b, b
  * are missing 0, RUNGI_FLOATS_BYTES in all. */
 enum { RUNGI_FLOATS_BYTES = RUNGI_PANEL * (int)sizeof(float) };
 void rungi_lay_floats(const rungi_stretch *from, float *to);
-void rungi_fma_block(int64_t height, int64_t depth, const float *rows, const float *columns, bool is_first, float *sums);
+void rungi_fma_block(int64_t height, int64_t depth, const float *rows, const float *columns, bool is_first,
+                     float *sums);
 
 /* BF16 where C is one row, or one column: whether the matrix stands so that neighbours are multiplied at once, and
  * the whole job. */

@@ -19,7 +19,8 @@ RUNGI_ON_DOT static inline __m512i group_of(const char *row)
     return _mm512_set1_epi32(group);
 }
 
-RUNGI_ON_DOT void rungi_dot_bf16(int64_t height, int64_t steps, const char *a, const char *b, bool is_first, float *sums)
+RUNGI_ON_DOT void rungi_dot_bf16(int64_t height, int64_t steps, const char *a, const char *b, bool is_first,
+                                 float *sums)
 {
     for (int64_t i = 0; i < height; i += ROWS) {
         __m512 sum[ROWS][2];
@@ -47,7 +48,8 @@ RUNGI_ON_DOT void rungi_dot_bf16(int64_t height, int64_t steps, const char *a, c
 
 /* The instruction multiplies bytes without a sign by bytes with one. So 128 is added to A's, and 128
  * times the sum of each column of B is taken off again; modulo 2^32 that is exact. */
-RUNGI_ON_DOT void rungi_dot_i8(int64_t height, int64_t steps, const char *a, const char *b, bool is_first, int32_t *sums)
+RUNGI_ON_DOT void rungi_dot_i8(int64_t height, int64_t steps, const char *a, const char *b, bool is_first,
+                               int32_t *sums)
 {
     const __m512i all_128 = _mm512_set1_epi8((char)128);
     for (int64_t i = 0; i < height; i += ROWS) {

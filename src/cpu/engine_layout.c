@@ -27,8 +27,12 @@ static void cut_k(int64_t k, int64_t given, rungi_layout *l)
 rungi_layout rungi_lay_out(int64_t m, int64_t n, int64_t k, rungi_packing packing, const rungi_cuts *cuts)
 {
     int64_t parts = packing == RUNGI_PACK_PARTS ? RUNGI_PARTS : 1, most = cuts->kc / (RUNGI_STEP_BYTES * parts);
-    rungi_layout l = {.packing = packing, .unit = RUNGI_PANEL_BYTES * parts, .step = packing == RUNGI_PACK_I8 ? 64 : 32,
-                      .size = packing == RUNGI_PACK_PARTS ? 4 : packing == RUNGI_PACK_I8 ? 1 : 2};
+    rungi_layout l = {.packing = packing,
+                      .unit = RUNGI_PANEL_BYTES * parts,
+                      .step = packing == RUNGI_PACK_I8 ? 64 : 32,
+                      .size = packing == RUNGI_PACK_PARTS ? 4
+                              : packing == RUNGI_PACK_I8  ? 1
+                                                          : 2};
     cut_k(k, most > 0 ? most : 1, &l);
     l.mc = rungi_smaller(rungi_round_up(cuts->mc, RUNGI_PANEL), rungi_round_up(m, RUNGI_PANEL));
     l.nc = rungi_smaller(cuts->nc, rungi_round_up(n, RUNGI_PANEL));

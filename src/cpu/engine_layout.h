@@ -12,10 +12,10 @@
  * all of A is packed before all else, or only the 32 rows that are next. */
 typedef struct rungi_cuts {
     int64_t kc, kd, mc, nc;
-    bool    is_whole_a;
+    bool is_whole_a;
     int64_t kept_bytes; /* of B, packed: up to this, all slices are kept */
-    int64_t most_kept; /* slices of B, see rungi_layout's kept: of a part of C those of the whole */
-    bool    has_packed_b; /* B comes packed and needs no scratch */
+    int64_t most_kept;  /* slices of B, see rungi_layout's kept: of a part of C those of the whole */
+    bool has_packed_b;  /* B comes packed and needs no scratch */
 } rungi_cuts;
 
 typedef struct rungi_layout {
@@ -28,7 +28,7 @@ typedef struct rungi_layout {
     int64_t stretch; /* how many of them are packed at a time */
     int64_t kept;    /* how many stay packed: all of them, for the next block of rows, if they fit */
     int64_t mc, nc;
-    int64_t panels;  /* of nc */
+    int64_t panels;                    /* of nc */
     int64_t panel_bytes, slice_bytes;  /* of a slice of a panel, of all panels */
     int64_t a, b, sums, block;         /* packed rows and columns; sums of a block of C, and of 32 x 64 */
     int64_t ranges, worn, room, bytes; /* in parts: of panels, of 32 x 32 of C, for rungi_fma_block; all */

@@ -113,8 +113,7 @@ static inline __mmask64 first_of(int64_t count)
 }
 
 /* Rows of groups, of elements that are neighbours along k. */
-RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch *from, tile *parts,
-                                      range_of *range)
+RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch *from, tile *parts, range_of *range)
 {
     int64_t size = size_of(packing);
     for (int64_t r = 0; r < RUNGI_GROUPS; r++) {
@@ -134,8 +133,7 @@ RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch
 }
 
 /* Columns of groups, of elements that are neighbours across k. */
-RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch *from, tile *parts,
-                                      range_of *range)
+RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch *from, tile *parts, range_of *range)
 {
     int64_t size = size_of(packing), line = from->depth_stride * size;
     __mmask16 mask = (__mmask16)first_of(rungi_smaller(from->items, 16));
@@ -154,9 +152,8 @@ RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch
         }
         parts[0][g] = _mm512_setzero_si512();
         for (int64_t e = 0; e < count && done + e < from->depth; e++, at += line) {
-            __m512i one = packing == RUNGI_PACK_BF16
-                              ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, at))
-                              : _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, at));
+            __m512i one = packing == RUNGI_PACK_BF16 ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, at))
+                                                     : _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, at));
             parts[0][g] = _mm512_or_si512(parts[0][g], _mm512_sll_epi32(one, _mm_cvtsi32_si128((int)(8 * size * e))));
         }
     }
@@ -168,8 +165,8 @@ static void gather(rungi_packing packing, const rungi_stretch *from, char *room,
     int64_t size = size_of(packing), step = step_of(packing), items = rungi_smaller(from->items, RUNGI_GROUPS);
     for (int64_t r = 0; r < items; r++)
         for (int64_t p = 0; p < from->depth; p++)
-            memcpy(room + (r * step + p) * size,
-                   from->first + (r * from->item_stride + p * from->depth_stride) * size, (size_t)size);
+            memcpy(room + (r * step + p) * size, from->first + (r * from->item_stride + p * from->depth_stride) * size,
+                   (size_t)size);
     *gathered = (rungi_stretch){room, step, 1, items, from->depth};
 }
 
@@ -317,8 +314,8 @@ RUNGI_ON_AVX512 static void split_rows(const rungi_stretch *from, char *to, rung
             pack_pair(_mm512_loadu_ps(row + p * 4), _mm512_loadu_ps(row + p * 4 + 64), at, &found);
         for (; p < from->depth; p += 32, at += RUNGI_PARTS * RUNGI_PANEL_BYTES)
             pack_pair(_mm512_maskz_loadu_ps((__mmask16)first_of(rungi_smaller(depth - p, 16)), row + p * 4),
-                      _mm512_maskz_loadu_ps((__mmask16)first_of(rungi_smaller(depth - p - 16, 16)), row + p * 4 + 64), at,
-                      &found);
+                      _mm512_maskz_loadu_ps((__mmask16)first_of(rungi_smaller(depth - p - 16, 16)), row + p * 4 + 64),
+                      at, &found);
     }
     *range = range_told(found);
 }
@@ -360,8 +357,7 @@ RUNGI_ON_AVX512 void rungi_pack_rows(rungi_packing packing, const rungi_stretch 
         pack_panel(packing, from, true, to, range);
 }
 
-RUNGI_ON_AVX512 void rungi_pack_columns(rungi_packing packing, const rungi_stretch *from, char *to,
-                                        rungi_range *ranges)
+RUNGI_ON_AVX512 void rungi_pack_columns(rungi_packing packing, const rungi_stretch *from, char *to, rungi_range *ranges)
 {
     int64_t steps = (from->depth + step_of(packing) - 1) / step_of(packing);
     int64_t bytes = steps * RUNGI_PANEL_BYTES * (packing == RUNGI_PACK_PARTS ? RUNGI_PARTS : 1);

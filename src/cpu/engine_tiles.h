@@ -17,19 +17,19 @@
 /* Rows of A, packed or as they stand: the bytes from a row, from 16 rows, and from a step to the next. */
 typedef struct rungi_rows {
     const char *first;
-    int64_t     row, tile, step;
+    int64_t row, tile, step;
 } rungi_rows;
 
 /* Where four tiles of sums belong: two at `top`, 64 bytes apart, two at `bottom`. */
 typedef struct rungi_place {
-    char   *top, *bottom;
+    char *top, *bottom;
     int64_t stride;
 } rungi_place;
 
 typedef struct rungi_tile_config {
-    uint8_t  palette, start, reserved[14];
+    uint8_t palette, start, reserved[14];
     uint16_t bytes[16];
-    uint8_t  rows[16];
+    uint8_t rows[16];
 } rungi_tile_config;
 
 /* Where C has less than 16 rows, tiles of sums and of A have no more. */
@@ -48,22 +48,22 @@ RUNGI_ON_AMX static void rungi_tiles_configure(int64_t height)
     _tile_loadconfig(&config);
 }
 
-#define RUNGI_MULTIPLY(sum, a, b)                                                                 \
-    do {                                                                                          \
-        if (is_i8)                                                                                \
-            _tile_dpbssd(sum, a, b);                                                              \
-        else                                                                                      \
-            _tile_dpbf16ps(sum, a, b);                                                            \
+#define RUNGI_MULTIPLY(sum, a, b)      \
+    do {                               \
+        if (is_i8)                     \
+            _tile_dpbssd(sum, a, b);   \
+        else                           \
+            _tile_dpbf16ps(sum, a, b); \
     } while (0)
 
 /* Stores a tile of the block before, and begins the one that is next. */
-#define RUNGI_EXCHANGE(sum, old, new)                                                             \
-    do {                                                                                          \
-        _tile_stored(sum, old, held->stride);                                                     \
-        if (is_first)                                                                             \
-            _tile_zero(sum);                                                                      \
-        else                                                                                      \
-            _tile_loadd(sum, new, RUNGI_SUMS_ROW);                                                \
+#define RUNGI_EXCHANGE(sum, old, new)              \
+    do {                                           \
+        _tile_stored(sum, old, held->stride);      \
+        if (is_first)                              \
+            _tile_zero(sum);                       \
+        else                                       \
+            _tile_loadd(sum, new, RUNGI_SUMS_ROW); \
     } while (0)
 
 /* ---- 32 x 32 ---------------------------------------------------------------------------------------- */
@@ -179,22 +179,22 @@ RUNGI_TILE_INLINE void rungi_flat_go_on(bool is_i8, bool is_far, int64_t steps, 
 
 /* ---- 32 x 32 in parts: of nine products the six largest, the smallest of them first -------------------------- */
 
-#define RUNGI_LOAD_A(part)                                                                        \
-    do {                                                                                          \
-        _tile_loadd(4, a + (part)*RUNGI_PANEL_BYTES, RUNGI_STEP_BYTES);                           \
-        _tile_loadd(5, a + (part)*RUNGI_PANEL_BYTES + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);        \
+#define RUNGI_LOAD_A(part)                                                                 \
+    do {                                                                                   \
+        _tile_loadd(4, a + (part)*RUNGI_PANEL_BYTES, RUNGI_STEP_BYTES);                    \
+        _tile_loadd(5, a + (part)*RUNGI_PANEL_BYTES + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES); \
     } while (0)
-#define RUNGI_LOAD_B(part)                                                                        \
-    do {                                                                                          \
-        _tile_loadd(6, b + (part)*RUNGI_PANEL_BYTES, RUNGI_STEP_BYTES);                           \
-        _tile_loadd(7, b + (part)*RUNGI_PANEL_BYTES + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES);        \
+#define RUNGI_LOAD_B(part)                                                                 \
+    do {                                                                                   \
+        _tile_loadd(6, b + (part)*RUNGI_PANEL_BYTES, RUNGI_STEP_BYTES);                    \
+        _tile_loadd(7, b + (part)*RUNGI_PANEL_BYTES + RUNGI_TILE_BYTES, RUNGI_STEP_BYTES); \
     } while (0)
-#define RUNGI_MULTIPLY_ALL()                                                                      \
-    do {                                                                                          \
-        _tile_dpbf16ps(0, 4, 6);                                                                  \
-        _tile_dpbf16ps(1, 4, 7);                                                                  \
-        _tile_dpbf16ps(2, 5, 6);                                                                  \
-        _tile_dpbf16ps(3, 5, 7);                                                                  \
+#define RUNGI_MULTIPLY_ALL()     \
+    do {                         \
+        _tile_dpbf16ps(0, 4, 6); \
+        _tile_dpbf16ps(1, 4, 7); \
+        _tile_dpbf16ps(2, 5, 6); \
+        _tile_dpbf16ps(3, 5, 7); \
     } while (0)
 
 RUNGI_TILE_INLINE void rungi_parts_begin(bool is_first, const char *a, const char *b, const rungi_place *held,

@@ -41,10 +41,10 @@ static bool has(uint64_t bits, uint64_t wanted)
 
 static void look(rungi_cpu_features *found)
 {
-    enum { FMA = 1 << 12, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29 };               /* 1, ecx */
-    enum { AVX2 = 1 << 5, F = 1 << 16, DQ = 1 << 17, BW = 1 << 30, VNNI = 1 << 11 };         /* 7, ebx; ecx */
-    const uint32_t vl = 1u << 31, tiles = 1u << 24 | 1u << 25 | 1u << 22, bf16 = 1u << 5;    /* ebx; edx; 7.1 eax */
-    enum { YMM = 0x6, ZMM = 0xe6, TILES = 0x60000 };                                         /* XCR0 */
+    enum { FMA = 1 << 12, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29 };             /* 1, ecx */
+    enum { AVX2 = 1 << 5, F = 1 << 16, DQ = 1 << 17, BW = 1 << 30, VNNI = 1 << 11 };      /* 7, ebx; ecx */
+    const uint32_t vl = 1u << 31, tiles = 1u << 24 | 1u << 25 | 1u << 22, bf16 = 1u << 5; /* ebx; edx; 7.1 eax */
+    enum { YMM = 0x6, ZMM = 0xe6, TILES = 0x60000 };                                      /* XCR0 */
     uint32_t a, b, c, d, a1, b1, c1, d1;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, OSXSAVE | AVX | FMA))
         return;
@@ -96,12 +96,13 @@ static bool is_isa(const char *value)
     return isa_of(value) != RUNGI_ISA_COUNT;
 }
 
-const rungi_variable rungi_isa_variable = {
-    "RUNG_CPU_ISA", "one of"
+const rungi_variable rungi_isa_variable = {"RUNG_CPU_ISA",
+                                           "one of"
 #define X(name, word) " " word
-    RUNGI_ISA_LIST(X)
+                                           RUNGI_ISA_LIST(X)
 #undef X
-    , is_isa, false};
+                                               ,
+                                           is_isa, false};
 
 void rungi_cpu_features_find(rungi_cpu_features *features)
 {

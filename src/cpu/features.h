@@ -24,13 +24,13 @@ typedef enum rungi_isa {
 #define X(name, word) RUNGI_ISA_##name,
     RUNGI_ISA_LIST(X)
 #undef X
-    RUNGI_ISA_COUNT
+        RUNGI_ISA_COUNT
 } rungi_isa;
 
 typedef struct rungi_cpu_features {
     rungi_isa isa;
-    bool      has_vnni, has_bf16; /* of DOT and above */
-    bool      has_f16c;
+    bool has_vnni, has_bf16; /* of DOT and above */
+    bool has_f16c;
     rungi_blocks blocks;
 } rungi_cpu_features;
 

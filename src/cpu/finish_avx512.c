@@ -16,7 +16,7 @@ enum { WIDE = 16 };
 
 /* A piece of a row of C: where it begins, and how much of it there is. */
 typedef struct piece {
-    int64_t   i, j, count;
+    int64_t i, j, count;
     __mmask16 mask;
 } piece;
 
@@ -75,8 +75,8 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE __m512i bf16_of(__m512 value)
     return _mm512_srli_epi32(_mm512_mask_mov_epi32(near, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), quiet), 16);
 }
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE void store_numbers(rung_type type, const rungi_cpu_output *c,
-                                                        const piece *piece, __m512 value)
+RUNGI_ON_AVX512 static ALWAYS_INLINE void store_numbers(rung_type type, const rungi_cpu_output *c, const piece *piece,
+                                                        __m512 value)
 {
     if (type == RUNG_BF16)
         store_bits(2, c, piece, bf16_of(value));
@@ -223,8 +223,8 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_whole(const rungi_cpu_job *job,
 
 /* ---- A block ------------------------------------------------------------------------------------------------ */
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_all(rung_type out, const rungi_cpu_job *job,
-                                                     const rungi_block *block, const void *sums, int64_t sums_row)
+RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_all(rung_type out, const rungi_cpu_job *job, const rungi_block *block,
+                                                     const void *sums, int64_t sums_row)
 {
     for (int64_t r = 0; r < block->rows; r++)
         for (int64_t c = 0; c < block->cols; c += WIDE) {

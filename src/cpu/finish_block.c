@@ -164,8 +164,8 @@ static bool finish_by_vectors(const rungi_cpu_job *job, const rungi_block *block
 }
 #endif
 
-void rungi_cpu_finish(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, int64_t cols,
-                      const void *sums, int64_t sums_row)
+void rungi_cpu_finish(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, int64_t cols, const void *sums,
+                      int64_t sums_row)
 {
     bool is_whole = job->out == RUNG_I32;
     if (finish_by_vectors(job, &(rungi_block){i, j, rows, cols}, sums, sums_row))

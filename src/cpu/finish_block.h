@@ -17,8 +17,8 @@ typedef struct rungi_block {
 
 /* The rows x cols block of C that begins at (i, j), from sums of A * B, of the product's type of
  * sums; or, where `sums` is NULL, from C itself, which has alpha and beta in it already. */
-void rungi_cpu_finish(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, int64_t cols,
-                      const void *sums, int64_t sums_row);
+void rungi_cpu_finish(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, int64_t cols, const void *sums,
+                      int64_t sums_row);
 
 /* The same by AVX-512, for sums of four bytes. */
 void rungi_finish_avx512(const rungi_cpu_job *job, const rungi_block *block, const void *sums, int64_t sums_row);

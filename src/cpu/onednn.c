@@ -12,11 +12,18 @@
 
 /* The numbers of dnnl_types.h and dnnl_common_types.h that are used. */
 enum {
-    ENGINE_CPU = 1, STREAM_DEFAULT = 1,
-    TYPE_BF16 = 2, TYPE_F32 = 3, TYPE_S32 = 4, TYPE_S8 = 5,
-    ARGUMENT_A = 1, ARGUMENT_B = 33, ARGUMENT_C = 17,
+    ENGINE_CPU = 1,
+    STREAM_DEFAULT = 1,
+    TYPE_BF16 = 2,
+    TYPE_F32 = 3,
+    TYPE_S32 = 4,
+    TYPE_S8 = 5,
+    ARGUMENT_A = 1,
+    ARGUMENT_B = 33,
+    ARGUMENT_C = 17,
     DIMENSIONS_MAX = 12,
-    ISA_AVX2 = 0x4, ISA_AVX512 = 0x20 /* bits of its instruction sets */
+    ISA_AVX2 = 0x4,
+    ISA_AVX512 = 0x20 /* bits of its instruction sets */
 };
 
 static bool find_all(void *library, rungi_onednn *made)
@@ -32,8 +39,7 @@ bool rungi_onednn_suits(void *library)
 {
     rungi_onednn made;
     rungi_peer_function *function;
-    return find_all(library, &made) &&
-           rungi_library_find(library, "omp_set_num_threads", &function, sizeof function) &&
+    return find_all(library, &made) && rungi_library_find(library, "omp_set_num_threads", &function, sizeof function) &&
            rungi_library_find(library, "omp_get_max_threads", &function, sizeof function);
 }
 
@@ -55,7 +61,8 @@ void rungi_onednn_describe(rungi_peer *peer, const rungi_cpu_features *features)
         bool is_less = (features->isa >= RUNGI_ISA_AVX2 && !(isa & ISA_AVX2)) ||
                        (features->isa >= RUNGI_ISA_AVX512 && !(isa & ISA_AVX512));
         if (is_less)
-            snprintf(peer->doubt, sizeof peer->doubt, "oneDNN leaves instructions of this processor unused; unset "
+            snprintf(peer->doubt, sizeof peer->doubt,
+                     "oneDNN leaves instructions of this processor unused; unset "
                      "ONEDNN_MAX_CPU_ISA");
     }
     rungi_library_find(library, "omp_get_max_threads", &peer->threads.get, sizeof peer->threads.get);
@@ -80,17 +87,17 @@ static rung_status make_memory(rungi_onednn *made, int index, int64_t rows, int6
     int64_t sizes[DIMENSIONS_MAX] = {rows, cols}, strides[DIMENSIONS_MAX] = {by_rows ? ld : 1, by_rows ? 1 : ld};
     rung_status status = check(made->memory_desc_create_with_strides(form, 2, sizes, type, strides),
                                "dnnl_memory_desc_create_with_strides");
-    return status == RUNG_OK ? check(made->memory_create(&made->memory[index], *form, made->engine, NULL),
-                                     "dnnl_memory_create")
-                             : status;
+    return status == RUNG_OK
+               ? check(made->memory_create(&made->memory[index], *form, made->engine, NULL), "dnnl_memory_create")
+               : status;
 }
 
 static rung_status make_primitive(rungi_onednn *made, void *const forms[3])
 {
     void *description = NULL;
-    rung_status status = check(made->matmul_primitive_desc_create(&description, made->engine, forms[0], forms[1],
-                                                                  NULL, forms[2], NULL),
-                               "dnnl_matmul_primitive_desc_create");
+    rung_status status = check(
+        made->matmul_primitive_desc_create(&description, made->engine, forms[0], forms[1], NULL, forms[2], NULL),
+        "dnnl_matmul_primitive_desc_create");
     if (status == RUNG_OK)
         status = check(made->primitive_create(&made->primitive, description), "dnnl_primitive_create");
     if (description)
@@ -152,8 +159,7 @@ static rung_status run_primitive(const rungi_onednn *made, const rungi_peer_work
     for (int i = 0; status == RUNG_OK && i < 3; i++)
         status = check(made->memory_set_data_handle(made->memory[i], data[i]), "dnnl_memory_set_data_handle");
     if (status == RUNG_OK)
-        status = check(made->primitive_execute(made->primitive, made->stream, 3, arguments),
-                       "dnnl_primitive_execute");
+        status = check(made->primitive_execute(made->primitive, made->stream, 3, arguments), "dnnl_primitive_execute");
     return status == RUNG_OK ? check(made->stream_wait(made->stream), "dnnl_stream_wait") : status;
 }
 
@@ -164,9 +170,10 @@ rung_status rungi_onednn_run(const rungi_onednn *made, const rungi_peer_work *wo
     if (work->in == RUNG_I8 || (is_plain && !is_vector))
         return run_primitive(made, work);
     if (work->in == RUNG_BF16)
-        return check(made->gemm_bf16bf16f32(a_turned, b_turned, work->m, work->n, work->k, (float)work->alpha,
-                                            work->a, work->lda, work->b, work->ldb, (float)work->beta, work->c,
-                                            work->ldc), "dnnl_gemm_bf16bf16f32");
+        return check(made->gemm_bf16bf16f32(a_turned, b_turned, work->m, work->n, work->k, (float)work->alpha, work->a,
+                                            work->lda, work->b, work->ldb, (float)work->beta, work->c, work->ldc),
+                     "dnnl_gemm_bf16bf16f32");
     return check(made->sgemm(a_turned, b_turned, work->m, work->n, work->k, (float)work->alpha, work->a, work->lda,
-                             work->b, work->ldb, (float)work->beta, work->c, work->ldc), "dnnl_sgemm");
+                             work->b, work->ldb, (float)work->beta, work->c, work->ldc),
+                 "dnnl_sgemm");
 }

@@ -7,7 +7,7 @@
 
 /* One operand of a primitive and which it is. */
 typedef struct rungi_onednn_argument {
-    int   which;
+    int which;
     void *memory;
 } rungi_onednn_argument;
 
@@ -40,7 +40,7 @@ typedef struct rungi_onednn_argument {
 
 /* What a plan keeps: a primitive for C = A B, and its operands without their memory. */
 typedef struct rungi_onednn {
-#define X(name, arguments) int (*name) arguments;
+#define X(name, arguments) int(*name) arguments;
     RUNGI_ONEDNN_FUNCTION_LIST(X)
 #undef X
     void *engine, *stream, *primitive;
@@ -54,7 +54,7 @@ void rungi_onednn_describe(rungi_peer *peer, const rungi_cpu_features *features)
 
 /* For problems of the work's form; its memory is not looked at. Destroyed in any case. */
 rung_status rungi_onednn_create(const rungi_peer *peer, const rungi_peer_work *work, rungi_onednn *made);
-void        rungi_onednn_destroy(rungi_onednn *made);
+void rungi_onednn_destroy(rungi_onednn *made);
 
 /* i8 with alpha 1 and beta 0. */
 rung_status rungi_onednn_run(const rungi_onednn *made, const rungi_peer_work *work);

@@ -10,8 +10,8 @@
 static void pack_row(const rungi_pack *pack, int64_t i)
 {
     int64_t first = i * pack->row_stride, stride = pack->col_stride, cols = pack->cols, place = i * pack->to_row;
-#define EACH(in_type, out_type, widen)                                                             \
-    for (int64_t j = 0; j < cols; j++)                                                             \
+#define EACH(in_type, out_type, widen) \
+    for (int64_t j = 0; j < cols; j++) \
         ((out_type *)pack->to)[place + j] = (out_type)widen(((const in_type *)pack->from)[first + j * stride]);
     switch (pack->in) {
     case RUNG_F32: EACH(float, float, ) break;

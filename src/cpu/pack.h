@@ -9,12 +9,12 @@
 /* Element (i, j) of rows x cols of them, at from[i * row_stride + j * col_stride], goes to
  * to[i * to_row + j], as a number of its product's sums: F16 and BF16 become F32, I8 I32. */
 typedef struct rungi_pack {
-    rung_type   in;
+    rung_type in;
     const void *from;
-    int64_t     row_stride, col_stride;
-    int64_t     rows, cols;
-    void       *to;
-    int64_t     to_row;
+    int64_t row_stride, col_stride;
+    int64_t rows, cols;
+    void *to;
+    int64_t to_row;
 } rungi_pack;
 
 void rungi_cpu_pack(rungi_isa isa, const rungi_pack *pack);

@@ -25,8 +25,10 @@ static void turn_registers32(__m512 r[16])
         r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(x1, x3));
     }
     for (int c = 0; c < 4; c++) {
-        __m512 low0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88), low1 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88);
-        __m512 high0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd), high1 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xdd);
+        __m512 low0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88),
+               low1 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88);
+        __m512 high0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd),
+               high1 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xdd);
         t[c] = _mm512_shuffle_f32x4(low0, low1, 0x88);
         t[c + 8] = _mm512_shuffle_f32x4(low0, low1, 0xdd);
         t[c + 4] = _mm512_shuffle_f32x4(high0, high1, 0x88);
@@ -60,8 +62,10 @@ static void turn_registers64(__m512d r[8])
         t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
     }
     for (int c = 0; c < 2; c++) {
-        __m512d low0 = _mm512_shuffle_f64x2(t[c], t[2 + c], 0x88), low1 = _mm512_shuffle_f64x2(t[4 + c], t[6 + c], 0x88);
-        __m512d high0 = _mm512_shuffle_f64x2(t[c], t[2 + c], 0xdd), high1 = _mm512_shuffle_f64x2(t[4 + c], t[6 + c], 0xdd);
+        __m512d low0 = _mm512_shuffle_f64x2(t[c], t[2 + c], 0x88),
+                low1 = _mm512_shuffle_f64x2(t[4 + c], t[6 + c], 0x88);
+        __m512d high0 = _mm512_shuffle_f64x2(t[c], t[2 + c], 0xdd),
+                high1 = _mm512_shuffle_f64x2(t[4 + c], t[6 + c], 0xdd);
         r[c] = _mm512_shuffle_f64x2(low0, low1, 0x88);
         r[c + 4] = _mm512_shuffle_f64x2(low0, low1, 0xdd);
         r[c + 2] = _mm512_shuffle_f64x2(high0, high1, 0x88);
@@ -102,9 +106,8 @@ void rungi_widen_avx512(rung_type in, const uint16_t *from, int64_t count, float
     for (int64_t i = 0; i < count; i += 16) {
         __mmask16 some = (__mmask16)(count - i < 16 ? (1u << (count - i)) - 1 : 0xffff);
         __m256i halves = _mm256_maskz_loadu_epi16(some, from + i);
-        __m512 floats = in == RUNG_F16
-                            ? _mm512_cvtph_ps(halves)
-                            : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+        __m512 floats = in == RUNG_F16 ? _mm512_cvtph_ps(halves)
+                                       : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
         _mm512_mask_storeu_ps(to + i, some, floats);
     }
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char magic[8] = "rungB\r\n"; /* changed by a transfer that takes it for text */
-enum { VERSION = 1 };                      /* of the header and of every layout */
+enum { VERSION = 1 };                     /* of the header and of every layout */
 
 /* FNV-1a, 64 bits. */
 static uint64_t checksum_of(const rungi_packed_header *header)
@@ -40,7 +40,7 @@ void rungi_packed_header_fill(const rung_plan *plan, const rungi_packed_layout *
 /* ---- What differs -------------------------------------------------------------------------------- */
 
 typedef struct differences {
-    char   text[512];
+    char text[512];
     size_t used;
 } differences;
 
@@ -73,8 +73,10 @@ static rung_status describe(const rungi_packed_header *packed, const rungi_packe
     add_number(&found, "the panel width", packed->width, expected->width);
     add_number(&found, "the K block", packed->depth, expected->depth);
     add_number(&found, "the number of bytes", packed->bytes, expected->bytes);
-    return rungi_fail(RUNG_STATUS_INVALID, "the packed B does not match the plan: %s; pack B again: call rung_plan_pack_b with this "
-                      "plan", found.text);
+    return rungi_fail(RUNG_STATUS_INVALID,
+                      "the packed B does not match the plan: %s; pack B again: call rung_plan_pack_b with this "
+                      "plan",
+                      found.text);
 }
 
 rung_status rungi_packed_header_check(const rungi_packed_header *expected, const void *packed)
@@ -84,15 +86,18 @@ rung_status rungi_packed_header_check(const rungi_packed_header *expected, const
         return RUNG_OK;
     memcpy(&found, packed, sizeof found);
     if (memcmp(found.magic, magic, sizeof magic) != 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "the buffer given as packed B does not hold a packed matrix; fill it: call "
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "the buffer given as packed B does not hold a packed matrix; fill it: call "
                           "rung_plan_pack_b with this plan");
     if (found.checksum != checksum_of(&found))
-        return rungi_fail(RUNG_STATUS_INVALID, "the header of the packed B is damaged: its checksum is wrong; pack B again: "
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "the header of the packed B is damaged: its checksum is wrong; pack B again: "
                           "call rung_plan_pack_b with this plan");
     if (found.version != expected->version)
-        return rungi_fail(RUNG_STATUS_INVALID, "B was packed in format version %lu, and this library reads version %lu; pack B "
-                          "again: call rung_plan_pack_b with this plan", (unsigned long)found.version,
-                          (unsigned long)expected->version);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "B was packed in format version %lu, and this library reads version %lu; pack B "
+                          "again: call rung_plan_pack_b with this plan",
+                          (unsigned long)found.version, (unsigned long)expected->version);
     found.kernel[sizeof found.kernel - 1] = '\0';
     return describe(&found, expected);
 }

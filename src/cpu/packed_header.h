@@ -12,20 +12,20 @@
 /* How a kernel arranges B: panels of `width` columns, each `depth` elements long along k, of type `stored`. */
 typedef struct rungi_packed_layout {
     rung_type stored;
-    int64_t   width, depth;
-    int64_t   bytes; /* of all panels */
+    int64_t width, depth;
+    int64_t bytes; /* of all panels */
 } rungi_packed_layout;
 
 /* Without padding, so that headers can be compared as bytes. The packed elements follow, 64-byte aligned. */
 typedef struct rungi_packed_header {
-    char     magic[8];
+    char magic[8];
     uint32_t version;
     uint32_t type, stored; /* of B as given, and as packed */
     uint32_t compute;      /* the mode in which the kernel forms products */
-    int64_t  k, n, width, depth, bytes;
-    char     kernel[32];
-    char     reserved[24]; /* zero */
-    uint64_t checksum;     /* of all bytes before it */
+    int64_t k, n, width, depth, bytes;
+    char kernel[32];
+    char reserved[24]; /* zero */
+    uint64_t checksum; /* of all bytes before it */
 } rungi_packed_header;
 
 _Static_assert(sizeof(rungi_packed_header) == RUNGI_PACKED_HEADER, "no padding");

@@ -215,13 +215,9 @@ static bool describe(rungi_peer *peer, const rungi_cpu_features *features)
         is_there = rungi_cblas_load(peer, "", "");
         describe_blis(peer, features->isa);
         break;
-    case RUNGI_PEER_ONEDNN:
-        rungi_onednn_describe(peer, features);
-        return true;
+    case RUNGI_PEER_ONEDNN: rungi_onednn_describe(peer, features); return true;
     case RUNGI_PEER_OTHER:
-    case RUNGI_PEER_ANY:
-        is_there = rungi_cblas_load(peer, "", "");
-        break;
+    case RUNGI_PEER_ANY: is_there = rungi_cblas_load(peer, "", ""); break;
     }
     if (is_there)
         rungi_library_where(&peer->f32, peer->path, sizeof peer->path);
@@ -238,12 +234,13 @@ static bool is_peer(const char *value)
     return strchr(value, '/') != NULL;
 }
 
-const rungi_variable rungi_peer_variable = {
-    "RUNG_CPU_VENDOR", "the path of a library, or one of"
+const rungi_variable rungi_peer_variable = {"RUNG_CPU_VENDOR",
+                                            "the path of a library, or one of"
 #define X(id, word, title, products, install) " " word
-    RUNGI_PEER_LIST(X)
+                                            RUNGI_PEER_LIST(X)
 #undef X
-    , is_peer, true};
+                                                ,
+                                            is_peer, true};
 
 /* What RUNG_CPU_VENDOR says, NULL if nothing. */
 static const char *said(void)
@@ -256,11 +253,12 @@ static rung_status open_path(const char *path, const rungi_cpu_features *feature
 {
     peer->library = rungi_library_open_file(path, true);
     if (!peer->library)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR names a library that cannot be opened: %s",
-                          dlerror());
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "00_vendor: RUNG_CPU_VENDOR names a library that cannot be opened: %s", dlerror());
     peer->kind = kind_of(peer->library);
     if (!describe(peer, features))
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s, which RUNG_CPU_VENDOR names, has no cblas_sgemm", path);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s, which RUNG_CPU_VENDOR names, has no cblas_sgemm",
+                          path);
     return RUNG_OK;
 }
 
@@ -283,9 +281,10 @@ static rung_status find_kind(rungi_peer_kind kind, const rungi_cpu_features *fea
     memset(peer, 0, sizeof *peer);
     if (search(kind, features, peer))
         return RUNG_OK;
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor:%s: %s of %s was not found; install it (%s), or set "
-                      "RUNG_CPU_VENDOR=/path/to/library.so", peers[kind].word, files[kind][0], peers[kind].title,
-                      peers[kind].install);
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "00_vendor:%s: %s of %s was not found; install it (%s), or set "
+                      "RUNG_CPU_VENDOR=/path/to/library.so",
+                      peers[kind].word, files[kind][0], peers[kind].title, peers[kind].install);
 }
 
 static rung_status find_first(const rungi_cpu_features *features, rungi_peer *peer)
@@ -295,7 +294,8 @@ static rung_status find_first(const rungi_cpu_features *features, rungi_peer *pe
         if (search((rungi_peer_kind)kind, features, peer))
             return RUNG_OK;
     }
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: no library to compare with was found; install MKL (%s) or "
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "00_vendor: no library to compare with was found; install MKL (%s) or "
                       "another of mkl, openblas, blis and onednn, or set RUNG_CPU_VENDOR=/path/to/library.so",
                       peers[RUNGI_PEER_MKL].install);
 }
@@ -313,8 +313,10 @@ rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *feat
     for (int i = 0; i < RUNGI_PEER_COUNT; i++)
         if (strcmp(text, peers[i].word) == 0)
             return find_kind((rungi_peer_kind)i, features, peer);
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; valid values are mkl, openblas, blis, "
-                      "onednn and the path of a library", text);
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; valid values are mkl, openblas, blis, "
+                      "onednn and the path of a library",
+                      text);
 }
 
 void rungi_peer_list(rung_dependency_list *list)

@@ -28,12 +28,13 @@ typedef enum rungi_peer_kind {
 #define X(id, word, title, products, install) RUNGI_PEER_##id,
     RUNGI_PEER_LIST(X)
 #undef X
-    RUNGI_PEER_COUNT,
+        RUNGI_PEER_COUNT,
     RUNGI_PEER_OTHER = RUNGI_PEER_COUNT, /* any CBLAS, by its path */
     RUNGI_PEER_ANY                       /* the first that is found, or what RUNG_CPU_VENDOR says */
 } rungi_peer_kind;
 
-enum { RUNGI_PEER_PRODUCTS = 0
+enum {
+    RUNGI_PEER_PRODUCTS = 0
 #define X(id, word, title, products, install) | (products)
     RUNGI_PEER_LIST(X)
 #undef X
@@ -51,15 +52,15 @@ typedef struct rungi_peer_threads {
 } rungi_peer_threads;
 
 typedef struct rungi_peer {
-    rungi_peer_kind      kind;
-    const char          *title;       /* "OpenBLAS" */
-    char                 version[64]; /* "0.3.21 (SkylakeX)" */
-    char                 path[400];   /* the file it is */
-    char                 doubt[192];  /* why its speed says nothing, "" mostly */
-    void                *library;
+    rungi_peer_kind kind;
+    const char *title; /* "OpenBLAS" */
+    char version[64];  /* "0.3.21 (SkylakeX)" */
+    char path[400];    /* the file it is */
+    char doubt[192];   /* why its speed says nothing, "" mostly */
+    void *library;
     rungi_peer_function *f32, *f64, *bf16, *i8; /* NULL where it has none; oneDNN's are its own */
-    bool                 is_wide; /* sizes are int64_t and not int */
-    rungi_peer_threads   threads;
+    bool is_wide;                               /* sizes are int64_t and not int */
+    rungi_peer_threads threads;
 } rungi_peer;
 
 /* RUNG_CPU_VENDOR. An invalid value makes 00_vendor fail: another library than was asked for would not be noticed. */
@@ -78,13 +79,13 @@ int64_t rungi_peer_set_threads(const rungi_peer *peer, int64_t threads);
 
 /* C = alpha * A * B + beta * C with C by rows and m, n, k > 0. */
 typedef struct rungi_peer_work {
-    rung_type   in;
-    int64_t     m, n, k;
-    double      alpha, beta;
+    rung_type in;
+    int64_t m, n, k;
+    double alpha, beta;
     const void *a, *b;
-    void       *c;
-    bool        a_by_rows, b_by_rows;
-    int64_t     lda, ldb, ldc;
+    void *c;
+    bool a_by_rows, b_by_rows;
+    int64_t lda, ldb, ldc;
 } rungi_peer_work;
 
 /* ---- cblas.c ------------------------------------------------------------------------------------ */

@@ -24,22 +24,22 @@ typedef struct cpu_plan {
 
 /* One run. */
 typedef struct cpu_run {
-    const cpu_plan           *plan;
-    const rungi_cpu_kernel   *kernel;
-    const rung_problem       *problem;
-    const int64_t            *parameters;
+    const cpu_plan *plan;
+    const rungi_cpu_kernel *kernel;
+    const rung_problem *problem;
+    const int64_t *parameters;
     const rungi_cpu_features *features;
-    rungi_sizes               sizes;
-    const char               *packed; /* B behind its header, or NULL */
+    rungi_sizes sizes;
+    const char *packed; /* B behind its header, or NULL */
 } cpu_run;
 
 /* ---- Jobs -------------------------------------------------------------------------------------- */
 
 static const char *at(const rungi_cpu_input *view, rung_type type, int64_t i, int64_t j)
 {
-    return view->first ? (const char *)view->first +
-                             (i * view->row_stride + j * view->col_stride) * rung_type_size(type)
-                       : NULL;
+    return view->first
+               ? (const char *)view->first + (i * view->row_stride + j * view->col_stride) * rung_type_size(type)
+               : NULL;
 }
 
 static rungi_cpu_input input_of(const rung_matrix *matrix, int64_t item)
@@ -53,15 +53,20 @@ static rungi_cpu_job job_of(const rung_problem *problem, rungi_sizes sizes, int6
 {
     const rung_matrix *addend = rungi_problem_addend(problem);
     return (rungi_cpu_job){
-        .in = problem->a.type, .out = problem->c.type,
-        .m = sizes.m, .n = sizes.n, .k = sizes.k,
-        .alpha = problem->alpha, .beta = rungi_matrix_is_empty(addend) ? problem->beta : 0,
+        .in = problem->a.type,
+        .out = problem->c.type,
+        .m = sizes.m,
+        .n = sizes.n,
+        .k = sizes.k,
+        .alpha = problem->alpha,
+        .beta = rungi_matrix_is_empty(addend) ? problem->beta : 0,
         .a = input_of(&problem->a, item),
         .b = input_of(&problem->b, item),
         .c = {rungi_cpu_item(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
         .bias = input_of(&problem->bias, item),
         .residual = input_of(&problem->residual, item),
-        .addend = input_of(addend, item), .addend_factor = problem->beta,
+        .addend = input_of(addend, item),
+        .addend_factor = problem->beta,
         .activation = problem->activation,
     };
 }
@@ -109,8 +114,8 @@ static rungi_cpu_grid grid_of(int64_t m, int64_t n, const rungi_cpu_form *form, 
     RUNGI_ASSERT(cols > 0 && form->grain_m > 0 && form->grain_n > 0);
     int64_t m_step = rungi_round_up((m + rows - 1) / rows, form->grain_m);
     int64_t n_step = rungi_round_up((n + cols - 1) / cols, form->grain_n);
-    return (rungi_cpu_grid){.rows = (m + m_step - 1) / m_step, .cols = (n + n_step - 1) / n_step,
-                            .m_step = m_step, .n_step = n_step};
+    return (rungi_cpu_grid){
+        .rows = (m + m_step - 1) / m_step, .cols = (n + n_step - 1) / n_step, .m_step = m_step, .n_step = n_step};
 }
 
 /* The largest block's work, and a little for what is read to do it: that is least where blocks are
@@ -158,7 +163,8 @@ static rung_status fill_packed(cpu_plan *made, rung_plan *plan)
     if (!plan->packed_b)
         return RUNG_OK;
     if (!rungi_add(made->form.packed.bytes, (int64_t)sizeof made->header, &plan->info.packed_b_bytes))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the packed B needs more bytes than can be addressed; multiply by it in parts");
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "the packed B needs more bytes than can be addressed; multiply by it in parts");
     rungi_packed_header_fill(plan, &made->form.packed, &made->header);
     return RUNG_OK;
 }
@@ -184,8 +190,10 @@ static rung_status fill(cpu_plan *made, rung_plan *plan)
     if (status != RUNG_OK)
         return status;
     if (made->form.is_slow && plan->is_open)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is slower than another kernel for so few rows, columns or steps of k; it "
-                          "is selected only by name", plan->kernel->info.name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s is slower than another kernel for so few rows, columns or steps of k; it "
+                          "is selected only by name",
+                          plan->kernel->info.name);
     int64_t threads = plan->threads_asked > 0 ? plan->threads_asked : rungi_pool_threads(device->pool);
     threads = kernel->is_threaded ? threads_worth(&job, problem->batch, threads) : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed */
@@ -247,8 +255,8 @@ static void run_part(void *user, int64_t part, char *scratch)
     run->kernel->run(&job);
 }
 
-rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                               rungi_sizes sizes, const rung_run_options *options)
+rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_sizes sizes,
+                               const rung_run_options *options)
 {
     if (plan->kernel->step->is_vendor)
         return rungi_cpu_vendor_run(plan, problem, sizes, options);
@@ -278,8 +286,13 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
     const rungi_cpu_kernel *kernel = plan->kernel->step->function;
     const cpu_plan *made = plan->state;
     int64_t started = rungi_cpu_now();
-    rungi_cpu_job job = {.in = b->type, .out = plan->problem.c.type, .n = b->cols, .k = b->rows,
-                         .b = input_of(b, 0), .form = &made->form, .features = &device->features,
+    rungi_cpu_job job = {.in = b->type,
+                         .out = plan->problem.c.type,
+                         .n = b->cols,
+                         .k = b->rows,
+                         .b = input_of(b, 0),
+                         .form = &made->form,
+                         .features = &device->features,
                          .parameters = plan->values.value};
     char *header = rungi_cpu_buffer(packed);
     (void)queue;

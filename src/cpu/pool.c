@@ -31,32 +31,32 @@ static const int64_t retry_ns = 1000000000;
 
 typedef struct worker {
     struct worker *next;
-    rungi_pool    *pool;
-    pthread_t      thread;
-    sem_t          call; /* there may be something to do */
+    rungi_pool *pool;
+    pthread_t thread;
+    sem_t call; /* there may be something to do */
 } worker;
 
 typedef struct job {
     rungi_pool_work *work;
-    void            *user;
-    int64_t          parts, scratch;
-    fenv_t           floating; /* the caller's rounding: parts are to have the same bits anywhere */
+    void *user;
+    int64_t parts, scratch;
+    fenv_t floating; /* the caller's rounding: parts are to have the same bits anywhere */
 } job;
 
 /* The gate: whether it is shut, seats left, and workers inside. */
 static const uint64_t SHUT = (uint64_t)1 << 63, SEAT = (uint64_t)1 << 32, INSIDE = UINT32_MAX;
 
 struct rungi_pool {
-    rung_context     *context;
-    int64_t           threads, processors;
-    rungi_arenas      arenas;
+    rung_context *context;
+    int64_t threads, processors;
+    rungi_arenas arenas;
     _Atomic(worker *) workers; /* the newest first; none leaves while the pool lives */
-    atomic_llong      started, retry_at;
-    atomic_bool       is_ending;
-    worker           *lost;    /* of the process that forked this one */
-    sem_t             left;    /* the last inside has gone */
-    job               job;     /* of whom the gate belongs to */
-    alignas(64) atomic_bool  is_busy; /* it belongs to a caller */
+    atomic_llong started, retry_at;
+    atomic_bool is_ending;
+    worker *lost;                    /* of the process that forked this one */
+    sem_t left;                      /* the last inside has gone */
+    job job;                         /* of whom the gate belongs to */
+    alignas(64) atomic_bool is_busy; /* it belongs to a caller */
     alignas(64) _Atomic(uint64_t) gate;
     alignas(64) atomic_llong next; /* part */
 };
@@ -191,7 +191,8 @@ static void start(rungi_pool *pool, int64_t wanted)
     if (error != 0) {
         atomic_fetch_sub(&pool->started, 1);
         atomic_store(&pool->retry_at, rungi_cpu_now() + retry_ns);
-        rungi_log(pool->context, 1, "rung: cpu: only %lld of %lld threads could be created (%s); the work runs on fewer",
+        rungi_log(pool->context, 1,
+                  "rung: cpu: only %lld of %lld threads could be created (%s); the work runs on fewer",
                   (long long)atomic_load(&pool->started) + 1, (long long)wanted + 1, strerror(error));
         rungi_error_restore(&before);
     }
@@ -233,8 +234,8 @@ static bool take_gate(rungi_pool *pool)
     return !atomic_load(&pool->is_busy) && !atomic_exchange(&pool->is_busy, true);
 }
 
-void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts,
-                    rungi_pool_work *work, void *user)
+void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts, rungi_pool_work *work,
+                    void *user)
 {
     RUNGI_ASSERT(threads > 0 && parts >= 0 && scratch >= 0);
     int64_t helpers = (threads < parts ? threads : parts) - 1;
@@ -265,8 +266,9 @@ rung_status rungi_pool_create(rung_context *context, rungi_pool **pool)
     memset(made, 0, sizeof *made);
     made->context = context;
     made->processors = rungi_processors_count();
-    made->threads = context->threads > 0 ? context->threads
-                    : made->processors < RUNGI_THREADS_MAX ? made->processors : RUNGI_THREADS_MAX;
+    made->threads = context->threads > 0                   ? context->threads
+                    : made->processors < RUNGI_THREADS_MAX ? made->processors
+                                                           : RUNGI_THREADS_MAX;
     rungi_arenas_init(&made->arenas, context);
     made->arenas.most = made->processors;
     sem_init(&made->left, 0, 0);

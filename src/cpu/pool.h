@@ -12,7 +12,7 @@ typedef void rungi_pool_work(void *user, int64_t part, char *scratch);
 
 /* Makes no threads yet. Destroying waits for those that it has, once no work is left. */
 rung_status rungi_pool_create(rung_context *context, rungi_pool **pool);
-void        rungi_pool_destroy(rungi_pool *pool);
+void rungi_pool_destroy(rungi_pool *pool);
 
 /* How many threads a problem gets for which none are asked: the context's, else as many as there
  * are processors. */
@@ -29,8 +29,8 @@ rung_status rungi_pool_reserve(rungi_pool *pool, int64_t threads, int64_t scratc
  * one works alone. With scratch it may have to wait until another caller's comes free. Reserved
  * before; allocates nothing, but where threads are missing (in a fork's child, or after they
  * could not be made), and where more threads run at once than were ever reserved. */
-void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts,
-                    rungi_pool_work *work, void *user);
+void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts, rungi_pool_work *work,
+                    void *user);
 
 /* In a fork's child, which has one thread. */
 void rungi_pool_forked(rungi_pool *pool);

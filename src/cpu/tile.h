@@ -14,23 +14,23 @@ typedef enum rungi_b_is { RUNGI_B_IN_PLACE, RUNGI_B_PACKED, RUNGI_B_PACKING } ru
  * Strides are in elements. A's elements along k and the columns of B and of C stand beside
  * each other. What lies outside A, B and C is neither read nor written. */
 typedef struct rungi_tile_job {
-    int64_t     k;
+    int64_t k;
     const void *a;
-    int64_t     a_row;
+    int64_t a_row;
     const void *b;
-    int64_t     b_step;   /* to the next of k; not asked where B is packed */
-    void       *c;
-    int64_t     c_row;
-    int64_t     tiles, panels; /* beside, and below each other */
-    int64_t     cols;     /* of a tile; of several tiles, all that it can have */
-    double      alpha, beta;
-    void       *pack;     /* where B goes, where it is packed on the way */
-    int64_t     ahead;    /* steps that B is asked for before it is needed, */
-    int64_t     aside;    /* and elements from there on */
-    bool        brings_c; /* C is asked for before the first step */
-    const void *next;     /* a row of A is asked for with each tile, beginning with this one; the
-                           * next panel begins as many rows behind it as a tile has */
-    int64_t     next_row;
+    int64_t b_step; /* to the next of k; not asked where B is packed */
+    void *c;
+    int64_t c_row;
+    int64_t tiles, panels; /* beside, and below each other */
+    int64_t cols;          /* of a tile; of several tiles, all that it can have */
+    double alpha, beta;
+    void *pack;       /* where B goes, where it is packed on the way */
+    int64_t ahead;    /* steps that B is asked for before it is needed, */
+    int64_t aside;    /* and elements from there on */
+    bool brings_c;    /* C is asked for before the first step */
+    const void *next; /* a row of A is asked for with each tile, beginning with this one; the
+                       * next panel begins as many rows behind it as a tile has */
+    int64_t next_row;
 } rungi_tile_job;
 
 typedef void rungi_tile(const rungi_tile_job *job);
@@ -55,7 +55,8 @@ typedef struct rungi_tiles {
 const rungi_tiles *rungi_tiles_of(rungi_isa isa, rung_type sum);
 
 #define RUNGI_TILES_LIST(X) X(f32) X(f64) X(i32)
-#define X(type) extern const rungi_tiles rungi_tiles_avx512_##type, rungi_tiles_avx2_##type, rungi_tiles_portable_##type;
+#define X(type) \
+    extern const rungi_tiles rungi_tiles_avx512_##type, rungi_tiles_avx2_##type, rungi_tiles_portable_##type;
 RUNGI_TILES_LIST(X)
 #undef X
 

@@ -23,73 +23,74 @@
 /* clang-format on */
 
 #define START(i, pointer, offset) VECTOR left##i = ZERO(), right##i = ZERO();
-#define COME(i, pointer, offset)                                                                   \
-    if (i < rows) {                                                                                \
-        __builtin_prefetch(at, 1);                                                                 \
-        if (vectors > 1)                                                                           \
-            __builtin_prefetch(at + 2 * LANES - 1, 1);                                             \
-        at += c_row;                                                                               \
+#define COME(i, pointer, offset)                       \
+    if (i < rows) {                                    \
+        __builtin_prefetch(at, 1);                     \
+        if (vectors > 1)                               \
+            __builtin_prefetch(at + 2 * LANES - 1, 1); \
+        at += c_row;                                   \
     }
-#define MULTIPLY(i, pointer, offset)                                                               \
-    if (i < rows) {                                                                                \
-        VECTOR element = ALL(pointer + (offset) + u);                                              \
-        ACCUMULATE(left##i, element, b_left);                                                      \
-        if (vectors > 1)                                                                           \
-            ACCUMULATE(right##i, element, b_right);                                                \
+#define MULTIPLY(i, pointer, offset)                  \
+    if (i < rows) {                                   \
+        VECTOR element = ALL(pointer + (offset) + u); \
+        ACCUMULATE(left##i, element, b_left);         \
+        if (vectors > 1)                              \
+            ACCUMULATE(right##i, element, b_right);   \
     }
-#define STEP(number)                                                                               \
-    {                                                                                              \
-        enum { u = number };                                                                       \
-        VECTOR b_left = b_is == RUNGI_B_PACKED || vectors > 1 ? LOAD(b + u * b_step) : LOAD_SOME(b + u * b_step, some); \
-        VECTOR b_right = ZERO();                                                                   \
-        if (vectors > 1)                                                                           \
+#define STEP(number)                                                                                                   \
+    {                                                                                                                  \
+        enum { u = number };                                                                                           \
+        VECTOR b_left = b_is == RUNGI_B_PACKED || vectors > 1 ? LOAD(b + u * b_step)                                   \
+                                                              : LOAD_SOME(b + u * b_step, some);                       \
+        VECTOR b_right = ZERO();                                                                                       \
+        if (vectors > 1)                                                                                               \
             b_right = b_is == RUNGI_B_PACKED ? LOAD(b + u * b_step + LANES) : LOAD_SOME(b + u * b_step + LANES, some); \
-        if (b_is == RUNGI_B_PACKING) {                                                                     \
-            STORE(pack + u * 2 * LANES, b_left);                                                   \
-            if (vectors > 1)                                                                       \
-                STORE(pack + u * 2 * LANES + LANES, b_right);                                      \
-        }                                                                                          \
-        __builtin_prefetch(ahead + u * b_step);                                                    \
-        if (vectors > 1)                                                                           \
-            __builtin_prefetch(ahead + u * b_step + LANES);                                        \
-        ALL_ROWS(MULTIPLY)                                                                         \
+        if (b_is == RUNGI_B_PACKING) {                                                                                 \
+            STORE(pack + u * 2 * LANES, b_left);                                                                       \
+            if (vectors > 1)                                                                                           \
+                STORE(pack + u * 2 * LANES + LANES, b_right);                                                          \
+        }                                                                                                              \
+        __builtin_prefetch(ahead + u * b_step);                                                                        \
+        if (vectors > 1)                                                                                               \
+            __builtin_prefetch(ahead + u * b_step + LANES);                                                            \
+        ALL_ROWS(MULTIPLY)                                                                                             \
     }
 /* The last vector of a row may have fewer columns. */
-#define PUT(value, place, is_last)                                                                 \
-    {                                                                                              \
-        if (is_last)                                                                               \
-            STORE_SOME(place, some, value);                                                        \
-        else                                                                                       \
-            STORE(place, value);                                                                   \
+#define PUT(value, place, is_last)          \
+    {                                       \
+        if (is_last)                        \
+            STORE_SOME(place, some, value); \
+        else                                \
+            STORE(place, value);            \
     }
 #define GET(place, is_last) (is_last ? LOAD_SOME(place, some) : LOAD(place))
-#define SEND(i, pointer, offset)                                                                   \
-    if (i < rows) {                                                                                \
-        STREAM(at, left##i);                                                                       \
-        STREAM(at + LANES, right##i);                                                              \
-        at += c_row;                                                                               \
+#define SEND(i, pointer, offset)      \
+    if (i < rows) {                   \
+        STREAM(at, left##i);          \
+        STREAM(at + LANES, right##i); \
+        at += c_row;                  \
     }
-#define KEEP(i, pointer, offset)                                                                   \
-    if (i < rows) {                                                                                \
-        PUT(left##i, at, vectors == 1)                                                             \
-        if (vectors > 1)                                                                           \
-            PUT(right##i, at + LANES, 1)                                                           \
-        at += c_row;                                                                               \
+#define KEEP(i, pointer, offset)         \
+    if (i < rows) {                      \
+        PUT(left##i, at, vectors == 1)   \
+        if (vectors > 1)                 \
+            PUT(right##i, at + LANES, 1) \
+        at += c_row;                     \
     }
-#define SCALE(i, pointer, offset)                                                                  \
-    left##i = TIMES(alpha, left##i);                                                               \
+#define SCALE(i, pointer, offset)    \
+    left##i = TIMES(alpha, left##i); \
     right##i = TIMES(alpha, right##i);
-#define ADD(i, pointer, offset)                                                                    \
-    if (i < rows) {                                                                                \
-        PUT(PLUS_TIMES(beta, GET(at, vectors == 1), left##i), at, vectors == 1)                    \
-        if (vectors > 1)                                                                           \
-            PUT(PLUS_TIMES(beta, GET(at + LANES, 1), right##i), at + LANES, 1)                     \
-        at += c_row;                                                                               \
+#define ADD(i, pointer, offset)                                                 \
+    if (i < rows) {                                                             \
+        PUT(PLUS_TIMES(beta, GET(at, vectors == 1), left##i), at, vectors == 1) \
+        if (vectors > 1)                                                        \
+            PUT(PLUS_TIMES(beta, GET(at + LANES, 1), right##i), at + LANES, 1)  \
+        at += c_row;                                                            \
     }
 
 /* One panel: tiles beside each other. B begins at `first`, the others at so many elements. */
-INLINE void PANEL(const int rows, const int vectors, const int b_is, const int streaming,
-                  const rungi_tile_job *job, const SUM *first, int64_t a_place, int64_t c_place, int64_t next_place)
+INLINE void PANEL(const int rows, const int vectors, const int b_is, const int streaming, const rungi_tile_job *job,
+                  const SUM *first, int64_t a_place, int64_t c_place, int64_t next_place)
 {
     const int64_t row = job->a_row, row3 = 3 * row, c_row = job->c_row;
     const int64_t b_step = b_is == RUNGI_B_PACKED ? 2 * LANES : job->b_step;

@@ -20,42 +20,45 @@
 #endif
 
 /* The first few lanes, without a loop and without a call: the sums stay in their registers. */
-#define VECTOR_OF(name, type, lanes)                                                               \
-    typedef type name __attribute__((vector_size(16)));                                            \
-    INLINE name name##_load(const type *place, int64_t count)                                      \
-    {                                                                                              \
-        name vector = {place[0]};                                                                  \
-        if (count > 1)                                                                             \
-            vector[1] = place[1];                                                                  \
-        if (lanes > 2 && count > 2)                                                                \
-            vector[2 % lanes] = place[2];                                                          \
-        if (lanes > 2 && count > 3)                                                                \
-            vector[3 % lanes] = place[3];                                                          \
-        return vector;                                                                             \
-    }                                                                                              \
-    INLINE name name##_load_all(const type *place)                                                 \
-    {                                                                                              \
-        name vector;                                                                               \
-        memcpy(&vector, place, sizeof vector);                                                     \
-        return vector;                                                                             \
-    }                                                                                              \
-    INLINE void name##_store_all(type *place, name vector) { memcpy(place, &vector, sizeof vector); } \
-    INLINE void name##_store(type *place, int64_t count, name vector)                              \
-    {                                                                                              \
-        place[0] = vector[0];                                                                      \
-        if (count > 1)                                                                             \
-            place[1] = vector[1];                                                                  \
-        if (lanes > 2 && count > 2)                                                                \
-            place[2] = vector[2 % lanes];                                                          \
-        if (lanes > 2 && count > 3)                                                                \
-            place[3] = vector[3 % lanes];                                                          \
-    }                                                                                              \
-    INLINE name name##_each(type value)                                                            \
-    {                                                                                              \
-        name vector;                                                                               \
-        for (int i = 0; i < lanes; i++)                                                            \
-            vector[i] = value;                                                                     \
-        return vector;                                                                             \
+#define VECTOR_OF(name, type, lanes)                                  \
+    typedef type name __attribute__((vector_size(16)));               \
+    INLINE name name##_load(const type *place, int64_t count)         \
+    {                                                                 \
+        name vector = {place[0]};                                     \
+        if (count > 1)                                                \
+            vector[1] = place[1];                                     \
+        if (lanes > 2 && count > 2)                                   \
+            vector[2 % lanes] = place[2];                             \
+        if (lanes > 2 && count > 3)                                   \
+            vector[3 % lanes] = place[3];                             \
+        return vector;                                                \
+    }                                                                 \
+    INLINE name name##_load_all(const type *place)                    \
+    {                                                                 \
+        name vector;                                                  \
+        memcpy(&vector, place, sizeof vector);                        \
+        return vector;                                                \
+    }                                                                 \
+    INLINE void name##_store_all(type *place, name vector)            \
+    {                                                                 \
+        memcpy(place, &vector, sizeof vector);                        \
+    }                                                                 \
+    INLINE void name##_store(type *place, int64_t count, name vector) \
+    {                                                                 \
+        place[0] = vector[0];                                         \
+        if (count > 1)                                                \
+            place[1] = vector[1];                                     \
+        if (lanes > 2 && count > 2)                                   \
+            place[2] = vector[2 % lanes];                             \
+        if (lanes > 2 && count > 3)                                   \
+            place[3] = vector[3 % lanes];                             \
+    }                                                                 \
+    INLINE name name##_each(type value)                               \
+    {                                                                 \
+        name vector;                                                  \
+        for (int i = 0; i < lanes; i++)                               \
+            vector[i] = value;                                        \
+        return vector;                                                \
     }
 
 VECTOR_OF(floats, float, 4)
@@ -134,9 +137,10 @@ VECTOR_OF(wholes, uint32_t, 4)
 /* ---- The choice ---- */
 
 #if defined(__x86_64__)
-#define CHOOSE(type)                                                                               \
-    (isa >= RUNGI_ISA_AVX512 ? &rungi_tiles_avx512_##type                                          \
-     : isa == RUNGI_ISA_AVX2 ? &rungi_tiles_avx2_##type : &rungi_tiles_portable_##type)
+#define CHOOSE(type)                                      \
+    (isa >= RUNGI_ISA_AVX512 ? &rungi_tiles_avx512_##type \
+     : isa == RUNGI_ISA_AVX2 ? &rungi_tiles_avx2_##type   \
+                             : &rungi_tiles_portable_##type)
 #else
 #define CHOOSE(type) ((void)isa, &rungi_tiles_portable_##type)
 #endif

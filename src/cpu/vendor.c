@@ -13,12 +13,12 @@
 #include "cpu/onednn.h"
 
 typedef struct vendor_plan {
-    rungi_peer      peer;
-    rungi_onednn    onednn; /* if it is that */
-    rungi_peer_work form;   /* of the turned problem, without its memory */
-    char            library[512]; /* "MKL 2026.2, /usr/lib/libmkl_rt.so.3" */
-    int32_t        *sums;         /* of whole numbers: A B, where more is done with it, */
-    char           *scratch;      /* and what the library's way needs besides */
+    rungi_peer peer;
+    rungi_onednn onednn;  /* if it is that */
+    rungi_peer_work form; /* of the turned problem, without its memory */
+    char library[512];    /* "MKL 2026.2, /usr/lib/libmkl_rt.so.3" */
+    int32_t *sums;        /* of whole numbers: A B, where more is done with it, */
+    char *scratch;        /* and what the library's way needs besides */
 } vendor_plan;
 
 /* How many threads they take is a matter of the whole process in most of these libraries, and
@@ -59,8 +59,8 @@ static rung_status check_form(const rung_plan *plan, vendor_plan *made)
     if (form->k == 0 || !as_blas(&problem.a, &form->a_by_rows, &form->lda) ||
         !as_blas(&problem.b, &form->b_by_rows, &form->ldb) || !as_blas(&problem.c, &c_by_rows, &form->ldc) ||
         !c_by_rows)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s supports only matrices with one stride of 1, and k > 0", name,
-                          title);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s supports only matrices with one stride of 1, and k > 0",
+                          name, title);
     bool is_wide = made->peer.is_wide || made->peer.kind == RUNGI_PEER_ONEDNN;
     if (!is_wide && (form->m > INT32_MAX || form->n > INT32_MAX || form->k > INT32_MAX || form->lda > INT32_MAX ||
                      form->ldb > INT32_MAX || form->ldc > INT32_MAX))
@@ -81,7 +81,8 @@ static rung_status check_type(const rung_plan *plan, const vendor_plan *made)
                : in == RUNG_BF16 ? is_onednn || peer->bf16
                                  : is_onednn || peer->i8;
     if (!has)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s does not multiply %s", name, peer->title, rung_type_name(in));
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s does not multiply %s", name, peer->title,
+                          rung_type_name(in));
     if (in == RUNG_I8 && !features->has_vnni)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s may saturate sums of i8 on a processor without VNNI", name,
                           peer->title);
@@ -98,7 +99,8 @@ static rung_status make_scratch(rung_context *context, vendor_plan *made)
         return RUNG_OK;
     if (!rungi_multiply(form->m, form->ldc, &sums) || !rungi_multiply(sums, sizeof *made->sums, &sums) ||
         (made->peer.i8 && !rungi_cblas_i8_scratch(form, &scratch)))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "00_vendor: %lld x %lld x %lld needs more memory than can be addressed", (long long)form->m,
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "00_vendor: %lld x %lld x %lld needs more memory than can be addressed", (long long)form->m,
                           (long long)form->n, (long long)form->k);
     made->sums = rungi_allocate(context, sums, 64);
     made->scratch = rungi_allocate(context, scratch, 64);

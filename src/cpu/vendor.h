@@ -10,7 +10,7 @@
 rung_status rungi_cpu_vendor_create(rung_plan *plan);
 rung_status rungi_cpu_vendor_run(rung_plan *plan, const rung_problem *problem, rungi_sizes sizes,
                                  const rung_run_options *options);
-void        rungi_cpu_vendor_destroy(rung_plan *plan);
+void rungi_cpu_vendor_destroy(rung_plan *plan);
 
 /* In a fork's child, which has one thread: whoever was in one of these libraries is gone. */
 void rungi_cpu_vendor_forked(void);

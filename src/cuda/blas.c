@@ -35,16 +35,14 @@ enum {
 void rungi_blas_load(rungi_blas *blas, int driver_version)
 {
     static const struct {
-        int         major;
+        int major;
         const char *name;
     } libraries[] = {{13, "libcublas.so.13"}, {12, "libcublas.so.12"}};
     for (size_t i = 0; !blas->library && i < sizeof libraries / sizeof *libraries; i++) {
         /* One of a later major version than the driver's cannot run on it. */
-        void *library = libraries[i].major <= driver_version / 1000
-                            ? rungi_cuda_open_library(libraries[i].name) : NULL;
+        void *library = libraries[i].major <= driver_version / 1000 ? rungi_cuda_open_library(libraries[i].name) : NULL;
         bool all = library != NULL;
-#define X(name, symbol, arguments) \
-        all = all && rungi_library_find(library, symbol, &blas->name, sizeof blas->name);
+#define X(name, symbol, arguments) all = all && rungi_library_find(library, symbol, &blas->name, sizeof blas->name);
         RUNGI_BLAS_FUNCTION_LIST(X)
 #undef X
         blas->library = all ? library : NULL;
@@ -66,13 +64,17 @@ static const rungi_blas *blas_of(rungi_cuda_device *device)
 static rung_status fail(rungi_cuda_device *device, int error, const char *function)
 {
     enum { LAUNCH_FAILED = 719 }; /* the driver's word for it */
-    if (error == 3) /* CUBLAS_STATUS_ALLOC_FAILED */
-        return rungi_fail(RUNG_STATUS_NO_MEMORY, "00_vendor: %s: out of memory; use smaller matrices, or free other "
-                          "buffers of the device", function);
+    if (error == 3)               /* CUBLAS_STATUS_ALLOC_FAILED */
+        return rungi_fail(RUNG_STATUS_NO_MEMORY,
+                          "00_vendor: %s: out of memory; use smaller matrices, or free other "
+                          "buffers of the device",
+                          function);
     if (error == 13) { /* CUBLAS_STATUS_EXECUTION_FAILED */
         atomic_store(&device->lost, LAUNCH_FAILED);
-        return rungi_fail(RUNG_STATUS_DEVICE_LOST, "00_vendor: %s: the work failed on the device; close the device "
-                          "and open it again", function);
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST,
+                          "00_vendor: %s: the work failed on the device; close the device "
+                          "and open it again",
+                          function);
     }
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s gives error %d%s", function, error,
                       error == NOT_SUPPORTED ? ": it does not take this problem" : "");
@@ -170,7 +172,8 @@ static rung_status require_words(rung_plan *plan, const rungi_blas_plan *made)
     if (plan->problem.a.type != RUNG_I8)
         return RUNG_OK;
     if (made->lda % 4 != 0 || made->ldb % 4 != 0 || !(plan->aligned & RUNGI_INPUTS_AT_FOURS))
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: cuBLAS requires leading dimensions and first elements of i8 to be "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "00_vendor: cuBLAS requires leading dimensions and first elements of i8 to be "
                           "multiples of four, in A, in B and in every item of a batch");
     plan->needs_aligned = RUNGI_INPUTS_AT_FOURS;
     return RUNG_OK;
@@ -190,11 +193,11 @@ rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out)
     *out = (rungi_blas_plan){.blas = blas_of(device)};
     if (!out->blas)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: neither libcublas.so.12 nor libcublas.so.13 was found; "
-                          "install cuBLAS (pip install nvidia-cublas-cu12)");
+                                                   "install cuBLAS (pip install nvidia-cublas-cu12)");
     if (turned.a.cols == 0 || !fits_int(&turned) || !as_blas(&turned.b, &out->a_op, &out->lda) ||
         !as_blas(&turned.a, &out->b_op, &out->ldb) || !as_blas(&turned.c, &c_op, &out->ldc) || c_op != OP_N)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: cuBLAS takes matrices with one stride of one, k above "
-                          "zero, and sizes below 2^31");
+                                                   "zero, and sizes below 2^31");
     rung_status status = require_words(plan, out);
     if (status != RUNG_OK)
         return status;
@@ -229,13 +232,13 @@ static int multiply(rungi_blas_handle *handle, const rungi_blas_plan *own, const
     const void *a = first_of(&turned->b), *b = first_of(&turned->a);
     void *c = first_of(&turned->c);
     if (turned->batch == 1)
-        return own->blas->gemm_one(handle, own->a_op, own->b_op, m, n, k, &alpha, a, own->in_type, own->lda,
-                                   b, own->in_type, own->ldb, &beta, c, own->out_type, own->ldc,
-                                   own->compute, ALGORITHM_DEFAULT);
+        return own->blas->gemm_one(handle, own->a_op, own->b_op, m, n, k, &alpha, a, own->in_type, own->lda, b,
+                                   own->in_type, own->ldb, &beta, c, own->out_type, own->ldc, own->compute,
+                                   ALGORITHM_DEFAULT);
     return own->blas->gemm(handle, own->a_op, own->b_op, m, n, k, &alpha, a, own->in_type, own->lda,
-                           turned->b.batch_stride, b, own->in_type, own->ldb, turned->a.batch_stride, &beta,
-                           c, own->out_type, own->ldc, turned->c.batch_stride, (int)turned->batch,
-                           own->compute, ALGORITHM_DEFAULT);
+                           turned->b.batch_stride, b, own->in_type, own->ldb, turned->a.batch_stride, &beta, c,
+                           own->out_type, own->ldc, turned->c.batch_stride, (int)turned->batch, own->compute,
+                           ALGORITHM_DEFAULT);
 }
 
 rung_status rungi_blas_plan_run(rung_plan *plan, const rungi_blas_plan *own, rung_queue *queue,

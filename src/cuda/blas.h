@@ -28,7 +28,7 @@ typedef struct cublasContext rungi_blas_handle;
 
 typedef struct rungi_blas {
     void *library; /* NULL if it is not here */
-#define X(name, symbol, arguments) int (*name) arguments;
+#define X(name, symbol, arguments) int(*name) arguments;
     RUNGI_BLAS_FUNCTION_LIST(X)
 #undef X
 } rungi_blas;
@@ -43,10 +43,10 @@ enum {
 /* What a plan has to know: the problem as cuBLAS sees it, whose matrices stand by columns. */
 typedef struct rungi_blas_plan {
     const rungi_blas *blas;
-    int               a_op, b_op; /* of its first and its second operand, our B and our A */
-    int               lda, ldb, ldc;
-    int               in_type, out_type, compute;
-    char              library[32]; /* "cuBLAS 12.9.0", for rung_plan_info */
+    int a_op, b_op; /* of its first and its second operand, our B and our A */
+    int lda, ldb, ldc;
+    int in_type, out_type, compute;
+    char library[32]; /* "cuBLAS 12.9.0", for rung_plan_info */
 } rungi_blas_plan;
 
 struct rungi_cuda_device;
@@ -60,6 +60,6 @@ void rungi_blas_load(rungi_blas *blas, int driver_version);
 rung_status rungi_blas_plan_create(rung_plan *plan, rungi_blas_plan *out);
 rung_status rungi_blas_plan_run(rung_plan *plan, const rungi_blas_plan *own, rung_queue *queue,
                                 const rung_problem *problem);
-void        rungi_cuda_blas_close(struct rungi_cuda_device *device);
+void rungi_cuda_blas_close(struct rungi_cuda_device *device);
 
 #endif /* RUNGI_CUDA_BLAS_H */

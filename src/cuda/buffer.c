@@ -17,8 +17,7 @@ static rungi_cu_pointer pointer_of(const rung_buffer *buffer)
 
 /* How many bytes the driver knows from there on. Memory that was mapped piece by piece is
  * known piece by piece. */
-static rung_status known_bytes(rungi_cuda_device *own, rungi_cu_pointer pointer, int64_t wanted,
-                               int64_t *known)
+static rung_status known_bytes(rungi_cuda_device *own, rungi_cu_pointer pointer, int64_t wanted, int64_t *known)
 {
     enum { NOT_FOUND = 500 };
     *known = 0;
@@ -45,14 +44,15 @@ static rung_status wrap(rungi_cuda_device *own, rungi_cu_pointer native, int64_t
     int64_t known;
     rung_status status = known_bytes(own, native, offset + bytes, &known);
     if (status == RUNG_OK && offset + bytes > known)
-        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped CUdeviceptr has %lld bytes behind it; the buffer would end "
-                          "at %lld", (long long)known, (long long)offset + bytes);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "the wrapped CUdeviceptr has %lld bytes behind it; the buffer would end "
+                          "at %lld",
+                          (long long)known, (long long)offset + bytes);
     buffer->pointer = native + (rungi_cu_pointer)offset;
     return status;
 }
 
-static rung_status allocate(rungi_cuda_device *own, rung_queue *queue, int64_t bytes,
-                            rungi_cuda_buffer *buffer)
+static rung_status allocate(rungi_cuda_device *own, rung_queue *queue, int64_t bytes, rungi_cuda_buffer *buffer)
 {
     rung_status status;
     if (queue)
@@ -69,8 +69,8 @@ static rung_status allocate(rungi_cuda_device *own, rung_queue *queue, int64_t b
 }
 
 /* With a native pointer, on a queue, or plainly. */
-static rung_status make_buffer(rung_device *device, rung_queue *queue, void *native, int64_t offset,
-                               int64_t bytes, rung_buffer **buffer)
+static rung_status make_buffer(rung_device *device, rung_queue *queue, void *native, int64_t offset, int64_t bytes,
+                               rung_buffer **buffer)
 {
     rungi_cuda_device *own = rungi_cuda_device_of(device);
     rungi_cuda_buffer *made = rungi_new(device->context, sizeof *made);
@@ -175,17 +175,17 @@ rung_status rungi_cuda_buffer_write(rung_queue *queue, rung_buffer *buffer, int6
         return status;
     status = rungi_cuda_begin(queue, options);
     if (status == RUNG_OK && bytes > 0)
-        status = rungi_cuda_check(own, own->cu->MemcpyHtoDAsync(address_of(buffer, offset), from,
-                                                                (size_t)bytes, stream_of(queue)),
-                                  "cuMemcpyHtoDAsync");
+        status = rungi_cuda_check(
+            own, own->cu->MemcpyHtoDAsync(address_of(buffer, offset), from, (size_t)bytes, stream_of(queue)),
+            "cuMemcpyHtoDAsync");
     if (status == RUNG_OK)
         status = rungi_cuda_end(queue, options);
     rungi_cuda_leave(own);
     return status;
 }
 
-rung_status rungi_cuda_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
-                                   void *to, const rung_run_options *options)
+rung_status rungi_cuda_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
+                                   const rung_run_options *options)
 {
     rungi_cuda_device *own = rungi_cuda_device_of(queue->device);
     rung_status status = rungi_cuda_enter(own);
@@ -193,9 +193,9 @@ rung_status rungi_cuda_buffer_read(rung_queue *queue, rung_buffer *buffer, int64
         return status;
     status = rungi_cuda_begin(queue, options);
     if (status == RUNG_OK && bytes > 0)
-        status = rungi_cuda_check(own, own->cu->MemcpyDtoHAsync(to, address_of(buffer, offset),
-                                                                (size_t)bytes, stream_of(queue)),
-                                  "cuMemcpyDtoHAsync");
+        status = rungi_cuda_check(
+            own, own->cu->MemcpyDtoHAsync(to, address_of(buffer, offset), (size_t)bytes, stream_of(queue)),
+            "cuMemcpyDtoHAsync");
     if (status == RUNG_OK)
         status = rungi_cuda_end(queue, options);
     rungi_cuda_leave(own);

@@ -22,8 +22,8 @@ static const char *file_in_name(const rung_kernel *kernel)
     return kernel->info.file + (length > most ? length - most : 0);
 }
 
-void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_values *values,
-                           const rungi_simt_path *path, char name[NAME_LENGTH])
+void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_values *values, const rungi_simt_path *path,
+                           char name[NAME_LENGTH])
 {
     int used = snprintf(name, NAME_LENGTH, "%s ", file_in_name(kernel));
     RUNGI_ASSERT(used > 0 && used + RUNGI_SIMT_DEFINES <= NAME_LENGTH);
@@ -49,8 +49,7 @@ rung_status rungi_cuda_image_source(const rung_kernel *kernel, const char *name,
     size_t length = strlen(name);
     for (size_t i = 0; i <= length; i++)
         quoted[i] = (char)(name[i] == '"' || name[i] == '\\' || name[i] == '\n' ? '_' : name[i]);
-    int added = snprintf(line, sizeof line, "\nextern \"C\" __device__ const char rung_image[] = \"%s\";\n",
-                         quoted);
+    int added = snprintf(line, sizeof line, "\nextern \"C\" __device__ const char rung_image[] = \"%s\";\n", quoted);
     size_t whole = strlen(text);
     *source = rungi_allocate(kernel->context, (int64_t)whole + added + 1, 1);
     if (*source) {
@@ -63,8 +62,7 @@ rung_status rungi_cuda_image_source(const rung_kernel *kernel, const char *name,
 
 /* ---- Loading ------------------------------------------------------------------------------------- */
 
-static rung_status load(rungi_cuda_device *device, const char *name, const void *code,
-                        rungi_cu_module *module)
+static rung_status load(rungi_cuda_device *device, const char *name, const void *code, rungi_cu_module *module)
 {
     static unsigned int options[] = {RUNGI_CU_JIT_ERROR_LOG_BUFFER, RUNGI_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     char log[2048] = "";
@@ -88,17 +86,16 @@ static const rungi_cuda_image *find_image(const char *name, int architecture, bo
     return best;
 }
 
-static rung_status load_packed(rungi_cuda_device *device, const rungi_cuda_image *image,
-                               rungi_cu_module *module)
+static rung_status load_packed(rungi_cuda_device *device, const rungi_cuda_image *image, rungi_cu_module *module)
 {
     rung_context *context = device->base.context;
     unsigned char *code = rungi_allocate(context, (int64_t)image->bytes, 64);
     if (!code)
         return RUNG_STATUS_NO_MEMORY;
-    rung_status status =
-        rungi_unpack(rungi_cuda_image_data + image->offset, image->packed_bytes, code, image->bytes)
-            ? load(device, image->name, code, module)
-            : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "the library's own code of %s is damaged", image->name);
+    rung_status status = rungi_unpack(rungi_cuda_image_data + image->offset, image->packed_bytes, code, image->bytes)
+                             ? load(device, image->name, code, module)
+                             : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "the library's own code of %s is damaged",
+                                          image->name);
     rungi_release(context, code);
     return status;
 }
@@ -113,8 +110,8 @@ static rung_status load_image(rungi_cuda_device *device, const rungi_cuda_wish *
         if (image)
             status = load_packed(device, image, module);
         if (status == RUNG_OK)
-            rungi_log(device->base.context, 2, "rung: %s took an embedded image, %s_%d, of %s",
-                      device->base.info.name, is_ptx ? "compute" : "sm", image->architecture, name);
+            rungi_log(device->base.context, 2, "rung: %s took an embedded image, %s_%d, of %s", device->base.info.name,
+                      is_ptx ? "compute" : "sm", image->architecture, name);
     }
     return status;
 }
@@ -133,8 +130,7 @@ static const rungi_nvrtc *compiler_of(rungi_cuda_device *device)
 }
 
 /* Compiled now, or by an earlier process. */
-static rung_status compile(rungi_cuda_device *device, const rungi_nvrtc *nvrtc, const rungi_nvrtc_job *job,
-                           void **code)
+static rung_status compile(rungi_cuda_device *device, const rungi_nvrtc *nvrtc, const rungi_nvrtc_job *job, void **code)
 {
     rung_context *context = device->base.context;
     char folder[4096], compiler[64], target[64];
@@ -151,8 +147,8 @@ static rung_status compile(rungi_cuda_device *device, const rungi_nvrtc *nvrtc, 
     if (status == RUNG_OK && has_folder)
         rungi_cache_write(context, folder, key, 4, *code, bytes);
     if (status == RUNG_OK)
-        rungi_log(context, 2, "rung: %s compiled %s %s with %s for %s", device->base.info.name, job->file,
-                  job->defines, compiler, target);
+        rungi_log(context, 2, "rung: %s compiled %s %s with %s for %s", device->base.info.name, job->file, job->defines,
+                  compiler, target);
     return status;
 }
 
@@ -168,9 +164,10 @@ static rung_status load_compiled(rungi_cuda_device *device, const rungi_cuda_wis
     job.architecture = rungi_nvrtc_architecture(nvrtc, device->architecture);
     job.to_ptx = job.architecture != device->architecture;
     if (job.architecture == 0)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "NVRTC %d.%d compiles no more for sm_%d; install NVRTC 12 "
-                          "(pip install nvidia-cuda-nvrtc-cu12)", nvrtc->major, nvrtc->minor,
-                          device->architecture);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "NVRTC %d.%d compiles no more for sm_%d; install NVRTC 12 "
+                          "(pip install nvidia-cuda-nvrtc-cu12)",
+                          nvrtc->major, nvrtc->minor, device->architecture);
     rung_status status = rungi_cuda_image_source(wish->kernel, name, &source);
     if (status != RUNG_OK)
         return status;
@@ -217,11 +214,13 @@ static rung_status make_module(rungi_cuda_device *device, const rungi_cuda_wish 
     write_name(&general, general_name);
     status = is_general(wish) ? load_image(device, &general, general_name, module) : RUNG_STATUS_NOT_FOUND;
     if (status == RUNG_OK && compiled != RUNG_STATUS_NOT_FOUND)
-        rungi_log(device->base.context, 1, "rung: %s takes a slower, general kernel, since: %s",
-                  device->base.info.name, why.text);
+        rungi_log(device->base.context, 1, "rung: %s takes a slower, general kernel, since: %s", device->base.info.name,
+                  why.text);
     if (status == RUNG_OK || compiled == RUNG_STATUS_NOT_FOUND)
-        return status != RUNG_STATUS_NOT_FOUND ? status
-                   : rungi_fail(RUNG_STATUS_UNSUPPORTED, "the library carries no code of %s for sm_%d, and "
+        return status != RUNG_STATUS_NOT_FOUND
+                   ? status
+                   : rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                                "the library carries no code of %s for sm_%d, and "
                                 "libnvrtc was not found; install it (pip install nvidia-cuda-nvrtc-cu12)",
                                 name, device->architecture);
     rungi_error_restore(&why);
@@ -236,8 +235,7 @@ static void write_key(const rungi_cuda_wish *wish, const char *name, char key[NA
     uint64_t hash = 14695981039346656037u;
     for (const char *at = wish->kernel->info.source; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-    snprintf(key, NAME_LENGTH + 64, "%s %016llx %lld", name, (unsigned long long)hash,
-             (long long)wish->carveout);
+    snprintf(key, NAME_LENGTH + 64, "%s %016llx %lld", name, (unsigned long long)hash, (long long)wish->carveout);
 }
 
 /* Under the lock. */
@@ -260,8 +258,8 @@ static void free_module(rungi_cuda_device *device, rungi_cuda_module *module, bo
 
 /* Made outside the lock, since the caller's log may call us again; of two threads that come
  * here at once the second gives its own up. */
-static rung_status add_module(rungi_cuda_device *device, const rungi_cuda_wish *wish, const char *name,
-                              const char *key, rungi_cuda_module **out)
+static rung_status add_module(rungi_cuda_device *device, const rungi_cuda_wish *wish, const char *name, const char *key,
+                              rungi_cuda_module **out)
 {
     rung_context *context = device->base.context;
     rungi_cuda_module *made = rungi_new(context, sizeof *made + strlen(key) + 1);
@@ -286,8 +284,7 @@ static rung_status add_module(rungi_cuda_device *device, const rungi_cuda_wish *
     return RUNG_OK;
 }
 
-static rung_status module_of(rungi_cuda_device *device, const rungi_cuda_wish *wish,
-                             rungi_cu_module *module)
+static rung_status module_of(rungi_cuda_device *device, const rungi_cuda_wish *wish, rungi_cu_module *module)
 {
     char name[NAME_LENGTH], key[NAME_LENGTH + 64];
     rung_status status = RUNG_OK;
@@ -315,23 +312,25 @@ void rungi_cuda_forget_modules(rungi_cuda_device *device)
 }
 
 /* Shared memory beyond what every device gives, and how L1 is shared out. */
-static rung_status set_attributes(rungi_cuda_device *device, const rungi_cuda_wish *wish,
-                                  rungi_cu_function function)
+static rung_status set_attributes(rungi_cuda_device *device, const rungi_cuda_wish *wish, rungi_cu_function function)
 {
     rung_status status = RUNG_OK;
     if (wish->shared_bytes > 0)
-        status = rungi_cuda_check(device, device->cu->FuncSetAttribute(
-                                      function, RUNGI_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                      (int)wish->shared_bytes), "cuFuncSetAttribute");
+        status = rungi_cuda_check(device,
+                                  device->cu->FuncSetAttribute(function,
+                                                               RUNGI_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                               (int)wish->shared_bytes),
+                                  "cuFuncSetAttribute");
     if (status == RUNG_OK && wish->carveout > 0)
-        status = rungi_cuda_check(device, device->cu->FuncSetAttribute(
-                                      function, RUNGI_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                      (int)wish->carveout), "cuFuncSetAttribute");
+        status = rungi_cuda_check(device,
+                                  device->cu->FuncSetAttribute(function,
+                                                               RUNGI_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                                               (int)wish->carveout),
+                                  "cuFuncSetAttribute");
     return status;
 }
 
-rung_status rungi_cuda_function_of(rungi_cuda_device *device, const rungi_cuda_wish *wish,
-                                   rungi_cu_function *function)
+rung_status rungi_cuda_function_of(rungi_cuda_device *device, const rungi_cuda_wish *wish, rungi_cu_function *function)
 {
     rungi_cu_module module;
     char entry[RUNGI_SIMT_NAME + 1];
@@ -340,7 +339,6 @@ rung_status rungi_cuda_function_of(rungi_cuda_device *device, const rungi_cuda_w
         return status;
     RUNGI_ASSERT(wish->kernel->entry.length > 0 && wish->kernel->entry.length < sizeof entry);
     snprintf(entry, sizeof entry, "%.*s", (int)wish->kernel->entry.length, wish->kernel->entry.text);
-    status = rungi_cuda_check(device, device->cu->ModuleGetFunction(function, module, entry),
-                              "cuModuleGetFunction");
+    status = rungi_cuda_check(device, device->cu->ModuleGetFunction(function, module, entry), "cuModuleGetFunction");
     return status == RUNG_OK ? set_attributes(device, wish, *function) : status;
 }

@@ -14,7 +14,8 @@
 rung_status rungi_cuda_check_process(const rungi_cuda_state *state)
 {
     if (state->pid != getpid())
-        return rungi_fail(RUNG_STATUS_DEVICE_LOST, "CUDA was started before this process was forked, and NVIDIA's "
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST,
+                          "CUDA was started before this process was forked, and NVIDIA's "
                           "driver does not work in the child; fork before the first use of CUDA, or exec");
     return RUNG_OK;
 }
@@ -56,7 +57,7 @@ rung_status rungi_cuda_check(rungi_cuda_device *device, rungi_cu_result error, c
 /* Whom to ask, and the first error of all that was asked: a device that is taken for less
  * than it is would stay so as long as it is open. */
 typedef struct inquiry {
-    rungi_cu       *cu;
+    rungi_cu *cu;
     rungi_cu_device id;
     rungi_cu_result error;
 } inquiry;
@@ -104,9 +105,9 @@ static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *
     info->registers_per_block = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
     info->registers_per_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
     /* What a kernel may opt in to, where there is such a thing: plans do. */
-    info->shared_bytes_per_block =
-        rungi_larger(attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-                     attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    info->shared_bytes_per_block = rungi_larger(
+        attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
     info->shared_bytes_per_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     info->clock_khz = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
     int architecture = architecture_of(asked);
@@ -285,8 +286,8 @@ static rung_status device_of_context(rungi_cu *cu, rungi_cu_context native, rung
 
 /* The CUcontext says which device it is of, so that none has to be given: a CUdevice is a
  * number, and the first is 0. */
-static rung_status wrap_device(rung_context *context, void *user, void *native_context,
-                               void *native_device, rung_device **device)
+static rung_status wrap_device(rung_context *context, void *user, void *native_context, void *native_device,
+                               rung_device **device)
 {
     rungi_cuda_state *state = user;
     rungi_cuda_device *made;
@@ -359,20 +360,20 @@ static void list_dependencies(rung_dependency_list *list)
     rungi_error_restore(&before);
     describe_images(found, sizeof found);
     rungi_dependency_list_add(list, "compiled kernels", "kernels at their defaults, without a compiler",
-                        "build the library with libnvrtc.so.12 (-DRUNG_NVRTC=...)", found);
+                              "build the library with libnvrtc.so.12 (-DRUNG_NVRTC=...)", found);
     *found = '\0';
     if (rungi_nvrtc_load(&nvrtc, version, INT32_MAX)) {
         rungi_library_where(&nvrtc.version, path, sizeof path);
         snprintf(found, sizeof found, "%d.%d, %s", nvrtc.major, nvrtc.minor, path);
     }
     rungi_dependency_list_add(list, "NVRTC", "any parameters, every fast path, kernels of your own",
-                        "pip install nvidia-cuda-nvrtc-cu12", found);
+                              "pip install nvidia-cuda-nvrtc-cu12", found);
     *found = '\0';
     rungi_blas_load(&blas, version);
     if (blas.library)
         rungi_library_where(&blas.create, found, sizeof found);
     rungi_dependency_list_add(list, "cuBLAS", "the library to compare with, 00_vendor",
-                        "pip install nvidia-cublas-cu12", found);
+                              "pip install nvidia-cublas-cu12", found);
 }
 
 long rungi_cuda_live(rung_context *context, rungi_cu_kind kind)

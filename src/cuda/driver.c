@@ -12,16 +12,18 @@
 static rung_status find_function(rungi_cu *cu, const char *name, int since, void *slot, size_t size)
 {
     if (!rungi_library_find(cu->library, name, slot, size) && since == 0)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libcuda.so.1 has no %s: it is no NVIDIA driver, or one older "
-                          "than " RUNGI_CU_OLDEST_DRIVER "; install a newer one", name);
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "libcuda.so.1 has no %s: it is no NVIDIA driver, or one older "
+                          "than " RUNGI_CU_OLDEST_DRIVER "; install a newer one",
+                          name);
     return RUNG_OK;
 }
 
 static rung_status find_functions(rungi_cu *cu)
 {
     rung_status status = RUNG_OK;
-#define X(name, symbol, since, arguments)                                                \
-    if (status == RUNG_OK)                                                               \
+#define X(name, symbol, since, arguments) \
+    if (status == RUNG_OK)                \
         status = find_function(cu, #symbol, since, &cu->name, sizeof cu->name);
     RUNGI_CU_FUNCTION_LIST(X)
 #undef X
@@ -37,9 +39,11 @@ static rung_status start(rungi_cu *cu)
     if (error != 0)
         return rungi_cu_fail(cu, error, "cuDriverGetVersion");
     if (cu->version < RUNGI_CU_OLDEST)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "the NVIDIA driver is of CUDA %d.%d; install one of CUDA %d.%d or "
-                          "later (driver " RUNGI_CU_OLDEST_DRIVER ")", cu->version / 1000,
-                          cu->version % 1000 / 10, RUNGI_CU_OLDEST / 1000, RUNGI_CU_OLDEST % 1000 / 10);
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "the NVIDIA driver is of CUDA %d.%d; install one of CUDA %d.%d or "
+                          "later (driver " RUNGI_CU_OLDEST_DRIVER ")",
+                          cu->version / 1000, cu->version % 1000 / 10, RUNGI_CU_OLDEST / 1000,
+                          RUNGI_CU_OLDEST % 1000 / 10);
     return RUNG_OK;
 }
 
@@ -50,7 +54,7 @@ rung_status rungi_cu_load(rungi_cu *cu)
     cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!cu->library)
         return rungi_fail(RUNG_STATUS_NO_DEVICE, "libcuda.so.1 was not found; for an NVIDIA GPU install its driver "
-                          "(" RUNGI_CU_OLDEST_DRIVER " or later)");
+                                                 "(" RUNGI_CU_OLDEST_DRIVER " or later)");
     rung_status status = find_functions(cu);
     return status == RUNG_OK ? start(cu) : status;
 }
@@ -63,9 +67,10 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
 /* ---- Errors ------------------------------------------------------------------------------------ */
 
 #define USE_LESS "use smaller matrices, or free other buffers of the device"
-#define REOPEN   "close the device and open it again; if other code of this process holds it, start " \
-                 "the process again"
-#define NEWER    "install a newer driver (" RUNGI_CU_OLDEST_DRIVER " or later)"
+#define REOPEN                                                                           \
+    "close the device and open it again; if other code of this process holds it, start " \
+    "the process again"
+#define NEWER "install a newer driver (" RUNGI_CU_OLDEST_DRIVER " or later)"
 
 /* The codes a caller may meet: number, status, and what to do. After those of DEVICE_LOST a
  * context is of no more use. */
@@ -123,7 +128,8 @@ void rungi_cu_count(rungi_cu *cu, rungi_cu_kind kind, int change)
 static rung_status status_of(rungi_cu_result error)
 {
     switch (error) {
-#define X(code, status, advice) case code: return RUNG_STATUS_##status;
+#define X(code, status, advice) \
+    case code: return RUNG_STATUS_##status;
         RUNGI_CU_ERROR_LIST(X)
 #undef X
     }
@@ -140,7 +146,8 @@ rung_status rungi_cu_fail(rungi_cu *cu, rungi_cu_result error, const char *funct
     const char *name = NULL, *words = NULL, *advice = "the CUDA driver API's manual says more of it";
     rung_status status = status_of(error);
     switch (error) {
-#define X(code, its_status, its_advice) case code: advice = its_advice; break;
+#define X(code, its_status, its_advice) \
+    case code: advice = its_advice; break;
         RUNGI_CU_ERROR_LIST(X)
 #undef X
     }

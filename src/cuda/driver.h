@@ -16,14 +16,14 @@
 
 /* The driver's types. An enum of cuda.h is an unsigned int, or an int where it is only
  * passed. */
-typedef unsigned int       rungi_cu_result;
-typedef int                rungi_cu_device;
+typedef unsigned int rungi_cu_result;
+typedef int rungi_cu_device;
 typedef unsigned long long rungi_cu_pointer;
-typedef struct CUctx_st   *rungi_cu_context;
+typedef struct CUctx_st *rungi_cu_context;
 typedef struct CUstream_st *rungi_cu_stream;
-typedef struct CUevent_st  *rungi_cu_event;
-typedef struct CUmod_st    *rungi_cu_module;
-typedef struct CUfunc_st   *rungi_cu_function;
+typedef struct CUevent_st *rungi_cu_event;
+typedef struct CUmod_st *rungi_cu_module;
+typedef struct CUfunc_st *rungi_cu_function;
 
 /* Name in the table, symbol with the version that has these arguments, the driver's CUDA
  * version from which on it is there (0: since before the oldest we take, and so needed),
@@ -113,15 +113,20 @@ enum {
 
 /* Kinds of objects that are counted. */
 typedef enum rungi_cu_kind {
-    RUNGI_CU_CONTEXT, RUNGI_CU_STREAM, RUNGI_CU_EVENT, RUNGI_CU_MEMORY, RUNGI_CU_HOST_MEMORY,
-    RUNGI_CU_MODULE, RUNGI_CU_KINDS
+    RUNGI_CU_CONTEXT,
+    RUNGI_CU_STREAM,
+    RUNGI_CU_EVENT,
+    RUNGI_CU_MEMORY,
+    RUNGI_CU_HOST_MEMORY,
+    RUNGI_CU_MODULE,
+    RUNGI_CU_KINDS
 } rungi_cu_kind;
 
 typedef struct rungi_cu {
-    void       *library;
-    int         version; /* the driver's CUDA version, 12040 for 12.4 */
+    void *library;
+    int version; /* the driver's CUDA version, 12040 for 12.4 */
     atomic_long live[RUNGI_CU_KINDS];
-#define X(name, symbol, since, arguments) rungi_cu_result (*name) arguments;
+#define X(name, symbol, since, arguments) rungi_cu_result(*name) arguments;
     RUNGI_CU_FUNCTION_LIST(X)
 #undef X
 } rungi_cu;

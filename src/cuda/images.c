@@ -16,8 +16,7 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 
 const rungi_cuda_image rungi_cuda_images[] = {
-#define IMAGE(name, architecture, is_ptx, offset, packed, bytes) \
-    {name, architecture, is_ptx, offset, packed, bytes},
+#define IMAGE(name, architecture, is_ptx, offset, packed, bytes) {name, architecture, is_ptx, offset, packed, bytes},
 #include "images.inc"
 #undef IMAGE
     {0},

@@ -9,20 +9,20 @@
  * the driver compiles, on every later one. */
 typedef struct rungi_cuda_image {
     const char *name; /* "10_pipeline.cu -DBM=128 ...": file and all defines */
-    int         architecture;
-    bool        is_ptx;
-    size_t      offset, packed_bytes; /* in the data, see pack.h */
-    size_t      bytes;
+    int architecture;
+    bool is_ptx;
+    size_t offset, packed_bytes; /* in the data, see pack.h */
+    size_t bytes;
 } rungi_cuda_image;
 
 extern const rungi_cuda_image rungi_cuda_images[]; /* ends with a name of NULL */
-extern const unsigned char    rungi_cuda_image_data[];
+extern const unsigned char rungi_cuda_image_data[];
 
 enum { RUNGI_CUDA_IMAGE_NAME = 1024 };
 
 /* What an image is called, in the table and in itself. (code.c) */
-void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_values *values,
-                           const rungi_simt_path *path, char name[RUNGI_CUDA_IMAGE_NAME]);
+void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_values *values, const rungi_simt_path *path,
+                           char name[RUNGI_CUDA_IMAGE_NAME]);
 
 /* The whole text to compile, with that name in it by which tools know an image again; the
  * caller's to release. */

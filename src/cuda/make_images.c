@@ -23,19 +23,20 @@
 enum {
     ALL = RUNGI_SIMT_PRODUCTS,
     F32 = 1u << RUNGI_F32_TO_F32,
-    MAIN = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 |
-           1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
+    MAIN = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_BF16_TO_BF16 |
+           1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
     /* What matrix engines multiply. */
     ENGINE_F16 = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_F16_TO_F32,
     ENGINE_I8 = 1u << RUNGI_I8_TO_I32,
-    ENGINE_REST = 1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_F32_TO_F32 |
-                  1u << RUNGI_F32_TO_F16 | 1u << RUNGI_F32_TO_BF16,
+    ENGINE_REST = 1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F32_TO_F16 |
+                  1u << RUNGI_F32_TO_BF16,
     ENGINE = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_BF16_TO_BF16 | ENGINE_I8 | F32,
     CUBINS = 0,
     JOBS_MAX = 4096,
     /* PTX of this version is what the oldest driver takes that the library does (CUDA 12.0);
      * nothing newer is used. */
-    PTX_MAJOR = 8, PTX_MINOR = 0
+    PTX_MAJOR = 8,
+    PTX_MINOR = 0
 };
 #define PTX(architecture) (architecture)
 
@@ -54,10 +55,10 @@ static const int architectures[] = {
 };
 
 typedef struct line {
-    const char            *kernel, *preset;
-    unsigned               products;
+    const char *kernel, *preset;
+    unsigned products;
     const rungi_simt_path *path;
-    int                    ptx; /* an architecture, or CUBINS */
+    int ptx; /* an architecture, or CUBINS */
 } line;
 
 static const line lines[] = {
@@ -70,19 +71,19 @@ static const line lines[] = {
 
 typedef struct job {
     const rung_kernel *kernel;
-    rungi_values       values;
-    rungi_simt_path    path;
-    int                architecture;
-    bool               to_ptx;
+    rungi_values values;
+    rungi_simt_path path;
+    int architecture;
+    bool to_ptx;
 } job;
 
 typedef struct maker {
-    rungi_nvrtc  nvrtc;
-    const char  *cache;
+    rungi_nvrtc nvrtc;
+    const char *cache;
     rung_context *context;
     rung_kernel *reduce;
-    job          jobs[JOBS_MAX];
-    int          count;
+    job jobs[JOBS_MAX];
+    int count;
 } maker;
 
 static _Noreturn void stop(const char *what)
@@ -117,21 +118,22 @@ static void write_parameters(const rung_kernel *kernel, const char *preset, int 
 
 static void add_job(maker *maker, const line *line, int product, int architecture)
 {
-    static const rung_type in[] = {
+    static const rung_type in[] =
+        {
 #define X(in, out, sum, word) RUNG_##in,
-        RUNGI_PRODUCT_LIST(X)
+            RUNGI_PRODUCT_LIST(X)
 #undef X
-    }, out[] = {
+        },
+                           out[] = {
 #define X(in, out, sum, word) RUNG_##out,
-        RUNGI_PRODUCT_LIST(X)
+                               RUNGI_PRODUCT_LIST(X)
 #undef X
-    };
+                           };
     const rung_kernel *kernel = kernel_of(maker, line->kernel);
     char parameters[RUNGI_PRESET_NAME];
     if (kernel->min_sm[product] > architecture)
         return;
-    job job = {.kernel = kernel, .path = *line->path, .architecture = architecture,
-               .to_ptx = line->ptx != CUBINS};
+    job job = {.kernel = kernel, .path = *line->path, .architecture = architecture, .to_ptx = line->ptx != CUBINS};
     job.path.in = in[product];
     job.path.out = out[product];
     job.path.has_paths = rungi_simt_has_paths(kernel);
@@ -153,8 +155,8 @@ static void tell_unknown(const maker *maker)
 {
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
         if (!is_known(maker, architectures[i]))
-            printf("NVRTC %d.%d does not know sm_%d: no images for it\n", maker->nvrtc.major,
-                   maker->nvrtc.minor, architectures[i]);
+            printf("NVRTC %d.%d does not know sm_%d: no images for it\n", maker->nvrtc.major, maker->nvrtc.minor,
+                   architectures[i]);
 }
 
 static void list_jobs(maker *maker)
@@ -213,8 +215,8 @@ static unsigned char *write_length(unsigned char *out, size_t length)
     return out;
 }
 
-static unsigned char *write_sequence(unsigned char *out, const unsigned char *literals, size_t count,
-                                     size_t distance, size_t length)
+static unsigned char *write_sequence(unsigned char *out, const unsigned char *literals, size_t count, size_t distance,
+                                     size_t length)
 {
     size_t coded = distance ? length - SHORTEST : 0;
     *out++ = (unsigned char)((count < 15 ? count : 15) << 4 | (coded < 15 ? coded : 15));
@@ -237,13 +239,12 @@ static unsigned hash_of(const unsigned char *at)
 
 /* The longest earlier stretch that is the same as what stands here; 0 if none is long
  * enough. Places with one hash are chained, the latest first. */
-static size_t find_match(const unsigned char *data, size_t bytes, size_t at, const int *heads,
-                         const int *before, size_t *distance)
+static size_t find_match(const unsigned char *data, size_t bytes, size_t at, const int *heads, const int *before,
+                         size_t *distance)
 {
     size_t best = SHORTEST - 1, end = bytes - 5;
     int from = heads[hash_of(data + at)];
-    for (int tries = 0; tries < TRIES && from >= 0 && at - (size_t)from <= FARTHEST;
-         tries++, from = before[from]) {
+    for (int tries = 0; tries < TRIES && from >= 0 && at - (size_t)from <= FARTHEST; tries++, from = before[from]) {
         size_t length = 0;
         while (at + length < end && data[(size_t)from + length] == data[at + length])
             length++;
@@ -307,8 +308,7 @@ static void *make_packed(maker *maker, const rungi_nvrtc_job *work, size_t *byte
 }
 
 /* The code of a job, from the cache or compiled now, packed. */
-static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME], size_t *bytes,
-                  size_t *whole)
+static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME], size_t *bytes, size_t *whole)
 {
     char *source, compiler[64], target[64];
     void *code;
@@ -317,8 +317,8 @@ static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME]
     rungi_cuda_image_name(job->kernel, &job->values, &job->path, name);
     if (rungi_cuda_image_source(job->kernel, name, &source) != RUNG_OK)
         stop(name);
-    rungi_nvrtc_job work = {job->kernel->info.file, source, strchr(name, ' ') + 1, job->architecture,
-                            job->to_ptx, NULL};
+    rungi_nvrtc_job work = {job->kernel->info.file, source,      strchr(name, ' ') + 1,
+                            job->architecture,      job->to_ptx, NULL};
     const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
     code = rungi_cache_read(maker->context, maker->cache, key, 5, bytes);
     if (!code || *bytes <= sizeof *whole) {
@@ -368,16 +368,16 @@ static void write_all(maker *maker, const char *folder)
         bytes -= sizeof whole;
         if (fwrite(code + sizeof whole, 1, bytes, data) != bytes)
             stop("images.bin");
-        fprintf(list, "IMAGE(\"%s\", %d, %d, %zu, %zu, %zu)\n", name, job->architecture, job->to_ptx, offset,
-                bytes, whole);
+        fprintf(list, "IMAGE(\"%s\", %d, %d, %zu, %zu, %zu)\n", name, job->architecture, job->to_ptx, offset, bytes,
+                whole);
         offset += bytes;
         all += whole;
         rungi_release(maker->context, code);
     }
     if (fclose(data) != 0 || fclose(list) != 0)
         stop(folder);
-    printf("%d images, %zu bytes, %zu packed, by NVRTC %d.%d\n", maker->count, all, offset,
-           maker->nvrtc.major, maker->nvrtc.minor);
+    printf("%d images, %zu bytes, %zu packed, by NVRTC %d.%d\n", maker->count, all, offset, maker->nvrtc.major,
+           maker->nvrtc.minor);
 }
 
 int main(int argc, char **argv)
@@ -390,14 +390,15 @@ int main(int argc, char **argv)
     if (!rungi_nvrtc_load_from(&maker.nvrtc, rungi_cuda_open_library(argv[1])))
         stop(argv[1]);
     if (maker.nvrtc.major != 12) {
-        fprintf(stderr, "make_images: %s is NVRTC %d; only what NVRTC 12 makes loads with all drivers from "
-                "CUDA 12 on\n", argv[1], maker.nvrtc.major);
+        fprintf(stderr,
+                "make_images: %s is NVRTC %d; only what NVRTC 12 makes loads with all drivers from "
+                "CUDA 12 on\n",
+                argv[1], maker.nvrtc.major);
         return 1;
     }
     maker.cache = argv[2];
     if (rung_context_create(NULL, &maker.context) != RUNG_OK ||
-        rung_kernel_from_source(maker.context, "cuda", "reduce.cu", rungi_source_reduce, &maker.reduce) !=
-            RUNG_OK)
+        rung_kernel_from_source(maker.context, "cuda", "reduce.cu", rungi_source_reduce, &maker.reduce) != RUNG_OK)
         stop("reduce.cu");
     list_jobs(&maker);
     tell_unknown(&maker);

@@ -3,5 +3,5 @@
  * carry no compiled kernels: the one that makes them, and tests. */
 #include "cuda/images.h"
 
-const unsigned char    rungi_cuda_image_data[] = {0};
+const unsigned char rungi_cuda_image_data[] = {0};
 const rungi_cuda_image rungi_cuda_images[] = {{0}};

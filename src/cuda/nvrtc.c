@@ -11,7 +11,7 @@
 
 /* Newest first. A cubin of a later major version than the driver's does not load. */
 static const struct {
-    int         major;
+    int major;
     const char *name;
 } libraries[] = {{13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}};
 
@@ -20,8 +20,7 @@ enum { DEFINES_MAX = 40, DEFINE_LENGTH = 64, ARCHITECTURES_MAX = 64 };
 bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library)
 {
     bool all = library != NULL;
-#define X(name, symbol, arguments) \
-    all = all && rungi_library_find(library, symbol, &nvrtc->name, sizeof nvrtc->name);
+#define X(name, symbol, arguments) all = all && rungi_library_find(library, symbol, &nvrtc->name, sizeof nvrtc->name);
     RUNGI_NVRTC_FUNCTION_LIST(X)
 #undef X
     all = all && nvrtc->version(&nvrtc->major, &nvrtc->minor) == 0;
@@ -88,16 +87,16 @@ static char *take_log(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvr
 }
 
 /* They become the error text. */
-static rung_status fail_with_log(rung_context *context, const rungi_nvrtc *nvrtc,
-                                 rungi_nvrtc_program *program, const rungi_nvrtc_job *job, int error)
+static rung_status fail_with_log(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program,
+                                 const rungi_nvrtc_job *job, int error)
 {
     char log[3000] = "";
     char *whole = take_log(context, nvrtc, program);
     if (whole)
         snprintf(log, sizeof log, "%s", whole);
     rungi_release(context, whole);
-    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s did not compile for sm_%d with %s (NVRTC error %d):\n%s", job->file,
-                      job->architecture, job->defines, error, *log ? log : "the compiler gave no reason");
+    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s did not compile for sm_%d with %s (NVRTC error %d):\n%s",
+                      job->file, job->architecture, job->defines, error, *log ? log : "the compiler gave no reason");
 }
 
 /* The sum of the numbers that stand before these words. */
@@ -114,22 +113,23 @@ static int64_t sum_before(const char *log, const char *words)
 }
 
 /* "Used 134 registers, used 1 barriers, 8192 bytes smem", of the one kernel of a file. */
-static rung_status read_report(rung_context *context, const rungi_nvrtc *nvrtc,
-                               rungi_nvrtc_program *program, const rungi_nvrtc_job *job)
+static rung_status read_report(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program,
+                               const rungi_nvrtc_job *job)
 {
     char *log = take_log(context, nvrtc, program);
     int64_t registers = log ? sum_before(log, " registers") : 0;
     if (registers > 0)
-        *job->report = (rungi_nvrtc_report){
-            registers, sum_before(log, " bytes smem"),
-            sum_before(log, " bytes spill stores") + sum_before(log, " bytes spill loads")};
+        *job->report = (rungi_nvrtc_report){registers, sum_before(log, " bytes smem"),
+                                            sum_before(log, " bytes spill stores") +
+                                                sum_before(log, " bytes spill loads")};
     rungi_release(context, log);
-    return registers > 0 ? RUNG_OK : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC %d.%d did not report what %s takes",
-                                                nvrtc->major, nvrtc->minor, job->file);
+    return registers > 0 ? RUNG_OK
+                         : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC %d.%d did not report what %s takes",
+                                      nvrtc->major, nvrtc->minor, job->file);
 }
 
-static rung_status take_code(rung_context *context, const rungi_nvrtc *nvrtc,
-                             rungi_nvrtc_program *program, bool is_ptx, void **code, size_t *bytes)
+static rung_status take_code(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program, bool is_ptx,
+                             void **code, size_t *bytes)
 {
     int error = is_ptx ? nvrtc->ptx_size(program, bytes) : nvrtc->cubin_size(program, bytes);
     if (error != 0 || *bytes == 0)
@@ -145,16 +145,15 @@ static rung_status take_code(rung_context *context, const rungi_nvrtc *nvrtc,
     return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC did not give its code (error %d)", error);
 }
 
-rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
-                                const rungi_nvrtc_job *job, void **code, size_t *bytes)
+rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc, const rungi_nvrtc_job *job,
+                                void **code, size_t *bytes)
 {
     char texts[DEFINES_MAX][DEFINE_LENGTH], target[64];
     const char *options[DEFINES_MAX + 3];
     rungi_nvrtc_program *program = NULL;
     *code = NULL;
     int count = split_defines(job->defines, texts, options);
-    snprintf(target, sizeof target, "--gpu-architecture=%s_%d", job->to_ptx ? "compute" : "sm",
-             job->architecture);
+    snprintf(target, sizeof target, "--gpu-architecture=%s_%d", job->to_ptx ? "compute" : "sm", job->architecture);
     options[count++] = target;
     if (job->report) {
         options[count++] = "--ptxas-options=-v";

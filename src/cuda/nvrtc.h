@@ -29,8 +29,8 @@ typedef struct nvrtc_program rungi_nvrtc_program;
 
 typedef struct rungi_nvrtc {
     void *library; /* NULL if it is not here */
-    int   major, minor;
-#define X(name, symbol, arguments) int (*name) arguments;
+    int major, minor;
+#define X(name, symbol, arguments) int(*name) arguments;
     RUNGI_NVRTC_FUNCTION_LIST(X)
 #undef X
 } rungi_nvrtc;
@@ -56,14 +56,14 @@ typedef struct rungi_nvrtc_report {
 
 /* What is to be compiled. `defines` are "-DNAME=1 -DOTHER=2". */
 typedef struct rungi_nvrtc_job {
-    const char         *file, *source, *defines;
-    int                 architecture;
-    bool                to_ptx; /* else to a cubin of just that architecture */
+    const char *file, *source, *defines;
+    int architecture;
+    bool to_ptx;                /* else to a cubin of just that architecture */
     rungi_nvrtc_report *report; /* NULL, or to be filled; the cubin then tells lines, too */
 } rungi_nvrtc_job;
 
 /* The code, the caller's to release; PTX ends in 0, which counts. */
-rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
-                                const rungi_nvrtc_job *job, void **code, size_t *bytes);
+rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc, const rungi_nvrtc_job *job,
+                                void **code, size_t *bytes);
 
 #endif /* RUNGI_CUDA_NVRTC_H */

@@ -47,16 +47,14 @@ bool rungi_unpack(const unsigned char *packed, size_t packed_bytes, unsigned cha
     while (reader.at < reader.end) {
         unsigned char token = *reader.at++;
         size_t literals = token >> 4, length = token & 15, distance;
-        if (!read_length(&reader, &literals) || literals > (size_t)(reader.end - reader.at) ||
-            literals > bytes - used)
+        if (!read_length(&reader, &literals) || literals > (size_t)(reader.end - reader.at) || literals > bytes - used)
             return false;
         memcpy(out + used, reader.at, literals);
         reader.at += literals;
         used += literals;
         if (reader.at == reader.end)
             break;
-        if (!read_match(&reader, &distance, &length) || distance == 0 || distance > used ||
-            length > bytes - used)
+        if (!read_match(&reader, &distance, &length) || distance == 0 || distance > used || length > bytes - used)
             return false;
         for (; length > 0; length--, used++) /* the two may overlap */
             out[used] = out[used - distance];

@@ -7,11 +7,11 @@
 #include "cuda/device.h"
 
 typedef struct cuda_plan {
-    bool              is_vendor; /* then only the next counts */
-    rungi_blas_plan   vendor;
+    bool is_vendor; /* then only the next counts */
+    rungi_blas_plan vendor;
     rungi_cu_function kernel, reduce; /* the second where k is cut */
-    rungi_simt_work   work;
-    unsigned int      shared_bytes; /* of a launch, beyond what is declared */
+    rungi_simt_work work;
+    unsigned int shared_bytes; /* of a launch, beyond what is declared */
 } cuda_plan;
 
 /* ---- Making ---------------------------------------------------------------------------------------- */
@@ -29,19 +29,20 @@ static rung_status check_function(rungi_cuda_device *device, const rung_kernel *
                                   rungi_cu_function function, int64_t *shared_bytes)
 {
     int threads_max = 0, shared = 0;
-    rung_status status = rungi_cuda_check(device, device->cu->FuncGetAttribute(
-                                              &threads_max, RUNGI_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                                              function), "cuFuncGetAttribute");
+    rung_status status = rungi_cuda_check(
+        device, device->cu->FuncGetAttribute(&threads_max, RUNGI_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+        "cuFuncGetAttribute");
     if (status == RUNG_OK)
-        status = rungi_cuda_check(device, device->cu->FuncGetAttribute(
-                                      &shared, RUNGI_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
-                                  "cuFuncGetAttribute");
+        status = rungi_cuda_check(
+            device, device->cu->FuncGetAttribute(&shared, RUNGI_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+            "cuFuncGetAttribute");
     if (status != RUNG_OK)
         return status;
     if (threads > threads_max)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
-                          "registers for %d", kernel->info.name, (long long)threads,
-                          device->base.info.name, threads_max);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s wants %lld threads a block; as compiled for %s it has "
+                          "registers for %d",
+                          kernel->info.name, (long long)threads, device->base.info.name, threads_max);
     *shared_bytes = rungi_larger(*shared_bytes, shared); /* dynamic memory, which the caller knows, is not declared */
     if (shared > device->base.info.shared_bytes_per_block)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %d bytes of shared memory a block; %s has %lld",
@@ -64,8 +65,7 @@ static rung_status make_reduce(rungi_cuda_device *device, const rung_plan *plan,
     rungi_values values;
     rungi_cuda_wish wish = {.values = &values};
     int64_t shared_bytes = 0;
-    rung_status status = rungi_simt_reduce_of(plan, blocks_max(device), &own->work, &kernel, &values,
-                                              &wish.path);
+    rung_status status = rungi_simt_reduce_of(plan, blocks_max(device), &own->work, &kernel, &values, &wish.path);
     if (status != RUNG_OK)
         return status;
     wish.kernel = kernel;
@@ -75,12 +75,13 @@ static rung_status make_reduce(rungi_cuda_device *device, const rung_plan *plan,
 }
 
 /* Where neither an image nor a compiler has the epilogue. */
-static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own,
-                                rungi_cuda_wish *wish)
+static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own, rungi_cuda_wish *wish)
 {
     rung_status status = rungi_simt_finish_apart(plan, &own->work);
     wish->path = own->work.path;
-    return status == RUNG_OK ? make_function(device, wish, own->work.shape.threads, &own->kernel, &plan->block_shared_bytes) : status;
+    return status == RUNG_OK
+               ? make_function(device, wish, own->work.shape.threads, &own->kernel, &plan->block_shared_bytes)
+               : status;
 }
 
 /* What a matrix engine multiplies came with one architecture after the other. */
@@ -90,9 +91,11 @@ static rung_status check_architecture(const rung_plan *plan, int architecture)
     int from = plan->kernel->min_sm[product];
     if (architecture >= from)
         return RUNG_OK;
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s multiplies %s on sm_%d and later, whose matrix engine can; %s is "
-                      "sm_%d", plan->kernel->info.name, rungi_product_name(product), from,
-                      plan->device->info.name, architecture);
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "%s multiplies %s on sm_%d and later, whose matrix engine can; %s is "
+                      "sm_%d",
+                      plan->kernel->info.name, rungi_product_name(product), from, plan->device->info.name,
+                      architecture);
 }
 
 rung_status rungi_cuda_work_of(rung_plan *plan, int architecture, int64_t blocks_max, rungi_simt_work *work,
@@ -111,8 +114,7 @@ rung_status rungi_cuda_work_of(rung_plan *plan, int architecture, int64_t blocks
 static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own)
 {
     int64_t dynamic_bytes;
-    rung_status status = rungi_cuda_work_of(plan, device->architecture, blocks_max(device), &own->work,
-                                            &dynamic_bytes);
+    rung_status status = rungi_cuda_work_of(plan, device->architecture, blocks_max(device), &own->work, &dynamic_bytes);
     if (status != RUNG_OK)
         return status;
     own->shared_bytes = (unsigned int)dynamic_bytes;
@@ -156,8 +158,8 @@ void rungi_cuda_plan_destroy(rung_plan *plan)
 /* One run of a plan. */
 typedef struct run {
     rungi_cuda_device *device;
-    const cuda_plan   *plan;
-    rungi_cu_stream    stream;
+    const cuda_plan *plan;
+    rungi_cu_stream stream;
 } run;
 
 static uintptr_t handle_of(const rung_buffer *buffer)
@@ -181,18 +183,16 @@ static rung_status launch(void *user, const rungi_simt_launch *launch)
     return rungi_cuda_check(run->device, error, "cuLaunchKernel");
 }
 
-static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes,
-                        const void *from)
+static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes, const void *from)
 {
     run *run = user;
     rungi_cu_pointer to = handle_of(workspace) + (rungi_cu_pointer)offset;
-    return rungi_cuda_check(run->device,
-                            run->device->cu->MemcpyHtoDAsync(to, from, (size_t)bytes, run->stream),
+    return rungi_cuda_check(run->device, run->device->cu->MemcpyHtoDAsync(to, from, (size_t)bytes, run->stream),
                             "cuMemcpyHtoDAsync");
 }
 
-static rung_status run_inside(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                              rungi_sizes sizes, const rung_run_options *options)
+static rung_status run_inside(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_sizes sizes,
+                              const rung_run_options *options)
 {
     const cuda_plan *own = plan->state;
     run run = {rungi_cuda_device_of(plan->device), own, ((rungi_cuda_queue *)queue)->stream};
@@ -208,8 +208,8 @@ static rung_status run_inside(rung_plan *plan, rung_queue *queue, const rung_pro
     return rungi_simt_launch_all(&launches);
 }
 
-rung_status rungi_cuda_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                                rungi_sizes sizes, const rung_run_options *options)
+rung_status rungi_cuda_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_sizes sizes,
+                                const rung_run_options *options)
 {
     rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
     rung_status status = rungi_cuda_enter(device);

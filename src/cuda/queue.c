@@ -128,8 +128,7 @@ static void release_stamp(rungi_cuda_device *own, rungi_cuda_stamp *stamp)
 
 static rung_status create_event(rungi_cuda_device *own, rungi_cu_event *event)
 {
-    rung_status status = rungi_cuda_check(own, own->cu->EventCreate(event, RUNGI_CU_EVENT_DEFAULT),
-                                          "cuEventCreate");
+    rung_status status = rungi_cuda_check(own, own->cu->EventCreate(event, RUNGI_CU_EVENT_DEFAULT), "cuEventCreate");
     if (status == RUNG_OK)
         rungi_cu_count(own->cu, RUNGI_CU_EVENT, 1);
     else
@@ -215,8 +214,7 @@ bool rungi_cuda_event_is_done(rung_event *event)
 enum { INVALID_HANDLE = 400 };
 
 /* Nanoseconds from one moment to another, 0 where they stand in the other order. */
-static rung_status between(rungi_cuda_device *own, rungi_cu_event start, rungi_cu_event end,
-                           int64_t *nanoseconds)
+static rung_status between(rungi_cuda_device *own, rungi_cu_event start, rungi_cu_event end, int64_t *nanoseconds)
 {
     float milliseconds = 0;
     rung_status status = rungi_cuda_enter(own);
@@ -226,7 +224,7 @@ static rung_status between(rungi_cuda_device *own, rungi_cu_event start, rungi_c
     rungi_cuda_leave(own);
     if (error == INVALID_HANDLE)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE: the event tells no "
-                          "time; a wrapped one must be made without CU_EVENT_DISABLE_TIMING");
+                                                   "time; a wrapped one must be made without CU_EVENT_DISABLE_TIMING");
     status = rungi_cuda_check(own, error, "cuEventElapsedTime");
     *nanoseconds = milliseconds > 0 ? (int64_t)((double)milliseconds * 1e6) : 0;
     return status;
@@ -236,13 +234,11 @@ rung_status rungi_cuda_event_time(rung_event *event, int64_t *nanoseconds)
 {
     rungi_cuda_stamp *stamp = stamp_of(event);
     *nanoseconds = 0;
-    return stamp->recorded ? between(rungi_cuda_device_of(event->device), first_of(stamp), stamp->last,
-                                     nanoseconds)
+    return stamp->recorded ? between(rungi_cuda_device_of(event->device), first_of(stamp), stamp->last, nanoseconds)
                            : RUNG_OK;
 }
 
-rung_status rungi_cuda_event_span(rung_event *event, const rung_event *origin, int64_t *start,
-                                  int64_t *end)
+rung_status rungi_cuda_event_span(rung_event *event, const rung_event *origin, int64_t *start, int64_t *end)
 {
     rungi_cuda_device *own = rungi_cuda_device_of(event->device);
     rungi_cuda_stamp *stamp = stamp_of(event), *zero = stamp_of(origin);

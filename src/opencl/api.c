@@ -17,8 +17,10 @@ static rung_status find_function(rungi_cl *cl, const char *name, void *slot, siz
      * copied and not converted. */
     void *address = dlsym(cl->library, name);
     if (!address)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL has no %s: it is older than OpenCL 1.2; install a "
-                          "newer loader (ocl-icd-libopencl1)", name);
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "libOpenCL has no %s: it is older than OpenCL 1.2; install a "
+                          "newer loader (ocl-icd-libopencl1)",
+                          name);
     memcpy(slot, &address, size);
     return RUNG_OK;
 }
@@ -28,11 +30,12 @@ rung_status rungi_cl_load(rungi_cl *cl)
     for (size_t i = 0; !cl->library && i < sizeof library_names / sizeof *library_names; i++)
         cl->library = dlopen(library_names[i], RTLD_NOW | RTLD_LOCAL);
     if (!cl->library)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL.so.1 was not found; install an OpenCL loader "
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "libOpenCL.so.1 was not found; install an OpenCL loader "
                           "(ocl-icd-libopencl1) and a driver (pocl-opencl-icd runs on any processor)");
     rung_status status = RUNG_OK;
-#define X(name)                                                                     \
-    if (status == RUNG_OK)                                                          \
+#define X(name)            \
+    if (status == RUNG_OK) \
         status = find_function(cl, "cl" #name, &cl->name, sizeof cl->name);
     RUNGI_CL_FUNCTION_LIST(X)
 #undef X
@@ -56,13 +59,13 @@ void rungi_cl_count(rungi_cl *cl, rungi_cl_kind kind)
 }
 
 /* One function a kind: the parameter's type keeps them from being mixed up. */
-#define DEFINE_RELEASE(lower, type, kind, function)                 \
-    void rungi_cl_release_##lower(rungi_cl *cl, type lower)         \
-    {                                                               \
-        if (!lower)                                                 \
-            return;                                                 \
-        cl->function(lower);                                        \
-        atomic_fetch_sub(&cl->live[kind], 1);                       \
+#define DEFINE_RELEASE(lower, type, kind, function)         \
+    void rungi_cl_release_##lower(rungi_cl *cl, type lower) \
+    {                                                       \
+        if (!lower)                                         \
+            return;                                         \
+        cl->function(lower);                                \
+        atomic_fetch_sub(&cl->live[kind], 1);               \
     }
 
 DEFINE_RELEASE(context, cl_context, RUNGI_CL_CONTEXT, ReleaseContext)
@@ -110,17 +113,16 @@ rung_status rungi_cl_fail_waiting(cl_int error, const char *function)
 {
     /* Not a want of memory: it is how drivers tell that a kernel went wild. */
     if (error == CL_OUT_OF_RESOURCES)
-        return rungi_fail(RUNG_STATUS_DEVICE_LOST, "%s: CL_OUT_OF_RESOURCES: the work failed on the device"
-                          DEVICE_FAILED, function);
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST,
+                          "%s: CL_OUT_OF_RESOURCES: the work failed on the device" DEVICE_FAILED, function);
     return rungi_cl_fail(error, function);
 }
 
 rung_status rungi_cl_fail(cl_int error, const char *function)
 {
     switch (error) {
-#define X(code, status, advice)                                                 \
-    case code:                                                                  \
-        return rungi_fail(RUNG_STATUS_##status, "%s: " #code advice, function);
+#define X(code, status, advice) \
+    case code: return rungi_fail(RUNG_STATUS_##status, "%s: " #code advice, function);
         RUNGI_CL_ERROR_LIST(X)
 #undef X
     }

@@ -29,12 +29,17 @@
 
 /* Kinds of objects that are counted. */
 typedef enum rungi_cl_kind {
-    RUNGI_CL_CONTEXT, RUNGI_CL_QUEUE, RUNGI_CL_BUFFER, RUNGI_CL_EVENT, RUNGI_CL_PROGRAM,
-    RUNGI_CL_KERNEL, RUNGI_CL_KINDS
+    RUNGI_CL_CONTEXT,
+    RUNGI_CL_QUEUE,
+    RUNGI_CL_BUFFER,
+    RUNGI_CL_EVENT,
+    RUNGI_CL_PROGRAM,
+    RUNGI_CL_KERNEL,
+    RUNGI_CL_KINDS
 } rungi_cl_kind;
 
 typedef struct rungi_cl {
-    void       *library;
+    void *library;
     atomic_long live[RUNGI_CL_KINDS];
 #define X(name) __typeof__(cl##name) *name;
     RUNGI_CL_FUNCTION_LIST(X)
@@ -43,7 +48,7 @@ typedef struct rungi_cl {
 
 /* Fills the table, or says which library or function is missing. */
 rung_status rungi_cl_load(rungi_cl *cl);
-void        rungi_cl_unload(rungi_cl *cl);
+void rungi_cl_unload(rungi_cl *cl);
 
 /* Notes that an object of this kind was made or retained. */
 void rungi_cl_count(rungi_cl *cl, rungi_cl_kind kind);

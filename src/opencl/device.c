@@ -12,8 +12,11 @@
 
 /* Attributes that NVIDIA's and AMD's drivers add; their headers are not needed. */
 enum {
-    CAPABILITY_MAJOR_NV = 0x4000, CAPABILITY_MINOR_NV = 0x4001, REGISTERS_PER_BLOCK_NV = 0x4002,
-    WARP_SIZE_NV = 0x4003, WAVEFRONT_WIDTH_AMD = 0x4043
+    CAPABILITY_MAJOR_NV = 0x4000,
+    CAPABILITY_MINOR_NV = 0x4001,
+    REGISTERS_PER_BLOCK_NV = 0x4002,
+    WARP_SIZE_NV = 0x4003,
+    WAVEFRONT_WIDTH_AMD = 0x4043
 };
 
 static int64_t number(rungi_cl *cl, cl_device_id id, cl_device_info what, size_t size)
@@ -68,8 +71,9 @@ static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_i
     if (strstr(extensions, "cl_nv_device_attribute_query")) {
         info->warp_size = number(cl, id, WARP_SIZE_NV, sizeof(cl_uint));
         info->registers_per_block = number(cl, id, REGISTERS_PER_BLOCK_NV, sizeof(cl_uint));
-        info->peak_f32 = 2 * rungi_simt_lanes(number(cl, id, CAPABILITY_MAJOR_NV, sizeof(cl_uint)),
-                                              number(cl, id, CAPABILITY_MINOR_NV, sizeof(cl_uint))) *
+        info->peak_f32 = 2 *
+                         rungi_simt_lanes(number(cl, id, CAPABILITY_MAJOR_NV, sizeof(cl_uint)),
+                                          number(cl, id, CAPABILITY_MINOR_NV, sizeof(cl_uint))) *
                          info->compute_units * info->clock_khz * 1000;
     } else if (strstr(extensions, "cl_amd_device_attribute_query")) {
         info->warp_size = number(cl, id, WAVEFRONT_WIDTH_AMD, sizeof(cl_uint));
@@ -89,7 +93,7 @@ static bool is_of_kind(rungi_cl *cl, cl_device_id id, cl_device_type kind)
 typedef struct found_devices {
     rung_context *context;
     cl_device_id *ids;
-    int64_t       count;
+    int64_t count;
 } found_devices;
 
 static void release_found(found_devices *found)
@@ -149,7 +153,7 @@ static rung_status find_in_platforms(rungi_cl *cl, const cl_platform_id *platfor
 static rung_status no_driver(void)
 {
     return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL is installed, but no driver was found; install the driver of "
-                      "your device, or pocl-opencl-icd, which runs on any processor");
+                                             "your device, or pocl-opencl-icd, which runs on any processor");
 }
 
 static rung_status find_devices(rung_context *context, rungi_cl *cl, found_devices *found)
@@ -162,7 +166,8 @@ static rung_status find_devices(rung_context *context, rungi_cl *cl, found_devic
     if (!platforms)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = cl->GetPlatformIDs(platform_count, platforms, NULL) == CL_SUCCESS
-                             ? find_in_platforms(cl, platforms, platform_count, found) : no_driver();
+                             ? find_in_platforms(cl, platforms, platform_count, found)
+                             : no_driver();
     rungi_release(context, platforms);
     return status;
 }
@@ -220,8 +225,8 @@ static const rungi_device_ops ops = {
 };
 
 /* Takes over one reference to `native`. */
-static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context native,
-                               cl_device_id id, int64_t index, rung_device **device)
+static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context native, cl_device_id id, int64_t index,
+                               rung_device **device)
 {
     rungi_cl_count(cl, RUNGI_CL_CONTEXT);
     rungi_opencl_device *made = rungi_new(context, sizeof *made);
@@ -242,8 +247,7 @@ static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context n
     return RUNG_OK;
 }
 
-static rung_status open_device(rung_context *context, void *state, int64_t index,
-                               rung_device **device)
+static rung_status open_device(rung_context *context, void *state, int64_t index, rung_device **device)
 {
     rungi_cl *cl = state;
     found_devices found;
@@ -253,8 +257,10 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
     if (index < 0)
         index = 0;
     if (status == RUNG_OK && index >= found.count)
-        status = rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no opencl:%lld; `rung devices` lists the %lld there "
-                            "are", (long long)index, (long long)found.count);
+        status = rungi_fail(RUNG_STATUS_NO_DEVICE,
+                            "there is no opencl:%lld; `rung devices` lists the %lld there "
+                            "are",
+                            (long long)index, (long long)found.count);
     if (status == RUNG_OK)
         id = found.ids[index];
     release_found(&found);
@@ -303,8 +309,8 @@ static rung_status check_belongs(rung_context *context, rungi_cl *cl, cl_context
     return belongs ? RUNG_OK : rungi_fail(RUNG_STATUS_INVALID, "the cl_device_id is not one of the cl_context's");
 }
 
-static rung_status wrap_device(rung_context *context, void *state, void *native_context,
-                               void *native_device, rung_device **device)
+static rung_status wrap_device(rung_context *context, void *state, void *native_context, void *native_device,
+                               rung_device **device)
 {
     rungi_cl *cl = state;
     int64_t index;

@@ -8,31 +8,30 @@
 #include "opencl/vendor.h"
 
 typedef struct opencl_plan {
-    bool                is_vendor; /* then only the next counts */
+    bool is_vendor; /* then only the next counts */
     rungi_opencl_vendor vendor;
     pthread_mutex_t lock; /* arguments belong to the kernel object, launches to threads */
-    cl_kernel       kernel;
-    cl_kernel       reduce; /* NULL unless k is cut */
+    cl_kernel kernel;
+    cl_kernel reduce; /* NULL unless k is cut */
     rungi_simt_work work;
 } opencl_plan;
 
 /* ---- Making ------------------------------------------------------------------------------------ */
 
 /* Registers, shared memory and arguments are known only after compiling. */
-static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel *kernel,
-                                  int64_t threads, cl_kernel compiled, int64_t *shared_bytes)
+static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel *kernel, int64_t threads,
+                                  cl_kernel compiled, int64_t *shared_bytes)
 {
     cl_ulong shared = 0;
     cl_uint arguments = 0;
     size_t threads_max = 0;
-    cl_int error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_LOCAL_MEM_SIZE,
-                                                      sizeof shared, &shared, NULL);
+    cl_int error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof shared,
+                                                      &shared, NULL);
     if (error == CL_SUCCESS)
-        error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_WORK_GROUP_SIZE,
-                                                   sizeof threads_max, &threads_max, NULL);
+        error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof threads_max,
+                                                   &threads_max, NULL);
     if (error == CL_SUCCESS)
-        error = device->cl->GetKernelInfo(compiled, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments,
-                                          NULL);
+        error = device->cl->GetKernelInfo(compiled, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, NULL);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clGetKernelInfo");
     *shared_bytes = (int64_t)shared;
@@ -41,19 +40,20 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
                           kernel->info.name, (long long)shared, device->base.info.name,
                           (long long)device->base.info.shared_bytes_per_block);
     if ((uint64_t)threads > threads_max)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s wants %lld threads a block; as compiled for %s it has "
-                          "registers for %zu", kernel->info.name, (long long)threads,
-                          device->base.info.name, threads_max);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s wants %lld threads a block; as compiled for %s it has "
+                          "registers for %zu",
+                          kernel->info.name, (long long)threads, device->base.info.name, threads_max);
     if ((int)arguments != rungi_simt_arguments(kernel))
-        return rungi_fail(RUNG_STATUS_INVALID, "%s takes %u arguments; a kernel takes the %d that dialect.h "
-                          "lists, with finish.h its five more and with engine.h another", kernel->info.file,
-                          (unsigned)arguments, RUNGI_SIMT_ARGUMENTS);
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%s takes %u arguments; a kernel takes the %d that dialect.h "
+                          "lists, with finish.h its five more and with engine.h another",
+                          kernel->info.file, (unsigned)arguments, RUNGI_SIMT_ARGUMENTS);
     return RUNG_OK;
 }
 
-static rung_status make_kernel(rungi_opencl_device *device, const rung_kernel *kernel,
-                               const rungi_values *values, const rungi_simt_path *path,
-                               int64_t threads, cl_kernel *out, int64_t *shared_bytes)
+static rung_status make_kernel(rungi_opencl_device *device, const rung_kernel *kernel, const rungi_values *values,
+                               const rungi_simt_path *path, int64_t threads, cl_kernel *out, int64_t *shared_bytes)
 {
     cl_program program;
     cl_int error;
@@ -121,8 +121,8 @@ static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, openc
                           device->base.info.name);
     rung_status status = rungi_simt_work_of(plan, device->blocks_max, &own->work);
     if (status == RUNG_OK)
-        status = make_kernel(device, plan->kernel, &plan->values, &own->work.path,
-                             own->work.shape.threads, &own->kernel, &plan->block_shared_bytes);
+        status = make_kernel(device, plan->kernel, &plan->values, &own->work.path, own->work.shape.threads,
+                             &own->kernel, &plan->block_shared_bytes);
     if (status == RUNG_OK && own->work.path.split)
         status = make_reduce(device, plan, own);
     if (status == RUNG_OK && pthread_mutex_init(&own->lock, NULL) != 0)
@@ -159,11 +159,11 @@ void rungi_opencl_plan_destroy(rung_plan *plan)
 
 /* One run of a plan. */
 typedef struct run {
-    rungi_cl           *cl;
-    const opencl_plan  *plan;
-    cl_command_queue    queue;
-    rungi_opencl_waits  waits;
-    cl_event            first, last; /* of its commands */
+    rungi_cl *cl;
+    const opencl_plan *plan;
+    cl_command_queue queue;
+    rungi_opencl_waits waits;
+    cl_event first, last; /* of its commands */
 } run;
 
 static uintptr_t handle_of(const rung_buffer *buffer)
@@ -188,34 +188,29 @@ static rung_status launch(void *user, const rungi_simt_launch *launch)
     run *run = user;
     cl_kernel kernel = launch->reduces ? run->plan->reduce : run->plan->kernel;
     size_t local[] = {(size_t)launch->threads, 1, 1};
-    size_t all[] = {(size_t)(launch->blocks * launch->threads), (size_t)launch->items,
-                    (size_t)launch->shares};
+    size_t all[] = {(size_t)(launch->blocks * launch->threads), (size_t)launch->items, (size_t)launch->shares};
     cl_event event;
     RUNGI_ASSERT(kernel && launch->count <= RUNGI_SIMT_ALL_ARGUMENTS && launch->blocks > 0);
     for (int i = 0; i < launch->count; i++) {
-        cl_int error = run->cl->SetKernelArg(kernel, (cl_uint)i, launch->arguments[i].size,
-                                             launch->arguments[i].value);
+        cl_int error = run->cl->SetKernelArg(kernel, (cl_uint)i, launch->arguments[i].size, launch->arguments[i].value);
         if (error != CL_SUCCESS)
             return rungi_cl_fail(error, "clSetKernelArg");
     }
-    cl_int error = run->cl->EnqueueNDRangeKernel(run->queue, kernel, 3, NULL, all, local,
-                                                 run->waits.count, rungi_opencl_wait_list(&run->waits),
-                                                 &event);
+    cl_int error = run->cl->EnqueueNDRangeKernel(run->queue, kernel, 3, NULL, all, local, run->waits.count,
+                                                 rungi_opencl_wait_list(&run->waits), &event);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clEnqueueNDRangeKernel");
     keep_event(run, event);
     return RUNG_OK;
 }
 
-static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes,
-                        const void *from)
+static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes, const void *from)
 {
     run *run = user;
     cl_event event;
-    cl_int error = run->cl->EnqueueWriteBuffer(
-        run->queue, ((rungi_opencl_buffer *)workspace)->memory, CL_FALSE,
-        (size_t)(workspace->offset + offset), (size_t)bytes, from, run->waits.count,
-        rungi_opencl_wait_list(&run->waits), &event);
+    cl_int error = run->cl->EnqueueWriteBuffer(run->queue, ((rungi_opencl_buffer *)workspace)->memory, CL_FALSE,
+                                               (size_t)(workspace->offset + offset), (size_t)bytes, from,
+                                               run->waits.count, rungi_opencl_wait_list(&run->waits), &event);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clEnqueueWriteBuffer");
     keep_event(run, event);
@@ -237,8 +232,8 @@ static rung_status launch_all(rung_plan *plan, run *run, const rung_problem *pro
     return status;
 }
 
-rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                                  rungi_sizes sizes, const rung_run_options *options)
+rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_sizes sizes,
+                                  const rung_run_options *options)
 {
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
     opencl_plan *own = plan->state;

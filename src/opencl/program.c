@@ -20,8 +20,8 @@ static uint64_t key_of(const char *source, const char *options)
     return hash;
 }
 
-static rungi_opencl_program *find_program(rungi_opencl_device *device, uint64_t key,
-                                          const char *source, const char *options)
+static rungi_opencl_program *find_program(rungi_opencl_device *device, uint64_t key, const char *source,
+                                          const char *options)
 {
     for (rungi_opencl_program *at = device->programs; at; at = at->next)
         if (at->key == key && strcmp(at->source, source) == 0 && strcmp(at->options, options) == 0)
@@ -62,7 +62,8 @@ static void restore_places(const char *source, const char *log, char *text, size
     for (; *log && used + 1 < capacity; log++) {
         char *end = NULL;
         long number = line_begins && strncmp(log, unnamed, sizeof unnamed - 1) == 0
-                          ? strtol(log + sizeof unnamed - 1, &end, 10) : 0;
+                          ? strtol(log + sizeof unnamed - 1, &end, 10)
+                          : 0;
         if (number > 0) {
             const char *file;
             int file_length;
@@ -93,8 +94,8 @@ static rung_status fail_with_log(rungi_opencl_device *device, const rungi_opencl
         restore_places(made->source, whole, log, sizeof log);
         rungi_release(context, whole);
     }
-    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s did not compile with %s (OpenCL error %d):\n%s", file, made->options,
-                      (int)error, *log ? log : "the compiler gave no reason");
+    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s did not compile with %s (OpenCL error %d):\n%s", file,
+                      made->options, (int)error, *log ? log : "the compiler gave no reason");
 }
 
 static rung_status build(rungi_opencl_device *device, const char *file, rungi_opencl_program *made)
@@ -124,8 +125,8 @@ static void free_program(rungi_opencl_device *device, rungi_opencl_program *prog
 }
 
 /* Under the device's lock. Takes `source` over. */
-static rung_status make_program(rungi_opencl_device *device, const char *file, uint64_t key,
-                                char *source, const char *options, rungi_opencl_program **out)
+static rung_status make_program(rungi_opencl_device *device, const char *file, uint64_t key, char *source,
+                                const char *options, rungi_opencl_program **out)
 {
     rung_context *context = device->base.context;
     rungi_opencl_program *made = rungi_new(context, sizeof *made);
@@ -151,9 +152,8 @@ static rung_status make_program(rungi_opencl_device *device, const char *file, u
     return RUNG_OK;
 }
 
-rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kernel *kernel,
-                                    const rungi_values *values, const rungi_simt_path *path,
-                                    cl_program *program)
+rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kernel *kernel, const rungi_values *values,
+                                    const rungi_simt_path *path, cl_program *program)
 {
     static const char first[] = "-cl-std=CL1.2 -w ";
     char options[sizeof first - 1 + RUNGI_SIMT_DEFINES], *source;
@@ -175,8 +175,8 @@ rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kern
     pthread_mutex_unlock(&device->lock);
     /* Not under the lock: the caller's log may call us again. */
     if (status == RUNG_OK && !was_there)
-        rungi_log(device->base.context, 2, "rung: %s compiled %s %s", device->base.info.name,
-                  kernel->info.file, options);
+        rungi_log(device->base.context, 2, "rung: %s compiled %s %s", device->base.info.name, kernel->info.file,
+                  options);
     return status;
 }
 

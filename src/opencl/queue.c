@@ -17,8 +17,7 @@ static rung_status check_queue(rungi_opencl_device *own, cl_command_queue queue)
     cl_command_queue_properties properties = 0;
     cl_context context = NULL;
     cl_device_id id = NULL;
-    cl_int error = cl->GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
-                                           NULL);
+    cl_int error = cl->GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
     if (error == CL_SUCCESS)
         error = cl->GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     if (error == CL_SUCCESS)
@@ -27,10 +26,10 @@ static rung_status check_queue(rungi_opencl_device *own, cl_command_queue queue)
         return rungi_cl_fail(error, "clGetCommandQueueInfo");
     if (context != own->context || id != own->id)
         return rungi_fail(RUNG_STATUS_INVALID, "the wrapped queue is of another cl_context or cl_device_id than "
-                          "the device");
+                                               "the device");
     if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "the wrapped queue is an out-of-order one; make it without "
-                          "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
+                                                   "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
     return RUNG_OK;
 }
 
@@ -48,8 +47,7 @@ rung_status rungi_opencl_queue_create(rung_device *device, void *native, rung_qu
     if (native)
         error = own->cl->RetainCommandQueue(native);
     else
-        made->queue = own->cl->CreateCommandQueue(own->context, own->id, CL_QUEUE_PROFILING_ENABLE,
-                                                  &error);
+        made->queue = own->cl->CreateCommandQueue(own->context, own->id, CL_QUEUE_PROFILING_ENABLE, &error);
     if (error != CL_SUCCESS) {
         rungi_release(device->context, made);
         return rungi_cl_fail(error, native ? "clRetainCommandQueue" : "clCreateCommandQueue");
@@ -119,8 +117,7 @@ bool rungi_opencl_event_is_done(rung_event *event)
     cl_event last = ((rungi_opencl_event *)event)->last;
     cl_int state = CL_COMPLETE;
     if (last)
-        cl_of(event->device)->GetEventInfo(last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
-                                           NULL);
+        cl_of(event->device)->GetEventInfo(last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     return state <= CL_COMPLETE; /* below it stand errors */
 }
 
@@ -132,8 +129,7 @@ static rung_status read_times(const rung_event *event, cl_ulong *start, cl_ulong
     *start = *end = 0;
     if (!own->last || !own->first)
         return RUNG_OK;
-    cl_int error = cl->GetEventProfilingInfo(own->first, CL_PROFILING_COMMAND_START, sizeof *start,
-                                             start, NULL);
+    cl_int error = cl->GetEventProfilingInfo(own->first, CL_PROFILING_COMMAND_START, sizeof *start, start, NULL);
     if (error == CL_SUCCESS)
         error = cl->GetEventProfilingInfo(own->last, CL_PROFILING_COMMAND_END, sizeof *end, end, NULL);
     return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clGetEventProfilingInfo");
@@ -148,8 +144,7 @@ rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds)
     return status;
 }
 
-rung_status rungi_opencl_event_span(rung_event *event, const rung_event *origin, int64_t *start,
-                                    int64_t *end)
+rung_status rungi_opencl_event_span(rung_event *event, const rung_event *origin, int64_t *start, int64_t *end)
 {
     cl_ulong zero_start, zero, event_start, event_end;
     rung_status status = read_times(origin, &zero_start, &zero);
@@ -229,9 +224,8 @@ static void set_place(rungi_cl *cl, rungi_opencl_buffer *buffer, int64_t offset)
     buffer->base.place = (uintptr_t)offset;
     buffer->base.start = offset;
     if (buffer->memory &&
-        cl->GetMemObjectInfo(buffer->memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) ==
-            CL_SUCCESS && parent &&
-        cl->GetMemObjectInfo(buffer->memory, CL_MEM_OFFSET, sizeof origin, &origin, NULL) == CL_SUCCESS) {
+        cl->GetMemObjectInfo(buffer->memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) == CL_SUCCESS &&
+        parent && cl->GetMemObjectInfo(buffer->memory, CL_MEM_OFFSET, sizeof origin, &origin, NULL) == CL_SUCCESS) {
         buffer->base.space = parent;
         buffer->base.place += origin;
     }
@@ -250,13 +244,13 @@ static rung_status check_wrapped(rungi_opencl_device *own, cl_mem memory, int64_
     if (context != own->context)
         return rungi_fail(RUNG_STATUS_INVALID, "the wrapped cl_mem is of another cl_context than the device");
     if ((uint64_t)end > size)
-        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped cl_mem has %zu bytes; the buffer would end at %lld",
-                          size, (long long)end);
+        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped cl_mem has %zu bytes; the buffer would end at %lld", size,
+                          (long long)end);
     return RUNG_OK;
 }
 
-rung_status rungi_opencl_buffer_create(rung_device *device, void *native, int64_t offset,
-                                       int64_t bytes, rung_buffer **buffer)
+rung_status rungi_opencl_buffer_create(rung_device *device, void *native, int64_t offset, int64_t bytes,
+                                       rung_buffer **buffer)
 {
     rungi_opencl_device *own = rungi_opencl_device_of(device);
     cl_int error = CL_SUCCESS;
@@ -270,8 +264,7 @@ rung_status rungi_opencl_buffer_create(rung_device *device, void *native, int64_
     if (native)
         error = own->cl->RetainMemObject(native);
     else if (bytes > 0)
-        made->memory = own->cl->CreateBuffer(own->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
-                                             &error);
+        made->memory = own->cl->CreateBuffer(own->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &error);
     if (error != CL_SUCCESS) {
         rungi_release(device->context, made);
         return rungi_cl_fail(error, native ? "clRetainMemObject" : "clCreateBuffer");
@@ -299,7 +292,7 @@ void *rungi_opencl_buffer_native(const rung_buffer *buffer)
 /* What lies behind pinned memory: a buffer that stays mapped as long as it lives, and the
  * queue that maps and unmaps it. */
 typedef struct pinned {
-    cl_mem           memory;
+    cl_mem memory;
     cl_command_queue queue;
 } pinned;
 
@@ -318,18 +311,17 @@ static rung_status make_pinned(rungi_opencl_device *own, int64_t bytes, pinned *
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clCreateCommandQueue");
     rungi_cl_count(cl, RUNGI_CL_QUEUE);
-    pinned->memory = cl->CreateBuffer(own->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                      (size_t)bytes, NULL, &error);
+    pinned->memory = cl->CreateBuffer(own->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL,
+                                      &error);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clCreateBuffer");
     rungi_cl_count(cl, RUNGI_CL_BUFFER);
-    *mapped = cl->EnqueueMapBuffer(pinned->queue, pinned->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                   (size_t)bytes, 0, NULL, NULL, &error);
+    *mapped = cl->EnqueueMapBuffer(pinned->queue, pinned->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes,
+                                   0, NULL, NULL, &error);
     return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clEnqueueMapBuffer");
 }
 
-rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void **memory,
-                                       void **handle)
+rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void **memory, void **handle)
 {
     pinned *made = rungi_new(device->context, sizeof *made);
     if (!made)
@@ -354,8 +346,8 @@ void rungi_opencl_host_release(rung_device *device, void *memory, void *handle)
 
 /* ---- Work ---------------------------------------------------------------------------------------------- */
 
-rung_status rungi_opencl_submitted(rung_queue *queue, const rung_run_options *options, cl_int error,
-                                   cl_event event, const char *function)
+rung_status rungi_opencl_submitted(rung_queue *queue, const rung_run_options *options, cl_int error, cl_event event,
+                                   const char *function)
 {
     rungi_cl *cl = cl_of(queue->device);
     if (error != CL_SUCCESS)
@@ -371,38 +363,40 @@ rung_status rungi_opencl_submit_nothing(rung_queue *queue, const rung_run_option
     rungi_opencl_waits waits;
     cl_event event = NULL;
     rungi_opencl_gather(options, &waits);
-    cl_int error = cl_of(queue->device)->EnqueueMarkerWithWaitList(
-        ((rungi_opencl_queue *)queue)->queue, waits.count, rungi_opencl_wait_list(&waits), &event);
+    cl_int error = cl_of(queue->device)
+                       ->EnqueueMarkerWithWaitList(((rungi_opencl_queue *)queue)->queue, waits.count,
+                                                   rungi_opencl_wait_list(&waits), &event);
     return rungi_opencl_submitted(queue, options, error, event, "clEnqueueMarkerWithWaitList");
 }
 
-rung_status rungi_opencl_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset,
-                                      int64_t bytes, const void *from,
-                                      const rung_run_options *options)
+rung_status rungi_opencl_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                                      const void *from, const rung_run_options *options)
 {
     rungi_opencl_waits waits;
     cl_event event = NULL;
     if (bytes == 0)
         return rungi_opencl_submit_nothing(queue, options);
     rungi_opencl_gather(options, &waits);
-    cl_int error = cl_of(queue->device)->EnqueueWriteBuffer(
-        ((rungi_opencl_queue *)queue)->queue, ((rungi_opencl_buffer *)buffer)->memory, CL_FALSE,
-        (size_t)(buffer->offset + offset), (size_t)bytes, from, waits.count,
-        rungi_opencl_wait_list(&waits), &event);
+    cl_int error = cl_of(queue->device)
+                       ->EnqueueWriteBuffer(((rungi_opencl_queue *)queue)->queue,
+                                            ((rungi_opencl_buffer *)buffer)->memory, CL_FALSE,
+                                            (size_t)(buffer->offset + offset), (size_t)bytes, from, waits.count,
+                                            rungi_opencl_wait_list(&waits), &event);
     return rungi_opencl_submitted(queue, options, error, event, "clEnqueueWriteBuffer");
 }
 
-rung_status rungi_opencl_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset,
-                                     int64_t bytes, void *to, const rung_run_options *options)
+rung_status rungi_opencl_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
+                                     const rung_run_options *options)
 {
     rungi_opencl_waits waits;
     cl_event event = NULL;
     if (bytes == 0)
         return rungi_opencl_submit_nothing(queue, options);
     rungi_opencl_gather(options, &waits);
-    cl_int error = cl_of(queue->device)->EnqueueReadBuffer(
-        ((rungi_opencl_queue *)queue)->queue, ((rungi_opencl_buffer *)buffer)->memory, CL_FALSE,
-        (size_t)(buffer->offset + offset), (size_t)bytes, to, waits.count,
-        rungi_opencl_wait_list(&waits), &event);
+    cl_int error = cl_of(queue->device)
+                       ->EnqueueReadBuffer(((rungi_opencl_queue *)queue)->queue,
+                                           ((rungi_opencl_buffer *)buffer)->memory, CL_FALSE,
+                                           (size_t)(buffer->offset + offset), (size_t)bytes, to, waits.count,
+                                           rungi_opencl_wait_list(&waits), &event);
     return rungi_opencl_submitted(queue, options, error, event, "clEnqueueReadBuffer");
 }

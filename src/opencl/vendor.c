@@ -49,16 +49,16 @@ rung_status rungi_opencl_vendor_create(rung_plan *plan, rungi_opencl_vendor *ven
                                            : rungi_opencl_vendor_find("CLBlastSgemm", &vendor->sgemm);
     if (!found)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: libclblast.so.1 was not found; install CLBlast "
-                          "(libclblast1)");
+                                                   "(libclblast1)");
     if (turned.batch != 1)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: a batch is not handed to CLBlast");
     plan->info.library = "CLBlast"; /* which does not tell its version */
     vendor->layout = ROW_MAJOR;
     if (turned.a.cols == 0 || !as_blas(&turned.a, &vendor->a_transpose, &vendor->a_ld) ||
-        !as_blas(&turned.b, &vendor->b_transpose, &vendor->b_ld) ||
-        !as_blas(&turned.c, &c_transpose, &vendor->c_ld) || c_transpose != NOT_TRANSPOSED)
+        !as_blas(&turned.b, &vendor->b_transpose, &vendor->b_ld) || !as_blas(&turned.c, &c_transpose, &vendor->c_ld) ||
+        c_transpose != NOT_TRANSPOSED)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: CLBlast takes matrices with one stride of one and "
-                          "k above zero");
+                                                   "k above zero");
     rung_status status = rungi_opencl_vendor_tune(rungi_opencl_device_of(plan->device), &tuned_by);
     if (status == RUNG_OK && tuned_by && vendor->sgemm) {
         plan->info.origin = RUNG_ORIGIN_TUNING;
@@ -76,19 +76,16 @@ static int multiply(const rungi_opencl_vendor *vendor, const rung_problem *turne
     size_t a_offset = (size_t)rungi_simt_offset(a), b_offset = (size_t)rungi_simt_offset(b);
     size_t c_offset = (size_t)rungi_simt_offset(c);
     if (vendor->dgemm)
-        return vendor->dgemm(vendor->layout, vendor->a_transpose, vendor->b_transpose, m, n, k,
-                             turned->alpha, rungi_opencl_memory(a), a_offset, vendor->a_ld,
-                             rungi_opencl_memory(b), b_offset, vendor->b_ld, turned->beta,
-                             rungi_opencl_memory(c), c_offset, vendor->c_ld, queue, event);
-    return vendor->sgemm(vendor->layout, vendor->a_transpose, vendor->b_transpose, m, n, k,
-                         (float)turned->alpha, rungi_opencl_memory(a), a_offset, vendor->a_ld,
-                         rungi_opencl_memory(b), b_offset, vendor->b_ld, (float)turned->beta,
-                         rungi_opencl_memory(c), c_offset, vendor->c_ld, queue, event);
+        return vendor->dgemm(vendor->layout, vendor->a_transpose, vendor->b_transpose, m, n, k, turned->alpha,
+                             rungi_opencl_memory(a), a_offset, vendor->a_ld, rungi_opencl_memory(b), b_offset,
+                             vendor->b_ld, turned->beta, rungi_opencl_memory(c), c_offset, vendor->c_ld, queue, event);
+    return vendor->sgemm(vendor->layout, vendor->a_transpose, vendor->b_transpose, m, n, k, (float)turned->alpha,
+                         rungi_opencl_memory(a), a_offset, vendor->a_ld, rungi_opencl_memory(b), b_offset, vendor->b_ld,
+                         (float)turned->beta, rungi_opencl_memory(c), c_offset, vendor->c_ld, queue, event);
 }
 
-rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *vendor,
-                                    rung_queue *queue, const rung_problem *problem,
-                                    const rung_run_options *options)
+rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *vendor, rung_queue *queue,
+                                    const rung_problem *problem, const rung_run_options *options)
 {
     rungi_cl *cl = rungi_opencl_device_of(plan->device)->cl;
     rung_problem turned = rungi_simt_turned(problem);
@@ -99,8 +96,7 @@ rung_status rungi_opencl_vendor_run(rung_plan *plan, const rungi_opencl_vendor *
     rungi_opencl_gather(options, &waits);
     /* A marker stands for the wait list, which CLBlast does not take, and for the
      * start: its event is that of the last of several commands. */
-    cl_int error = cl->EnqueueMarkerWithWaitList(native, waits.count, rungi_opencl_wait_list(&waits),
-                                                 &marker);
+    cl_int error = cl->EnqueueMarkerWithWaitList(native, waits.count, rungi_opencl_wait_list(&waits), &marker);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clEnqueueMarkerWithWaitList");
     rungi_cl_count(cl, RUNGI_CL_EVENT);

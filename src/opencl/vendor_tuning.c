@@ -21,13 +21,15 @@
 enum { SINGLE = 32, LINE_BYTES = 1024, PARAMETERS_MAX = 32 };
 
 /* CLBlastOverrideParameters, as clblast_c.h declares it. */
-typedef int override_function(cl_device_id device, const char *kernel, int precision, size_t count,
-                              const char **names, const size_t *values);
+typedef int override_function(cl_device_id device, const char *kernel, int precision, size_t count, const char **names,
+                              const size_t *values);
 
 static rung_status refuse(const char *path, int line, const char *why)
 {
-    return rungi_fail(RUNG_STATUS_INVALID, "00_vendor: %s:%d %s; see tools/tune-clblast, or unset "
-                      "RUNG_CLBLAST_TUNING", path, line, why);
+    return rungi_fail(RUNG_STATUS_INVALID,
+                      "00_vendor: %s:%d %s; see tools/tune-clblast, or unset "
+                      "RUNG_CLBLAST_TUNING",
+                      path, line, why);
 }
 
 /* "NAME=123" */
@@ -44,8 +46,8 @@ static bool read_parameter(char *word, const char **name, size_t *value)
 }
 
 /* Reads a line and, unless `apply` is NULL, hands it on. *found counts those with parameters. */
-static rung_status take_line(override_function *apply, cl_device_id id, const char *path, int number,
-                             char *line, int *found)
+static rung_status take_line(override_function *apply, cl_device_id id, const char *path, int number, char *line,
+                             int *found)
 {
     const char *names[PARAMETERS_MAX];
     size_t values[PARAMETERS_MAX], count = 0;
@@ -112,7 +114,7 @@ rung_status rungi_opencl_vendor_tune(rungi_opencl_device *device, const char **f
         return RUNG_OK;
     if (!rungi_opencl_vendor_find("CLBlastOverrideParameters", &apply))
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: this CLBlast takes no tuned parameters; it does from "
-                          "version 1.0 on");
+                                                   "version 1.0 on");
     pthread_mutex_lock(&device->lock);
     if (!device->is_vendor_tuned)
         status = apply_file(apply, device->id, path);

@@ -17,14 +17,14 @@
 #include "core/checked.h"
 
 enum {
-    UNIT = 16,        /* sizes are multiples of this where they are large enough: kernels like it */
+    UNIT = 16, /* sizes are multiples of this where they are large enough: kernels like it */
     LARGE_ENOUGH = 64,
-    DEEP = 256,       /* panels that kernels multiply as fast as deeper ones, if slower than the whole */
-    DEEPEST = 2048,   /* deeper gains nothing, and the first is waited for */
-    PANELS = 8,       /* at least, so that the first pair is a small part */
-    THIN = 32,        /* a panel of a small memory is 1/32 of a block's side */
-    WIDE = 1024,      /* a panel of B that is worth packing ... */
-    PADDING = 64      /* ... which may have as many columns more */
+    DEEP = 256,     /* panels that kernels multiply as fast as deeper ones, if slower than the whole */
+    DEEPEST = 2048, /* deeper gains nothing, and the first is waited for */
+    PANELS = 8,     /* at least, so that the first pair is a small part */
+    THIN = 32,      /* a panel of a small memory is 1/32 of a block's side */
+    WIDE = 1024,    /* a panel of B that is worth packing ... */
+    PADDING = 64    /* ... which may have as many columns more */
 };
 
 int64_t rungi_strip_rows(int64_t rows)
@@ -40,9 +40,13 @@ int64_t rungi_depth_bytes(const rungi_whole *whole, int64_t rows, int64_t cols)
 rungi_whole rungi_whole_of(const rungi_task *problem)
 {
     bool reads = problem->alpha != 0;
-    return (rungi_whole){.m = problem->a.view.rows, .n = problem->b.view.cols, .k = reads ? problem->a.view.cols : 0,
-                         .in = rung_type_size(problem->a.view.type), .sum = rung_type_size(rungi_task_sum_type(problem)),
-                         .out = rung_type_size(problem->c.view.type), .reads_c = problem->beta != 0};
+    return (rungi_whole){.m = problem->a.view.rows,
+                         .n = problem->b.view.cols,
+                         .k = reads ? problem->a.view.cols : 0,
+                         .in = rung_type_size(problem->a.view.type),
+                         .sum = rung_type_size(rungi_task_sum_type(problem)),
+                         .out = rung_type_size(problem->c.view.type),
+                         .reads_c = problem->beta != 0};
 }
 
 /* ---- Counting --------------------------------------------------------------------------------------- */
@@ -54,11 +58,13 @@ static bool count_bytes(const rungi_whole *whole, rung_outofcore_blocking *block
                 rungi_multiply(a, blocking->col_blocks, &a) && rungi_multiply(whole->k, whole->n, &b) &&
                 rungi_multiply(b, whole->in, &b) && rungi_multiply(b, blocking->row_blocks, &b) &&
                 rungi_multiply(whole->m, whole->n, &c) && rungi_multiply(c, whole->out, &c) &&
-                rungi_add(a, b, &blocking->read_bytes) && rungi_add(blocking->read_bytes, whole->reads_c ? c : 0, &blocking->read_bytes);
+                rungi_add(a, b, &blocking->read_bytes) &&
+                rungi_add(blocking->read_bytes, whole->reads_c ? c : 0, &blocking->read_bytes);
     blocking->written_bytes = c;
     return fits && rungi_multiply(blocking->block_rows, blocking->block_cols, &blocking->used_bytes) &&
            rungi_multiply(blocking->used_bytes, whole->sum, &blocking->used_bytes) &&
-           rungi_multiply_add(rungi_depth_bytes(whole, blocking->block_rows, blocking->block_cols), blocking->panel_depth, &blocking->used_bytes);
+           rungi_multiply_add(rungi_depth_bytes(whole, blocking->block_rows, blocking->block_cols),
+                              blocking->panel_depth, &blocking->used_bytes);
 }
 
 static double bound_of(const rungi_whole *whole, int64_t memory)
@@ -70,17 +76,20 @@ static double bound_of(const rungi_whole *whole, int64_t memory)
 
 rung_status rungi_blocking_count(const rungi_whole *whole, rung_outofcore_blocking *blocking)
 {
-    if (blocking->block_rows < 1 || blocking->block_cols < 1 || blocking->panel_depth < 0 || (blocking->panel_depth == 0) != (whole->k == 0) || blocking->memory_bytes < 1)
-        return rung_error_set(RUNG_STATUS_INVALID, "blocks of %lld x %lld with panels of %lld do not divide this problem",
-                         (long long)blocking->block_rows, (long long)blocking->block_cols, (long long)blocking->panel_depth);
+    if (blocking->block_rows < 1 || blocking->block_cols < 1 || blocking->panel_depth < 0 ||
+        (blocking->panel_depth == 0) != (whole->k == 0) || blocking->memory_bytes < 1)
+        return rung_error_set(
+            RUNG_STATUS_INVALID, "blocks of %lld x %lld with panels of %lld do not divide this problem",
+            (long long)blocking->block_rows, (long long)blocking->block_cols, (long long)blocking->panel_depth);
     blocking->row_blocks = rungi_divide_up(whole->m, blocking->block_rows);
     blocking->col_blocks = rungi_divide_up(whole->n, blocking->block_cols);
     blocking->panels = whole->k == 0 ? 1 : rungi_divide_up(whole->k, blocking->panel_depth);
     blocking->bound_bytes = bound_of(whole, blocking->memory_bytes);
     int64_t blocks;
     if (!rungi_multiply(blocking->row_blocks, blocking->col_blocks, &blocks) || !count_bytes(whole, blocking))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%lld x %lld x %lld transfers more than 2^63 bytes; give more memory",
-                         (long long)whole->m, (long long)whole->n, (long long)whole->k);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE,
+                              "%lld x %lld x %lld transfers more than 2^63 bytes; give more memory",
+                              (long long)whole->m, (long long)whole->n, (long long)whole->k);
     return RUNG_OK;
 }
 
@@ -114,7 +123,8 @@ static int64_t even_piece(int64_t size, int64_t count, int64_t most, int64_t uni
 /* The most columns of a block of so many rows, with panels of this depth; 0: there is no room. */
 static int64_t widest(const rungi_whole *whole, const rungi_room *room, int64_t rows, int64_t depth)
 {
-    double beside = 2.0 * (double)depth * (double)whole->in, strip = (double)rungi_depth_bytes(whole, rows, 0) * (double)depth;
+    double beside = 2.0 * (double)depth * (double)whole->in,
+           strip = (double)rungi_depth_bytes(whole, rows, 0) * (double)depth;
     double left = (double)room->memory - strip, each = (double)rows * (double)whole->sum + beside, cols = left / each;
     if (cols >= WIDE)
         cols = fmax((left - PADDING * beside) / each, WIDE - 1);
@@ -191,7 +201,8 @@ static void try_rows(const rungi_whole *whole, const rungi_room *room, int64_t r
 }
 
 /* More rows of blocks than some read more of B alone than the best does of both. */
-static void try_all(const rungi_whole *whole, const rungi_room *room, int64_t unit, rung_outofcore_blocking *best, double *cost)
+static void try_all(const rungi_whole *whole, const rungi_room *room, int64_t unit, rung_outofcore_blocking *best,
+                    double *cost)
 {
     for (int64_t i = 1; i <= whole->m && cost_of(whole, i, 1) <= *cost; i += i < 4096 ? 1 : i / 1024)
         try_rows(whole, room, i, unit, best, cost);
@@ -208,8 +219,8 @@ rung_status rungi_blocking_choose(const rungi_whole *whole, const rungi_room *ro
     blocking->memory_bytes = room->memory;
     if (!rungi_multiply(whole->m > 0 ? whole->m : 1, whole->n > 0 ? whole->n : 1, &elements) ||
         !rungi_multiply(elements, UNIT * whole->sum, &bytes))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "a result of %lld x %lld has more than 2^63 bytes", (long long)whole->m,
-                         (long long)whole->n);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "a result of %lld x %lld has more than 2^63 bytes",
+                              (long long)whole->m, (long long)whole->n);
     if (whole->m == 0 || whole->n == 0) {
         blocking->panel_depth = whole->k > 0;
         return rungi_blocking_count(whole, blocking);
@@ -217,7 +228,9 @@ rung_status rungi_blocking_choose(const rungi_whole *whole, const rungi_room *ro
     try_all(whole, room, UNIT, blocking, &cost);
     try_all(whole, room, 1, blocking, &cost); /* where rounding up costs a block more */
     if (isinf(cost))
-        return rung_error_set(RUNG_STATUS_INVALID, "%lld bytes of memory are too few for a block of the result and four panels; give at "
-                         "least a few KiB", (long long)room->memory);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%lld bytes of memory are too few for a block of the result and four panels; give at "
+                              "least a few KiB",
+                              (long long)room->memory);
     return rungi_blocking_count(whole, blocking);
 }

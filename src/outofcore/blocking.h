@@ -9,15 +9,15 @@
 typedef struct rungi_whole {
     int64_t m, n, k;
     int64_t in, sum, out; /* bytes: A's and B's, the block's, C's */
-    int     reads_c;      /* C0 is read too */
+    int reads_c;          /* C0 is read too */
 } rungi_whole;
 
 /* Limits of block sizes. */
 typedef struct rungi_room {
-    int64_t memory;  /* bytes of the block and of all panels together ... */
-    int64_t given;   /* of them, by the caller; INT64_MAX: by nobody */
-    int64_t buffer;  /* ... and of each at most; 0: any */
-    int64_t blocks;  /* so many at least, where C has as many elements */
+    int64_t memory; /* bytes of the block and of all panels together ... */
+    int64_t given;  /* of them, by the caller; INT64_MAX: by nobody */
+    int64_t buffer; /* ... and of each at most; 0: any */
+    int64_t blocks; /* so many at least, where C has as many elements */
 } rungi_room;
 
 rung_status rungi_blocking_choose(const rungi_whole *whole, const rungi_room *room, rung_outofcore_blocking *blocking);
@@ -32,7 +32,7 @@ typedef struct rungi_block {
 } rungi_block;
 
 rungi_block rungi_block_at(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t index);
-int64_t     rungi_panel_depth(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t panel);
+int64_t rungi_panel_depth(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t panel);
 
 /* A block is computed in strips of so many rows, the last of fewer: a multiple of 16, so that a view of one begins where
  * kernels like it. */

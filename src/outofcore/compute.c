@@ -72,8 +72,8 @@ rung_status rungi_worker_hold(rungi_worker *worker, int64_t block)
     pthread_mutex_unlock(&worker->mutex);
     if (i < RUNGI_HELD)
         return RUNG_OK;
-    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "internal error: a device holds more than %d blocks; please report this",
-                     RUNGI_HELD);
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST,
+                          "internal error: a device holds more than %d blocks; please report this", RUNGI_HELD);
 }
 
 void rungi_worker_release(rungi_worker *worker, int64_t block)
@@ -273,20 +273,22 @@ static rung_status make_packed(rungi_worker *worker)
     const rungi_job *job = worker->job;
     const rungi_task *whole = job->problem;
     int64_t room = rungi_depth_bytes(&job->whole, 0, job->blocking.block_cols) / 2 * job->blocking.panel_depth;
-    int64_t rows = rungi_strip_size(job->blocking.block_rows, 0), depth = job->blocking.panel_depth, cols = job->blocking.block_cols;
+    int64_t rows = rungi_strip_size(job->blocking.block_rows, 0), depth = job->blocking.panel_depth,
+            cols = job->blocking.block_cols;
     rung_type sums = rungi_task_sum_type(whole);
-    rung_problem first = rung_problem_of(panel_view(&whole->a, rows, depth, NULL), panel_view(&whole->b, depth, cols, NULL),
+    rung_problem first = rung_problem_of(panel_view(&whole->a, rows, depth, NULL),
+                                         panel_view(&whole->b, depth, cols, NULL),
                                          rung_matrix_in_buffer(sums, rows, cols, NULL, 0));
     rung_plan_options options = rung_plan_options_default();
     rung_plan *plan;
     options.packed_b = 1;
     first.compute = whole->compute;
-    if (!worker->is_here || depth == 0 ||
-        rung_plan_create(worker->device, &first, &options, &plan) != RUNG_OK)
+    if (!worker->is_here || depth == 0 || rung_plan_create(worker->device, &first, &options, &plan) != RUNG_OK)
         return RUNG_OK;
     const rung_plan_info *info = rung_plan_describe(plan);
     bool fits = info->packed_b_bytes > 0 && info->packed_b_bytes <= room + HEADER_MAX &&
-                snprintf(worker->parameters, sizeof worker->parameters, "%s", info->parameters) < (int)sizeof worker->parameters;
+                snprintf(worker->parameters, sizeof worker->parameters, "%s", info->parameters) <
+                    (int)sizeof worker->parameters;
     rung_status status = RUNG_OK;
     if (fits)
         status = rung_kernel_find(rung_device_context(worker->device), "cpu", info->kernel, &worker->kernel);
@@ -300,8 +302,10 @@ static rung_status make_buffers(rungi_worker *worker)
 {
     const rungi_whole *whole = &worker->job->whole;
     const rung_outofcore_blocking *blocking = &worker->job->blocking;
-    int64_t strip = rungi_strip_size(blocking->block_rows, 0) * blocking->panel_depth * whole->in, across = blocking->panel_depth * blocking->block_cols * whole->in;
-    rung_status status = rung_buffer_create(worker->device, blocking->block_rows * blocking->block_cols * whole->sum, &worker->block);
+    int64_t strip = rungi_strip_size(blocking->block_rows, 0) * blocking->panel_depth * whole->in,
+            across = blocking->panel_depth * blocking->block_cols * whole->in;
+    rung_status status = rung_buffer_create(worker->device, blocking->block_rows * blocking->block_cols * whole->sum,
+                                            &worker->block);
     if (status == RUNG_OK)
         status = make_packed(worker);
     for (int i = 0; status == RUNG_OK && i < 2; i++)
@@ -374,7 +378,8 @@ static void compute_with_others(rungi_worker *worker)
     pthread_t feeder, exchanger;
     bool is_fed = pthread_create(&feeder, NULL, rungi_feed, worker) == 0;
     bool is_exchanged = is_fed && pthread_create(&exchanger, NULL, rungi_exchange, worker) == 0;
-    rung_status status = is_exchanged ? compute_all(worker) : rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
+    rung_status status = is_exchanged ? compute_all(worker)
+                                      : rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
     if (status != RUNG_OK)
         rungi_worker_fail(worker, status);
     set_flag(worker, &worker->is_over);
@@ -400,8 +405,8 @@ static void *work(void *user)
 
 rung_status rungi_worker_start(rungi_worker *worker, rungi_job *job, int who, rung_device *device)
 {
-    *worker = (rungi_worker){.job = job, .who = who, .device = device, .out_block = -1, .in_block = -1,
-                             .out_end = INT64_MAX};
+    *worker = (rungi_worker){
+        .job = job, .who = who, .device = device, .out_block = -1, .in_block = -1, .out_end = INT64_MAX};
     worker->is_here = strcmp(rung_device_describe(device)->backend, "cpu") == 0;
     for (int i = 0; i < RUNGI_HELD; i++)
         worker->held[i] = -1;

@@ -34,8 +34,8 @@ static void widen(rung_type from_type, void *to, const void *from, int64_t count
 
 /* Some rows of a block: where they stand in C, and in the block's memory. */
 typedef struct piece {
-    rung_matrix view; /* of C or C0 */
-    int64_t     first, count; /* elements */
+    rung_matrix view;     /* of C or C0 */
+    int64_t first, count; /* elements */
 } piece;
 
 static bool is_converted(const rungi_worker *worker)

@@ -44,9 +44,9 @@ static rung_status fetch(rungi_worker *worker, const rungi_stored *from, rung_ma
 /* What is fed: where in the sequence, and into which places. */
 typedef struct feeding {
     rungi_worker *worker;
-    rungi_block   block;
-    int64_t       number, serial; /* of the block, and of its taking */
-    int           turn, place;    /* of the next strip, and of the panel of B that is complete */
+    rungi_block block;
+    int64_t number, serial; /* of the block, and of its taking */
+    int turn, place;        /* of the next strip, and of the panel of B that is complete */
 } feeding;
 
 static rung_status fetch_strip(const feeding *feeding, int64_t panel, int64_t index, const rungi_strip *to)

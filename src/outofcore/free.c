@@ -32,12 +32,14 @@ static int64_t read_number(const char *path, const char *word)
 
 /* The two versions of control groups. A machine may have both, and the limit in either. */
 typedef struct version {
-    const char *mark, *mount, *limit, *used, *of_files, *shared; /* mark: before the group's path in /proc/self/cgroup */
+    const char *mark, *mount, *limit, *used, *of_files,
+        *shared; /* mark: before the group's path in /proc/self/cgroup */
 } version;
 
 static const version versions[] = {
     {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "file ", "shmem "},
-    {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache ", "total_shmem "},
+    {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache ",
+     "total_shmem "},
 };
 
 static int64_t number_in(const char *folder, const char *name, const char *word)

@@ -70,8 +70,11 @@ static bool take_line(const char *line, int64_t length, rungi_journal *journal,
         return read_numbers(line, length, "block", numbers, 1) && each(user, &journal->blocking, numbers[0]);
     if (!read_numbers(line, length, "cut", numbers, 4))
         return false;
-    journal->blocking = (rung_outofcore_blocking){.size = sizeof journal->blocking, .block_rows = numbers[0], .block_cols = numbers[1],
-                                                 .panel_depth = numbers[2], .memory_bytes = numbers[3]};
+    journal->blocking = (rung_outofcore_blocking){.size = sizeof journal->blocking,
+                                                  .block_rows = numbers[0],
+                                                  .block_cols = numbers[1],
+                                                  .panel_depth = numbers[2],
+                                                  .memory_bytes = numbers[3]};
     journal->has_blocking = true;
     return true;
 }
@@ -113,7 +116,8 @@ static rungi_journal_kind find_difference(const char *text, int64_t bytes, const
 }
 
 rungi_journal_kind rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
-                                       bool (*each)(void *user, const rung_outofcore_blocking *blocking, int64_t block), void *user)
+                                       bool (*each)(void *user, const rung_outofcore_blocking *blocking, int64_t block),
+                                       void *user)
 {
     int64_t at = (int64_t)strlen(head);
     *journal = (rungi_journal){.end = 0};

@@ -21,9 +21,9 @@ enum { RUNGI_JOURNAL_LINE = 512, RUNGI_JOURNAL_HEAD = 4096 };
 int rungi_journal_line(char line[RUNGI_JOURNAL_LINE], const char *format, ...) RUNG_PRINTF(2, 3);
 
 typedef struct rungi_journal {
-    rung_outofcore_blocking blocking;   /* rows, cols, depth and memory */
-    int64_t        end;   /* bytes up to which it is good */
-    bool           has_blocking; /* false: it ended before the cut, and says nothing */
+    rung_outofcore_blocking blocking; /* rows, cols, depth and memory */
+    int64_t end;                      /* bytes up to which it is good */
+    bool has_blocking;                /* false: it ended before the cut, and says nothing */
 } rungi_journal;
 
 /* Returns whether a text begins with the first line of a journal, of this version or another. A journal that is not ours is
@@ -35,18 +35,19 @@ bool rungi_journal_is_torn(const char *text, int64_t bytes, const char *head);
 
 /* What a text is to a problem whose head is known. */
 typedef enum rungi_journal_kind {
-    RUNGI_JOURNAL_GOOD,          /* a journal of this problem, which may list nothing */
-    RUNGI_JOURNAL_OTHER_FORMAT,  /* of another version, or no journal */
+    RUNGI_JOURNAL_GOOD,         /* a journal of this problem, which may list nothing */
+    RUNGI_JOURNAL_OTHER_FORMAT, /* of another version, or no journal */
     RUNGI_JOURNAL_OTHER_PROBLEM,
-    RUNGI_JOURNAL_OTHER_A,       /* an input is not the file that it was */
+    RUNGI_JOURNAL_OTHER_A, /* an input is not the file that it was */
     RUNGI_JOURNAL_OTHER_B,
     RUNGI_JOURNAL_OTHER_C0,
-    RUNGI_JOURNAL_DAMAGED        /* a whole line says what cannot be */
+    RUNGI_JOURNAL_DAMAGED /* a whole line says what cannot be */
 } rungi_journal_kind;
 
 /* Reads a text whose first lines must be `head`, of such lines. `each` gets the blocks; false from it makes the text
  * RUNGI_JOURNAL_DAMAGED. */
 rungi_journal_kind rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
-                                bool (*each)(void *user, const rung_outofcore_blocking *blocking, int64_t block), void *user);
+                                       bool (*each)(void *user, const rung_outofcore_blocking *blocking, int64_t block),
+                                       void *user);
 
 #endif /* RUNGI_OUTOFCORE_JOURNAL_H */

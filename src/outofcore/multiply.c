@@ -18,8 +18,8 @@ enum { DEVICES_MAX = 256 }; /* as outofcore.h says */
 /* The devices of a call, with the memory that the caller gave each: 0 if none. */
 typedef struct fleet {
     rung_device *const *devices;
-    const int64_t      *given; /* NULL: all 0 */
-    int                 count;
+    const int64_t *given; /* NULL: all 0 */
+    int count;
 } fleet;
 
 static int64_t given_memory(const fleet *fleet, int index)
@@ -33,7 +33,7 @@ static int64_t memory_of(const fleet *fleet, int index)
     if (given_memory(fleet, index) != 0)
         return given_memory(fleet, index);
     return strcmp(info->backend, "cpu") == 0 || info->memory_bytes == 0 ? rungi_free_memory("") / 2
-                                                                      : info->memory_bytes / 2;
+                                                                        : info->memory_bytes / 2;
 }
 
 /* Finds the limits that all devices keep to, the smallest of each. Several devices need several blocks each, or all would
@@ -41,12 +41,15 @@ static int64_t memory_of(const fleet *fleet, int index)
 static rung_status room_of(const fleet *fleet, rungi_room *room)
 {
     enum { BLOCKS_EACH = 4 };
-    *room = (rungi_room){.memory = INT64_MAX, .given = INT64_MAX, .blocks = fleet->count > 1 ? BLOCKS_EACH * fleet->count : 1};
+    *room = (rungi_room){
+        .memory = INT64_MAX, .given = INT64_MAX, .blocks = fleet->count > 1 ? BLOCKS_EACH * fleet->count : 1};
     for (int i = 0; i < fleet->count; i++) {
         int64_t memory = memory_of(fleet, i), buffer = rung_device_describe(fleet->devices[i])->max_buffer_bytes;
         if (memory < 0)
-            return rung_error_set(RUNG_STATUS_INVALID, "the memory of device %d is %lld bytes; it must not be negative (0 selects "
-                             "half of the available memory)", i, (long long)memory);
+            return rung_error_set(RUNG_STATUS_INVALID,
+                                  "the memory of device %d is %lld bytes; it must not be negative (0 selects "
+                                  "half of the available memory)",
+                                  i, (long long)memory);
         room->memory = rungi_smaller(room->memory, memory);
         room->given = given_memory(fleet, i) != 0 && memory < room->given ? memory : room->given;
         if (buffer > 0 && (room->buffer == 0 || buffer < room->buffer))
@@ -101,7 +104,8 @@ void rungi_job_count(rungi_job *job, rungi_way way, int64_t bytes)
 static rung_outofcore_progress progress_of(const rungi_job *job)
 {
     double count = (double)job->share.count, done = (double)job->before + job->computed;
-    rung_outofcore_progress progress = {.done = done < count ? done / count : 1, .resumed = (double)job->before / count,
+    rung_outofcore_progress progress = {.done = done < count ? done / count : 1,
+                                        .resumed = (double)job->before / count,
                                         .all_blocks = job->share.count};
     progress.blocks = rungi_smaller((int64_t)(done + 1e-6), progress.all_blocks);
     return progress;
@@ -109,8 +113,9 @@ static rung_outofcore_progress progress_of(const rungi_job *job)
 
 static void stop_job(rungi_job *job)
 {
-    rungi_job_fail(job, rung_error_set(RUNG_STATUS_CANCELLED, "the multiply was stopped; if its result and its inputs are files, "
-                                  "the same call resumes after the completed blocks"));
+    rungi_job_fail(job, rung_error_set(RUNG_STATUS_CANCELLED,
+                                       "the multiply was stopped; if its result and its inputs are files, "
+                                       "the same call resumes after the completed blocks"));
 }
 
 bool rungi_job_step(rungi_job *job, double blocks)
@@ -197,14 +202,16 @@ static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **s
     job->c = &job->problem->c;
     if (!job->problem->path)
         return RUNG_OK;
-    rung_status status = rungi_output_open(job->problem, job->options->restart != 0, &job->blocking, states, &job->output);
+    rung_status status = rungi_output_open(job->problem, job->options->restart != 0, &job->blocking, states,
+                                           &job->output);
     if (status != RUNG_OK)
         return status;
     job->c = rungi_output_stored(job->output);
     if (job->blocking.used_bytes > memory)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s was begun with blocks that use %lld bytes, and %lld are given; give that much "
-                         "memory to resume, or discard what was computed (restart)", job->problem->path,
-                         (long long)job->blocking.used_bytes, (long long)memory);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s was begun with blocks that use %lld bytes, and %lld are given; give that much "
+                              "memory to resume, or discard what was computed (restart)",
+                              job->problem->path, (long long)job->blocking.used_bytes, (long long)memory);
     return RUNG_OK;
 }
 
@@ -251,8 +258,8 @@ static rung_status multiply_on(const rungi_task *task, const rung_outofcore_opti
 }
 
 /* Multiplies, and gives the report to a caller that wants one, whatever the result. */
-static rung_status multiply_with_report(const rungi_task *task, const rung_outofcore_options *options, const fleet *fleet,
-                                        rung_outofcore_report **shown)
+static rung_status multiply_with_report(const rungi_task *task, const rung_outofcore_options *options,
+                                        const fleet *fleet, rung_outofcore_report **shown)
 {
     rungi_report *report;
     rung_status status = rungi_report_create(fleet->count, &report);
@@ -285,12 +292,14 @@ static rung_status check_devices(const rung_outofcore_options *options)
 {
     if (options->device_count < 0 || options->device_count > DEVICES_MAX)
         return rung_error_set(RUNG_STATUS_INVALID, "device_count is %lld; it must be 0 to %d (0 selects the CPU)",
-                         (long long)options->device_count, DEVICES_MAX);
+                              (long long)options->device_count, DEVICES_MAX);
     if (options->device_count > 0 && !options->devices)
-        return rung_error_set(RUNG_STATUS_INVALID, "device_count is %lld and devices is NULL", (long long)options->device_count);
+        return rung_error_set(RUNG_STATUS_INVALID, "device_count is %lld and devices is NULL",
+                              (long long)options->device_count);
     for (int64_t i = 0; i < options->device_count; i++)
         if (!options->devices[i])
-            return rung_error_set(RUNG_STATUS_INVALID, "devices[%lld] is NULL; open it with rung_device_open()", (long long)i);
+            return rung_error_set(RUNG_STATUS_INVALID, "devices[%lld] is NULL; open it with rung_device_open()",
+                                  (long long)i);
     return RUNG_OK;
 }
 
@@ -311,6 +320,7 @@ rung_status rung_outofcore_multiply(rung_context *context, const rung_outofcore_
         return status;
     if (options.device_count == 0)
         return multiply_on_cpu(context, &task, &options, report);
-    fleet fleet = {.devices = options.devices, .given = options.device_memory_bytes, .count = (int)options.device_count};
+    fleet fleet = {
+        .devices = options.devices, .given = options.device_memory_bytes, .count = (int)options.device_count};
     return multiply_with_report(&task, &options, &fleet, report);
 }

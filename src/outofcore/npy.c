@@ -13,10 +13,10 @@
 /* NumPy's names; "V2", two bytes of anything, is how BF16 is saved. */
 static const struct {
     const char *name;
-    rung_type   type;
+    rung_type type;
 } names[] = {
-    {"<f4", RUNG_F32}, {"<f8", RUNG_F64}, {"<f2", RUNG_F16}, {"|i1", RUNG_I8}, {"<i1", RUNG_I8},
-    {"<i4", RUNG_I32}, {"<V2", RUNG_BF16}, {"|V2", RUNG_BF16},
+    {"<f4", RUNG_F32}, {"<f8", RUNG_F64}, {"<f2", RUNG_F16},  {"|i1", RUNG_I8},
+    {"<i1", RUNG_I8},  {"<i4", RUNG_I32}, {"<V2", RUNG_BF16}, {"|V2", RUNG_BF16},
 };
 
 enum { NAMES = sizeof names / sizeof *names, NAME_LONGEST = 16, MAGIC = 6 };
@@ -78,10 +78,10 @@ static bool take_size(text *text, int64_t *size)
 /* ---- The dictionary ----------------------------------------------------------------------------- */
 
 typedef struct fields {
-    char    type[NAME_LONGEST];
-    bool    has_type, has_order, has_shape, by_columns;
+    char type[NAME_LONGEST];
+    bool has_type, has_order, has_shape, by_columns;
     int64_t sizes[2];
-    int     dimensions;
+    int dimensions;
 } fields;
 
 static bool take_shape(text *text, fields *fields)

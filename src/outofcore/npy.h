@@ -15,9 +15,9 @@ enum {
 
 typedef struct rungi_npy {
     rung_type type;
-    int64_t   rows, cols;
-    bool      by_columns;
-    int64_t   start; /* bytes before the first element */
+    int64_t rows, cols;
+    bool by_columns;
+    int64_t start; /* bytes before the first element */
 } rungi_npy;
 
 /* NULL, or what is wrong with it, as the end of a sentence that begins with the file's name. `count` bytes are

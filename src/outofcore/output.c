@@ -25,28 +25,33 @@
 #include "outofcore/npy.h"
 #include "outofcore/stored.h"
 
-enum { MODE = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH, NAME = PATH_MAX, JOURNAL_MOST = 1 << 28, DESCRIPTION = 256 };
+enum {
+    MODE = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH,
+    NAME = PATH_MAX,
+    JOURNAL_MOST = 1 << 28,
+    DESCRIPTION = 256
+};
 
 struct rungi_output {
     const rungi_task *problem;
-    rungi_whole     whole;
-    char            path[NAME]; /* with symbolic links followed */
-    char            part[NAME], journal_path[NAME];
-    char            head[RUNGI_JOURNAL_HEAD];
-    int             journal;
-    rungi_stored     stored;     /* PATH.part */
-    int64_t         bytes;      /* of it */
-    bool            can_resume, is_begun, is_finished;
-    int64_t         committed;  /* blocks in the journal, an earlier call's too */
+    rungi_whole whole;
+    char path[NAME]; /* with symbolic links followed */
+    char part[NAME], journal_path[NAME];
+    char head[RUNGI_JOURNAL_HEAD];
+    int journal;
+    rungi_stored stored; /* PATH.part */
+    int64_t bytes;       /* of it */
+    bool can_resume, is_begun, is_finished;
+    int64_t committed; /* blocks in the journal, an earlier call's too */
 
-    pthread_t       thread;     /* syncs and tells the journal */
-    bool            has_thread, is_closing, is_busy;
+    pthread_t thread; /* syncs and tells the journal */
+    bool has_thread, is_closing, is_busy;
     pthread_mutex_t mutex;
-    pthread_cond_t  changed;
-    int64_t        *pending;
-    int64_t         pending_count, pending_room;
-    rung_status     status;     /* of that thread, and its sentence */
-    char            error[RUNGI_SENTENCE];
+    pthread_cond_t changed;
+    int64_t *pending;
+    int64_t pending_count, pending_room;
+    rung_status status; /* of that thread, and its sentence */
+    char error[RUNGI_SENTENCE];
 };
 
 /* ---- Inputs ---------------------------------------------------------------------------------------------- */
@@ -96,16 +101,18 @@ static rung_status append_input(char *head, const char *name, const rungi_stored
         rung_status status = rungi_file_sample(stored->file, &sample);
         if (status != RUNG_OK)
             return status;
-        length = rungi_journal_line(line, "%s %lld bytes, modified %lld.%09ld, changed %lld.%09ld, file %llu, sample "
-                                    "%016llx, %s %lld %lld %lld %lld %lld %lld", name, (long long)about.st_size,
-                                    (long long)about.st_mtim.tv_sec, (long)about.st_mtim.tv_nsec,
-                                    (long long)about.st_ctim.tv_sec, (long)about.st_ctim.tv_nsec,
-                                    (unsigned long long)about.st_ino, (unsigned long long)sample,
-                                    rung_type_name(view->type), (long long)stored->start, (long long)view->rows,
-                                    (long long)view->cols, (long long)view->row_stride, (long long)view->col_stride,
-                                    (long long)view->offset);
+        length = rungi_journal_line(
+            line,
+            "%s %lld bytes, modified %lld.%09ld, changed %lld.%09ld, file %llu, sample "
+            "%016llx, %s %lld %lld %lld %lld %lld %lld",
+            name, (long long)about.st_size, (long long)about.st_mtim.tv_sec, (long)about.st_mtim.tv_nsec,
+            (long long)about.st_ctim.tv_sec, (long)about.st_ctim.tv_nsec, (unsigned long long)about.st_ino,
+            (unsigned long long)sample, rung_type_name(view->type), (long long)stored->start, (long long)view->rows,
+            (long long)view->cols, (long long)view->row_stride, (long long)view->col_stride, (long long)view->offset);
     }
-    return append_line(head, line, length) ? RUNG_OK : rung_error_set(RUNG_STATUS_TOO_LARGE, "the problem does not fit a journal");
+    return append_line(head, line, length)
+               ? RUNG_OK
+               : rung_error_set(RUNG_STATUS_TOO_LARGE, "the problem does not fit a journal");
 }
 
 /* Writes the head of the journal: two problems that are not the same differ in it. */
@@ -116,11 +123,12 @@ static rung_status write_head(const rungi_task *problem, char head[RUNGI_JOURNAL
     rung_status status = RUNG_OK;
     head[0] = '\0';
     if (!append_line(head, line, rungi_journal_line(line, "rung-multiply 2")) ||
-        !append_line(head, line, rungi_journal_line(line, "problem %s:%s, %lld %lld %lld, alpha %a, beta %a, %s, %s",
-                     rung_type_name(problem->a.view.type), rung_type_name(problem->c.view.type),
-                     (long long)problem->a.view.rows, (long long)problem->b.view.cols,
-                     (long long)problem->a.view.cols, problem->alpha, problem->beta,
-                     rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")))
+        !append_line(head, line,
+                     rungi_journal_line(line, "problem %s:%s, %lld %lld %lld, alpha %a, beta %a, %s, %s",
+                                        rung_type_name(problem->a.view.type), rung_type_name(problem->c.view.type),
+                                        (long long)problem->a.view.rows, (long long)problem->b.view.cols,
+                                        (long long)problem->a.view.cols, problem->alpha, problem->beta,
+                                        rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "the problem does not fit a journal");
     for (int i = 0; status == RUNG_OK && i < input_count(problem); i++)
         status = append_input(head, words[i], input_of(problem, (input)i));
@@ -159,13 +167,14 @@ static rung_status follow_links(char path[NAME])
         const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
         size_t kept = slash ? (size_t)(slash + 1 - path) : 0;
         if (kept + (size_t)length >= NAME)
-            return rung_error_set(RUNG_STATUS_INVALID, "the output %s is a symbolic link to a path of more than %d bytes", path,
-                             NAME - 1);
+            return rung_error_set(RUNG_STATUS_INVALID,
+                                  "the output %s is a symbolic link to a path of more than %d bytes", path, NAME - 1);
         memcpy(path + kept, target, (size_t)length);
         path[kept + (size_t)length] = '\0';
     }
-    return rung_error_set(RUNG_STATUS_INVALID, "the output %s is part of a chain of more than %d symbolic links; name another file",
-                     path, LINKS_MAX);
+    return rung_error_set(RUNG_STATUS_INVALID,
+                          "the output %s is part of a chain of more than %d symbolic links; name another file", path,
+                          LINKS_MAX);
 }
 
 /* Checks that the output is a regular file or does not exist, before anything is computed. */
@@ -174,9 +183,10 @@ static rung_status check_kind(const char *path)
     struct stat status;
     if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
         return RUNG_OK;
-    return rung_error_set(RUNG_STATUS_INVALID, S_ISDIR(status.st_mode) ? "the output %s is a directory; name a file in it"
-                                                           : "the output %s is not a regular file; name another file",
-                     path);
+    return rung_error_set(RUNG_STATUS_INVALID,
+                          S_ISDIR(status.st_mode) ? "the output %s is a directory; name a file in it"
+                                                  : "the output %s is not a regular file; name another file",
+                          path);
 }
 
 static bool is_still_there(int file, const char *path)
@@ -200,18 +210,24 @@ static rung_status open_journal(rungi_output *output)
             bool is_taken = errno == EAGAIN || errno == EACCES;
             close(output->journal);
             output->journal = -1; /* it is not this call's */
-            return is_taken ? rung_error_set(RUNG_STATUS_IO, "%s is being written by another call; wait for that, or name another "
-                                        "file", output->path)
-                            : rung_error_set(RUNG_STATUS_IO, "%s cannot be locked on this file system; name a file on another",
-                                        output->journal_path);
+            return is_taken ? rung_error_set(RUNG_STATUS_IO,
+                                             "%s is being written by another call; wait for that, or name another "
+                                             "file",
+                                             output->path)
+                            : rung_error_set(RUNG_STATUS_IO,
+                                             "%s cannot be locked on this file system; name a file on another",
+                                             output->journal_path);
         }
         if (is_still_there(output->journal, output->journal_path))
             return RUNG_OK;
         close(output->journal);
         output->journal = -1;
     }
-    return rung_error_set(RUNG_STATUS_IO, "%s was replaced each time it was opened: another program replaces it, or this file system has no "
-                     "stable inode numbers; name an output on another file system", output->journal_path);
+    return rung_error_set(
+        RUNG_STATUS_IO,
+        "%s was replaced each time it was opened: another program replaces it, or this file system has no "
+        "stable inode numbers; name an output on another file system",
+        output->journal_path);
 }
 
 /* A process that writes past its limit on file sizes is sent a signal that ends it. */
@@ -220,8 +236,9 @@ static rung_status check_limit(const rungi_output *output)
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         (uint64_t)output->bytes > (uint64_t)limit.rlim_cur)
-        return rung_error_set(RUNG_STATUS_IO, "%s would have %lld bytes, and this process may write files of %llu; see ulimit -f",
-                         output->path, (long long)output->bytes, (unsigned long long)limit.rlim_cur);
+        return rung_error_set(RUNG_STATUS_IO,
+                              "%s would have %lld bytes, and this process may write files of %llu; see ulimit -f",
+                              output->path, (long long)output->bytes, (unsigned long long)limit.rlim_cur);
     return RUNG_OK;
 }
 
@@ -233,7 +250,7 @@ static rung_status make_room(rungi_output *output)
         return RUNG_OK;
     if (output->bytes > 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
         return rung_error_set(RUNG_STATUS_IO, "there is no room for the %lld bytes of %s: %s", (long long)output->bytes,
-                         output->path, strerror(errno));
+                              output->path, strerror(errno));
     if (ftruncate(file, (off_t)output->bytes) == 0)
         return RUNG_OK;
     return rung_error_set(RUNG_STATUS_IO, "%s cannot be made so large: %s", output->part, strerror(errno));
@@ -277,12 +294,14 @@ static rung_status check_names(const rungi_output *output)
     input found = input_at(output, output->path);
     if (found == INPUT_A || found == INPUT_B)
         return rung_error_set(RUNG_STATUS_ALIASED, "the output %s is also the input %s; name another output file",
-                         output->problem->path, input_names[found]);
+                              output->problem->path, input_names[found]);
     for (int i = 0; i < 2; i++) {
         found = input_at(output, temporary[i]);
         if (found != NO_INPUT)
-            return rung_error_set(RUNG_STATUS_ALIASED, "the input %s is %s, a name that this multiply needs for a temporary file; "
-                             "name another output file", input_names[found], temporary[i]);
+            return rung_error_set(RUNG_STATUS_ALIASED,
+                                  "the input %s is %s, a name that this multiply needs for a temporary file; "
+                                  "name another output file",
+                                  input_names[found], temporary[i]);
     }
     return RUNG_OK;
 }
@@ -304,8 +323,10 @@ static rung_status check_inputs(const rungi_output *output, bool *is_changed)
         return status;
     rungi_journal_kind kind = rungi_journal_parse(now, (int64_t)strlen(now), output->head, &journal, NULL, NULL);
     describe_input(output->problem, changed_input(kind), name);
-    return rung_error_set(RUNG_STATUS_IO, "%s changed while it was read (size, mtime, ctime, inode or contents); what was computed is "
-                     "discarded", name);
+    return rung_error_set(RUNG_STATUS_IO,
+                          "%s changed while it was read (size, mtime, ctime, inode or contents); what was computed is "
+                          "discarded",
+                          name);
 }
 
 /* ---- Beginning, or going on ------------------------------------------------------------------------------- */
@@ -313,8 +334,9 @@ static rung_status check_inputs(const rungi_output *output, bool *is_changed)
 static rung_status write_journal(rungi_output *output, const rung_outofcore_blocking *blocking)
 {
     char line[RUNGI_JOURNAL_LINE];
-    int length = rungi_journal_line(line, "cut %lld %lld %lld %lld", (long long)blocking->block_rows, (long long)blocking->block_cols,
-                                    (long long)blocking->panel_depth, (long long)blocking->memory_bytes);
+    int length = rungi_journal_line(line, "cut %lld %lld %lld %lld", (long long)blocking->block_rows,
+                                    (long long)blocking->block_cols, (long long)blocking->panel_depth,
+                                    (long long)blocking->memory_bytes);
     if (ftruncate(output->journal, 0) != 0 || lseek(output->journal, 0, SEEK_SET) != 0 ||
         !rungi_write_all(output->journal, output->head, strlen(output->head)) ||
         !rungi_write_all(output->journal, line, (size_t)length) || fsync(output->journal) != 0)
@@ -330,9 +352,11 @@ static rung_status remove_part(const rungi_output *output, bool is_ours)
     if (lstat(output->part, &part) != 0)
         return RUNG_OK;
     if (!is_ours)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s exists and was not left by an interrupted multiply: %s does not list it. This "
-                         "multiply needs that name for a temporary file; move or remove it, or name another output file",
-                         output->part, output->journal_path);
+        return rung_error_set(
+            RUNG_STATUS_INVALID,
+            "%s exists and was not left by an interrupted multiply: %s does not list it. This "
+            "multiply needs that name for a temporary file; move or remove it, or name another output file",
+            output->part, output->journal_path);
     if (unlink(output->part) != 0)
         return rung_error_set(RUNG_STATUS_IO, "%s cannot be removed: %s", output->part, strerror(errno));
     rungi_sync_folder(output->path);
@@ -362,8 +386,8 @@ static rung_status begin_anew(rungi_output *output, const rung_outofcore_blockin
 /* What the journal's lines come to. */
 typedef struct reading {
     const rungi_whole *whole;
-    unsigned char     *states;
-    int64_t            blocks, done;
+    unsigned char *states;
+    int64_t blocks, done;
 } reading;
 
 static bool note_block(void *user, const rung_outofcore_blocking *given, int64_t block)
@@ -388,8 +412,10 @@ static rung_status read_journal(rungi_output *output, char **text, int64_t *byte
     struct stat status;
     *text = NULL;
     if (fstat(output->journal, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > JOURNAL_MOST)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s exists and is not a journal of rung multiply; move or remove it, or name "
-                         "another output file", output->journal_path);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s exists and is not a journal of rung multiply; move or remove it, or name "
+                              "another output file",
+                              output->journal_path);
     *text = malloc((size_t)status.st_size + 1);
     if (!*text)
         return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %s", output->journal_path);
@@ -417,26 +443,29 @@ static bool is_left_behind(const rungi_output *output, const char *text, int64_t
 /* Returns RUNG_OK for a journal of this problem, else says why it cannot be resumed. */
 static rung_status refuse_journal(const rungi_output *output, rungi_journal_kind kind)
 {
-    static const char change[] = "the multiply that %s lists was interrupted, and %s has changed since then (size, mtime, "
-                                 "ctime, inode or contents); discard what was computed (restart)";
+    static const char change[] =
+        "the multiply that %s lists was interrupted, and %s has changed since then (size, mtime, "
+        "ctime, inode or contents); discard what was computed (restart)";
     const char *journal = output->journal_path;
     char name[DESCRIPTION];
     switch (kind) {
-    case RUNGI_JOURNAL_GOOD:
-        return RUNG_OK;
+    case RUNGI_JOURNAL_GOOD: return RUNG_OK;
     case RUNGI_JOURNAL_OTHER_FORMAT:
-        return rung_error_set(RUNG_STATUS_INVALID, "%s was written by another version of rung, and this version cannot resume it; "
-                         "resume with that version, or discard what was computed (restart)", journal);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s was written by another version of rung, and this version cannot resume it; "
+                              "resume with that version, or discard what was computed (restart)",
+                              journal);
     case RUNGI_JOURNAL_OTHER_PROBLEM:
-        return rung_error_set(RUNG_STATUS_INVALID, "%s lists blocks of another problem; repeat the call that was interrupted, or discard "
-                         "what was computed (restart)", journal);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s lists blocks of another problem; repeat the call that was interrupted, or discard "
+                              "what was computed (restart)",
+                              journal);
     case RUNGI_JOURNAL_OTHER_A:
     case RUNGI_JOURNAL_OTHER_B:
     case RUNGI_JOURNAL_OTHER_C0:
         describe_input(output->problem, changed_input(kind), name);
         return rung_error_set(RUNG_STATUS_INVALID, change, journal, name);
-    default:
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is damaged; discard what was computed (restart)", journal);
+    default: return rung_error_set(RUNG_STATUS_INVALID, "%s is damaged; discard what was computed (restart)", journal);
     }
 }
 
@@ -453,11 +482,13 @@ static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, 
         status = refuse_journal(output, rungi_journal_parse(text, bytes, output->head, &journal, note_block, &reading));
     bool goes_on = status == RUNG_OK && output->can_resume && reading.done > 0 && stat(output->part, &part) == 0;
     if (goes_on && part.st_size != output->bytes)
-        status = rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes instead of %lld, though %s speaks of it; throw both away "
-                           "(restart)", output->part, (long long)part.st_size, (long long)output->bytes,
-                           output->journal_path);
-    if (goes_on && status == RUNG_OK && (ftruncate(output->journal, (off_t)journal.end) != 0 ||
-                                         lseek(output->journal, 0, SEEK_END) != (off_t)journal.end))
+        status = rung_error_set(RUNG_STATUS_INVALID,
+                                "%s has %lld bytes instead of %lld, though %s speaks of it; throw both away "
+                                "(restart)",
+                                output->part, (long long)part.st_size, (long long)output->bytes, output->journal_path);
+    if (goes_on && status == RUNG_OK &&
+        (ftruncate(output->journal, (off_t)journal.end) != 0 ||
+         lseek(output->journal, 0, SEEK_END) != (off_t)journal.end))
         status = rung_error_set(RUNG_STATUS_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
     if (goes_on && status == RUNG_OK)
         status = check_limit(output);
@@ -489,7 +520,8 @@ static rung_status commit_blocks(rungi_output *output, const int64_t *blocks, in
             return rung_error_set(RUNG_STATUS_IO, "%s cannot be written: %s", output->journal_path, strerror(errno));
     }
     if (fdatasync(output->journal) != 0)
-        return rung_error_set(RUNG_STATUS_IO, "%s cannot be brought to the disk: %s", output->journal_path, strerror(errno));
+        return rung_error_set(RUNG_STATUS_IO, "%s cannot be brought to the disk: %s", output->journal_path,
+                              strerror(errno));
     return RUNG_OK;
 }
 
@@ -573,8 +605,8 @@ static rung_status name_files(rungi_output *output, const char *path)
         fits = length + sizeof ".journal" <= NAME;
     }
     if (status == RUNG_OK && !fits)
-        status = rung_error_set(RUNG_STATUS_INVALID, "the path of the output has %zu bytes; it must have 1 to %d", length,
-                           NAME - (int)sizeof ".journal");
+        status = rung_error_set(RUNG_STATUS_INVALID, "the path of the output has %zu bytes; it must have 1 to %d",
+                                length, NAME - (int)sizeof ".journal");
     if (status != RUNG_OK)
         return status;
     snprintf(output->part, NAME, "%.*s.part", (int)length, output->path);
@@ -591,18 +623,19 @@ static rung_status prepare(rungi_output *output, const rungi_task *problem)
         return status;
     output->problem = problem;
     output->whole = rungi_whole_of(problem);
-    output->stored = (rungi_stored){.view = rung_matrix_of(problem->c.view.type, problem->a.view.rows,
-                                                          problem->b.view.cols, NULL),
-                                   .file = -1, .start = problem->bare ? 0 : RUNGI_NPY_WRITTEN};
-    if (!rungi_stored_span(&output->stored.view, &first, &end) ||
-        !rungi_add(end, output->stored.start, &output->bytes))
+    output->stored = (rungi_stored){
+        .view = rung_matrix_of(problem->c.view.type, problem->a.view.rows, problem->b.view.cols, NULL),
+        .file = -1,
+        .start = problem->bare ? 0 : RUNGI_NPY_WRITTEN};
+    if (!rungi_stored_span(&output->stored.view, &first, &end) || !rungi_add(end, output->stored.start, &output->bytes))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "the result has more bytes than a file can have");
     output->can_resume = is_in_file(&problem->a) && is_in_file(&problem->b) &&
                          (problem->beta == 0 || is_in_file(&problem->c0));
     return write_head(problem, output->head);
 }
 
-static rung_status open_files(rungi_output *output, bool restart, rung_outofcore_blocking *blocking, unsigned char **states)
+static rung_status open_files(rungi_output *output, bool restart, rung_outofcore_blocking *blocking,
+                              unsigned char **states)
 {
     bool is_fresh = true, is_ours = false;
     char *text = NULL;
@@ -617,8 +650,10 @@ static rung_status open_files(rungi_output *output, bool restart, rung_outofcore
     if (status == RUNG_OK) {
         is_ours = rungi_journal_is_ours(text, bytes);
         if (bytes > 0 && !is_ours && !rungi_journal_is_torn(text, bytes, output->head))
-            status = rung_error_set(RUNG_STATUS_INVALID, "%s exists and is not a journal of rung multiply; move or remove it, or name "
-                               "another output file", output->journal_path);
+            status = rung_error_set(RUNG_STATUS_INVALID,
+                                    "%s exists and is not a journal of rung multiply; move or remove it, or name "
+                                    "another output file",
+                                    output->journal_path);
     }
     if (status == RUNG_OK && !restart)
         status = go_on(output, text, bytes, blocking, states, &is_fresh);
@@ -680,13 +715,14 @@ static rung_status give_name(rungi_output *output)
 {
     if (!is_still_there(output->stored.file, output->part) || !is_still_there(output->journal, output->journal_path)) {
         output->is_begun = false;
-        return rung_error_set(RUNG_STATUS_IO, "%s or %s was removed or replaced while it was written; what was computed is lost", output->part,
-                         output->journal_path);
+        return rung_error_set(RUNG_STATUS_IO,
+                              "%s or %s was removed or replaced while it was written; what was computed is lost",
+                              output->part, output->journal_path);
     }
     if (fsync(output->stored.file) != 0 || rename(output->part, output->path) != 0) {
         output->is_begun = false; /* and what is complete stays */
-        return rung_error_set(RUNG_STATUS_IO, "%s is complete and cannot be renamed to %s: %s", output->part, output->path,
-                         strerror(errno));
+        return rung_error_set(RUNG_STATUS_IO, "%s is complete and cannot be renamed to %s: %s", output->part,
+                              output->path, strerror(errno));
     }
     rungi_sync_folder(output->path);
     unlink_own(output->journal, output->journal_path);

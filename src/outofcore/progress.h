@@ -11,15 +11,15 @@
 
 typedef struct rungi_reporter {
     rung_outofcore_progress_function function; /* NULL: nobody is called, and there is no thread */
-    void           *user;
-    pthread_t       thread;
+    void *user;
+    pthread_t thread;
     pthread_mutex_t mutex; /* of all below; not held during a call */
-    pthread_cond_t  changed;
+    pthread_cond_t changed;
     rung_outofcore_progress latest;
-    int64_t         posted, reported; /* snapshots */
-    bool            is_late;    /* a call took longer than workers wait: they wait no more */
-    bool            is_closing;
-    bool            stops;      /* the function returned a value other than 0: it is not called again */
+    int64_t posted, reported; /* snapshots */
+    bool is_late;             /* a call took longer than workers wait: they wait no more */
+    bool is_closing;
+    bool stops; /* the function returned a value other than 0: it is not called again */
 } rungi_reporter;
 
 /* Starts the thread, if there is a function. After a failure, rungi_reporter_close() does nothing. */

@@ -6,10 +6,10 @@
 #include "rung/outofcore.h"
 
 typedef struct rungi_report {
-    rung_outofcore_report         shown; /* first: the caller's pointer is to it */
-    rung_outofcore_blocking       blocking;
+    rung_outofcore_report shown; /* first: the caller's pointer is to it */
+    rung_outofcore_blocking blocking;
     rung_outofcore_device_report *devices;
-    char                        **texts; /* two per device: name and failure */
+    char **texts; /* two per device: name and failure */
 } rungi_report;
 
 /* Creates a report about `count` devices, with empty texts. */

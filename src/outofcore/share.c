@@ -30,8 +30,10 @@ rung_status rungi_share_init(rungi_share *share, int64_t count, int sharers)
     share->ready = calloc((size_t)sharers + 1, sizeof *share->ready);
     if (!share->states || !share->sharers || !share->ready) {
         free_lists(share);
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of %lld blocks and %d devices; give the devices more "
-                         "memory, so that blocks are larger", (long long)count, sharers);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY,
+                              "no memory for a list of %lld blocks and %d devices; give the devices more "
+                              "memory, so that blocks are larger",
+                              (long long)count, sharers);
     }
     pthread_mutex_init(&share->mutex, NULL);
     pthread_cond_init(&share->changed, NULL);

@@ -14,25 +14,25 @@
 
 /* One device's part of it. Work is counted in blocks, of which those at the edges count as whole ones. */
 typedef struct rungi_sharer {
-    bool    is_out;      /* failed, and not asked any more */
-    double  work, ns;    /* what it has computed, and how long that took */
-    double  left;        /* of what it has taken */
-    int64_t blocks;      /* done */
+    bool is_out;     /* failed, and not asked any more */
+    double work, ns; /* what it has computed, and how long that took */
+    double left;     /* of what it has taken */
+    int64_t blocks;  /* done */
 } rungi_sharer;
 
 typedef struct rungi_share {
     pthread_mutex_t mutex;
-    pthread_cond_t  changed;
-    unsigned char  *states; /* of each block */
-    int64_t         count, done, next_free, free;
-    bool            is_stopped;
-    int             sharer_count;
-    rungi_sharer   *sharers;
-    double         *ready; /* of each, for rungi_share_is_worth() and rungi_share_step() */
+    pthread_cond_t changed;
+    unsigned char *states; /* of each block */
+    int64_t count, done, next_free, free;
+    bool is_stopped;
+    int sharer_count;
+    rungi_sharer *sharers;
+    double *ready; /* of each, for rungi_share_is_worth() and rungi_share_step() */
 } rungi_share;
 
 rung_status rungi_share_init(rungi_share *share, int64_t count, int sharers);
-void        rungi_share_free(rungi_share *share);
+void rungi_share_free(rungi_share *share);
 
 /* Before anything is taken: a block that is done already. */
 void rungi_share_skip(rungi_share *share, int64_t block);

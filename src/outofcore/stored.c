@@ -25,8 +25,10 @@ static rung_status read_at(int file, int64_t at, int64_t bytes, char *to)
         if (got < 0)
             return rung_error_set(RUNG_STATUS_IO, "a matrix cannot be read from its file: %s", strerror(errno));
         if (got == 0)
-            return rung_error_set(RUNG_STATUS_IO, "a matrix's file ended at byte %lld while it was read; nothing may "
-                             "shorten it meanwhile", (long long)at);
+            return rung_error_set(RUNG_STATUS_IO,
+                                  "a matrix's file ended at byte %lld while it was read; nothing may "
+                                  "shorten it meanwhile",
+                                  (long long)at);
         at += got;
         to += got;
         bytes -= got;
@@ -42,7 +44,7 @@ static rung_status write_at(int file, int64_t at, int64_t bytes, const char *fro
             continue;
         if (put <= 0)
             return rung_error_set(RUNG_STATUS_IO, "the result cannot be written to its file: %s",
-                             put == 0 ? "nothing was taken" : strerror(errno));
+                                  put == 0 ? "nothing was taken" : strerror(errno));
         at += put;
         from += put;
         bytes -= put;
@@ -62,7 +64,7 @@ rung_status rungi_file_sample(int file, uint64_t *hash)
     *hash = 14695981039346656037u; /* FNV-1a */
     for (int64_t i = 0; status == RUNG_OK && i < samples; i++) {
         int64_t count = rungi_smaller(size, BYTES);
-        int64_t at = samples > 1 ? (int64_t)((__extension__ (__int128)(size - count)) * i / (samples - 1)) : 0;
+        int64_t at = samples > 1 ? (int64_t)((__extension__(__int128)(size - count)) * i / (samples - 1)) : 0;
         status = read_at(file, at, count, bytes);
         for (int64_t j = 0; status == RUNG_OK && j < count; j++)
             *hash = (*hash ^ (unsigned char)bytes[j]) * 1099511628211u;
@@ -161,7 +163,7 @@ rung_status rungi_stored_put(const rungi_stored *stored, rung_matrix block, cons
 }
 
 rung_status rung_outofcore_matrix_read(const rungi_stored *stored, int64_t row, int64_t col, int64_t rows, int64_t cols,
-                             void *to)
+                                       void *to)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!stored)
@@ -170,9 +172,10 @@ rung_status rung_outofcore_matrix_read(const rungi_stored *stored, int64_t row, 
     if (status != RUNG_OK)
         return status;
     if (row < 0 || col < 0 || rows < 0 || cols < 0 || row > stored->view.rows - rows || col > stored->view.cols - cols)
-        return rung_error_set(RUNG_STATUS_INVALID, "a block of %lld x %lld at (%lld, %lld) is not inside a matrix of %lld x %lld",
-                         (long long)rows, (long long)cols, (long long)row, (long long)col,
-                         (long long)stored->view.rows, (long long)stored->view.cols);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "a block of %lld x %lld at (%lld, %lld) is not inside a matrix of %lld x %lld",
+                              (long long)rows, (long long)cols, (long long)row, (long long)col,
+                              (long long)stored->view.rows, (long long)stored->view.cols);
     return rungi_stored_get(stored, rung_matrix_block(stored->view, row, col, rows, cols), false, to);
 }
 
@@ -223,13 +226,15 @@ static rung_status check_file(const rungi_stored *stored, const char *name, int6
     struct stat status;
     int64_t last;
     if (!is_plain(&stored->view))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has strides %lld and %lld; in a file, one stride must be 1 and the other at "
-                         "least a whole row or column", name, (long long)stored->view.row_stride,
-                         (long long)stored->view.col_stride);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s has strides %lld and %lld; in a file, one stride must be 1 and the other at "
+                              "least a whole row or column",
+                              name, (long long)stored->view.row_stride, (long long)stored->view.col_stride);
     if (stored->start < 0 || !rungi_add(stored->start, end, &last))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s exceeds the largest size of a file", name);
     if (!is_written && (fstat(stored->file, &status) != 0 || status.st_size < last))
-        return rung_error_set(RUNG_STATUS_IO, "%s needs %lld bytes of its file, which is shorter", name, (long long)last);
+        return rung_error_set(RUNG_STATUS_IO, "%s needs %lld bytes of its file, which is shorter", name,
+                              (long long)last);
     return RUNG_OK;
 }
 
@@ -239,13 +244,17 @@ rung_status rungi_stored_check(const rungi_stored *stored, const char *name, boo
     int64_t first, end;
     if (rung_type_size(view->type) == 0 || view->rows < 0 || view->cols < 0 || view->row_stride < 0 ||
         view->col_stride < 0 || view->offset < 0 || view->buffer)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is not a matrix in memory or in a file: its type must be set, its sizes, strides "
-                         "and offset must not be negative, and its buffer must be NULL", name);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s is not a matrix in memory or in a file: its type must be set, its sizes, strides "
+                              "and offset must not be negative, and its buffer must be NULL",
+                              name);
     if (!rungi_stored_span(view, &first, &end))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s is larger than the address space", name);
     if (is_written && view->data && !is_plain(view))
-        return rung_error_set(RUNG_STATUS_ALIASED, "%s has overlapping elements, or neither rows nor columns that are contiguous; "
-                         "one stride must be 1 and the other at least a whole row or column", name);
+        return rung_error_set(RUNG_STATUS_ALIASED,
+                              "%s has overlapping elements, or neither rows nor columns that are contiguous; "
+                              "one stride must be 1 and the other at least a whole row or column",
+                              name);
     if (end == 0 || view->data)
         return RUNG_OK;
     if (stored->file < 0)
@@ -276,7 +285,8 @@ static rung_status create_with_file(rungi_stored stored, rung_outofcore_matrix *
     if (stored.file >= 0) {
         stored.file = fcntl(stored.file, F_DUPFD_CLOEXEC, 0);
         if (stored.file < 0)
-            return rung_error_set(RUNG_STATUS_IO, "the descriptor of a matrix's file cannot be duplicated: %s", strerror(errno));
+            return rung_error_set(RUNG_STATUS_IO, "the descriptor of a matrix's file cannot be duplicated: %s",
+                                  strerror(errno));
     }
     rung_status status = create(stored, matrix);
     if (status != RUNG_OK && stored.file >= 0)
@@ -314,7 +324,8 @@ rung_status rung_outofcore_matrix_with_view(const rung_outofcore_matrix *matrix,
     if (!matrix)
         return rung_error_set(RUNG_STATUS_INVALID, "the matrix is NULL");
     if (view.data != matrix->view.data)
-        return rung_error_set(RUNG_STATUS_INVALID, "the view has other memory than the matrix; derive it from rung_outofcore_matrix_view()");
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "the view has other memory than the matrix; derive it from rung_outofcore_matrix_view()");
     rungi_stored stored = *matrix;
     stored.view = view;
     rung_status status = rungi_stored_check(&stored, "the view", matrix->file >= 0);
@@ -347,7 +358,8 @@ static rung_status open_regular(const char *path, int *file, int64_t *bytes)
     if (fstat(*file, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(*file);
         *file = -1;
-        return rung_error_set(RUNG_STATUS_IO, "%s is not a regular file; only regular files can be read at any offset", path);
+        return rung_error_set(RUNG_STATUS_IO, "%s is not a regular file; only regular files can be read at any offset",
+                              path);
     }
     *bytes = (int64_t)status.st_size;
     return RUNG_OK;
@@ -370,10 +382,12 @@ static rung_status read_npy(const char *path, int file, int64_t bytes, rung_type
     rung_matrix view = rung_matrix_of(npy.type, npy.by_columns ? npy.cols : npy.rows,
                                       npy.by_columns ? npy.rows : npy.cols, NULL);
     if (!rungi_stored_span(&view, &first, &end) || bytes - npy.start != end)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes of elements, which is not what its header says; it was cut "
-                         "short or is still being written", path, (long long)(bytes - npy.start));
-    *stored = (rungi_stored){.view = npy.by_columns ? rung_matrix_transpose(view) : view, .file = file,
-                            .start = npy.start};
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s has %lld bytes of elements, which is not what its header says; it was cut "
+                              "short or is still being written",
+                              path, (long long)(bytes - npy.start));
+    *stored = (rungi_stored){
+        .view = npy.by_columns ? rung_matrix_transpose(view) : view, .file = file, .start = npy.start};
     return RUNG_OK;
 }
 
@@ -407,15 +421,17 @@ rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type type, int
     if (!path)
         return rung_error_set(RUNG_STATUS_INVALID, "the path of a matrix is NULL");
     if (rung_type_size(type) == 0 || rows < 0 || cols < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s cannot be read as %lld x %lld %s: give the type of its elements and sizes that "
-                         "are not negative", path, (long long)rows, (long long)cols, rung_type_name(type));
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s cannot be read as %lld x %lld %s: give the type of its elements and sizes that "
+                              "are not negative",
+                              path, (long long)rows, (long long)cols, rung_type_name(type));
     rung_status status = open_regular(path, &file, &bytes);
     if (status != RUNG_OK)
         return status;
     rung_matrix view = rung_matrix_of(type, rows, cols, NULL);
     if (!rungi_stored_span(&view, &first, &end) || end != bytes)
-        status = rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes, which is not what %lld x %lld of %s take", path,
-                           (long long)bytes, (long long)rows, (long long)cols, rung_type_name(type));
+        status = rung_error_set(RUNG_STATUS_INVALID, "%s has %lld bytes, which is not what %lld x %lld of %s take",
+                                path, (long long)bytes, (long long)rows, (long long)cols, rung_type_name(type));
     if (status == RUNG_OK)
         status = create((rungi_stored){.view = view, .file = file}, matrix);
     if (status != RUNG_OK)

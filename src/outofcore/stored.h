@@ -10,8 +10,8 @@
 /* A matrix in memory (view.data), or in a file. In a file, element 0 of the view begins `start` bytes into `file`. */
 struct rung_outofcore_matrix {
     rung_matrix view;
-    int         file; /* -1: none */
-    int64_t     start;
+    int file; /* -1: none */
+    int64_t start;
 };
 
 typedef rung_outofcore_matrix rungi_stored;

@@ -18,15 +18,16 @@ static rung_status check_shapes(const rungi_task *task)
     if (rungi_task_sum_type(task) == RUNG_TYPE_NONE)
         return rungi_refuse_types(a->type, b->type, c->type);
     if (a->cols != b->rows)
-        return rung_error_set(RUNG_STATUS_INVALID, "A is %lld x %lld and B is %lld x %lld; A must have as many columns as B has rows",
-                         (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "A is %lld x %lld and B is %lld x %lld; A must have as many columns as B has rows",
+                              (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
     if (!task->path && (c->rows != a->rows || c->cols != b->cols))
         return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld and should be %lld x %lld", task->result,
-                         (long long)c->rows, (long long)c->cols, (long long)a->rows, (long long)b->cols);
+                              (long long)c->rows, (long long)c->cols, (long long)a->rows, (long long)b->cols);
     if (task->beta != 0 && (c0->rows != a->rows || c0->cols != b->cols || c0->type != c->type))
-        return rung_error_set(RUNG_STATUS_INVALID, "C is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
-                         (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows, (long long)b->cols,
-                         rung_type_name(c->type));
+        return rung_error_set(RUNG_STATUS_INVALID, "C is %lld x %lld of %s and should be %lld x %lld of %s",
+                              (long long)c0->rows, (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows,
+                              (long long)b->cols, rung_type_name(c->type));
     return RUNG_OK;
 }
 
@@ -45,10 +46,12 @@ static rung_status check_overlap(const rungi_task *task)
         return status;
     if (rungi_stored_meet(&task->c, &task->a) || rungi_stored_meet(&task->c, &task->b))
         return rung_error_set(RUNG_STATUS_ALIASED, "%s overlaps A or B, which are read while %s is written",
-                         task->result, task->result);
+                              task->result, task->result);
     if (task->beta != 0 && rungi_stored_meet(&task->c, &task->c0) && !is_same(&task->c.view, &task->c0.view))
-        return rung_error_set(RUNG_STATUS_ALIASED, "C is read (beta is %g) and overlaps the result; the result may be C itself in "
-                         "memory, else it must be separate: set path or d", task->beta);
+        return rung_error_set(RUNG_STATUS_ALIASED,
+                              "C is read (beta is %g) and overlaps the result; the result may be C itself in "
+                              "memory, else it must be separate: set path or d",
+                              task->beta);
     return RUNG_OK;
 }
 
@@ -70,7 +73,8 @@ static rung_status check(const rungi_task *task)
 static rung_status check_presence(const rung_outofcore_problem *problem)
 {
     if (!problem->a || !problem->b)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is NULL; open or create the matrix first", problem->a ? "B" : "A");
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is NULL; open or create the matrix first",
+                              problem->a ? "B" : "A");
     if (problem->beta != 0 && !problem->c)
         return rung_error_set(RUNG_STATUS_INVALID, "beta is %g and C is NULL; set c, or beta = 0", problem->beta);
     if (problem->d && problem->path)
@@ -98,10 +102,15 @@ rung_status rungi_task_read(const rung_outofcore_problem *given, rungi_task *tas
     if (status != RUNG_OK)
         return status;
     const rung_outofcore_matrix *in_place = problem.d ? problem.d : problem.c;
-    *task = (rungi_task){.alpha = problem.alpha, .beta = problem.beta, .a = *problem.a, .b = *problem.b,
+    *task = (rungi_task){.alpha = problem.alpha,
+                         .beta = problem.beta,
+                         .a = *problem.a,
+                         .b = *problem.b,
                          .c0 = problem.c ? *problem.c : rungi_stored_absent(RUNG_TYPE_NONE),
                          .c = problem.path ? rungi_stored_absent(file_type(&problem)) : *in_place,
-                         .result = problem.d ? "D" : "C", .compute = problem.compute, .path = problem.path,
+                         .result = problem.d ? "D" : "C",
+                         .compute = problem.compute,
+                         .path = problem.path,
                          .bare = problem.format == RUNG_OUTOFCORE_FORMAT_RAW};
     return check(task);
 }

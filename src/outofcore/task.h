@@ -9,12 +9,12 @@
  * `c0` is the caller's C, which beta scales, and `c` is the result: the caller's D or C, or a file at `path`, of which only
  * the type counts. */
 typedef struct rungi_task {
-    double       alpha, beta;
+    double alpha, beta;
     rungi_stored a, b, c0, c;
-    const char  *result; /* the caller's name of `c`, for sentences: "C" or "D" */
+    const char *result; /* the caller's name of `c`, for sentences: "C" or "D" */
     rung_compute compute;
-    const char  *path;
-    bool         bare; /* the file at `path` has no header */
+    const char *path;
+    bool bare; /* the file at `path` has no header */
 } rungi_task;
 
 /* Reads a caller's problem and checks everything that needs no device. The task borrows files, memory and the path. */

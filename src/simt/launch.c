@@ -24,8 +24,7 @@ static rung_status check_shared(const rung_plan *plan, int64_t *bytes)
     const rung_device_info *info = &plan->device->info;
     rungi_error before;
     rungi_error_save(&before);
-    if (rungi_kernel_number(plan->kernel, &plan->values, rungi_slice_of("SHARED_BYTES", 12), bytes) !=
-        RUNG_OK)
+    if (rungi_kernel_number(plan->kernel, &plan->values, rungi_slice_of("SHARED_BYTES", 12), bytes) != RUNG_OK)
         *bytes = 0;
     rungi_error_restore(&before);
     if (*bytes > info->shared_bytes_per_block && info->shared_bytes_per_block > 0)
@@ -39,8 +38,10 @@ static rung_status check_shared(const rung_plan *plan, int64_t *bytes)
 static rung_status keep_sums(const rung_problem *turned, rungi_simt_work *work)
 {
     if (work->shape.rows < turned->c.rows || work->shape.cols < turned->c.cols)
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "C, %lld x %lld, is too large for an epilogue that is not compiled "
-                          "into the kernel", (long long)turned->c.rows, (long long)turned->c.cols);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "C, %lld x %lld, is too large for an epilogue that is not compiled "
+                          "into the kernel",
+                          (long long)turned->c.rows, (long long)turned->c.cols);
     return rungi_simt_one_share(turned, &work->split);
 }
 
@@ -52,8 +53,7 @@ static rung_status split_of(const rung_plan *plan, const rung_problem *turned, r
     if (plan->kernel->info.abilities & RUNG_ABILITY_SPLIT_K) {
         rung_status status = rungi_kernel_number(plan->kernel, &plan->values, rungi_slice_of("BK", 2), &bk);
         if (status != RUNG_OK || bk < 1)
-            return rungi_fail(RUNG_STATUS_INVALID, "%s must say its step along k, #define BK",
-                              plan->kernel->info.file);
+            return rungi_fail(RUNG_STATUS_INVALID, "%s must say its step along k, #define BK", plan->kernel->info.file);
     }
     rung_status status = rungi_simt_split_of(plan, turned, work->shape.blocks, bk, whole, &work->split);
     if (status == RUNG_OK && work->path.addend && work->split.splits == 1)
@@ -92,8 +92,8 @@ static rung_status add_scratch(const rung_plan *plan, rungi_simt_work *work)
 rung_status rungi_simt_work_of(rung_plan *plan, int64_t blocks_max, rungi_simt_work *work)
 {
     rung_problem turned = rungi_simt_turned(&plan->problem);
-    rung_status status = rungi_simt_shape_of(plan->kernel, &plan->values, turned.c.rows, turned.c.cols,
-                                             blocks_max, &work->shape);
+    rung_status status = rungi_simt_shape_of(plan->kernel, &plan->values, turned.c.rows, turned.c.cols, blocks_max,
+                                             &work->shape);
     if (status == RUNG_OK)
         status = rungi_simt_path_of(plan->kernel, &plan->values, &turned, plan->aligned, &work->path);
     if (status == RUNG_OK) {
@@ -125,8 +125,8 @@ rung_status rungi_simt_finish_apart(rung_plan *plan, rungi_simt_work *work)
     return status;
 }
 
-rung_status rungi_simt_reduce_of(const rung_plan *plan, int64_t blocks_max, rungi_simt_work *work,
-                                 rung_kernel **kernel, rungi_values *values, rungi_simt_path *path)
+rung_status rungi_simt_reduce_of(const rung_plan *plan, int64_t blocks_max, rungi_simt_work *work, rung_kernel **kernel,
+                                 rungi_values *values, rungi_simt_path *path)
 {
     rung_problem turned = rungi_simt_turned(&plan->problem);
     int64_t elements;
@@ -151,11 +151,12 @@ typedef struct part {
     int64_t row, col, rows, cols, item, items;
 } part;
 
-rungi_simt_run rungi_simt_run_of(const rung_plan *plan, const rungi_simt_work *work,
-                                 const rung_problem *problem, rungi_sizes sizes,
-                                 const rung_run_options *options)
+rungi_simt_run rungi_simt_run_of(const rung_plan *plan, const rungi_simt_work *work, const rung_problem *problem,
+                                 rungi_sizes sizes, const rung_run_options *options)
 {
-    rungi_simt_run run = {.work = work, .problem = rungi_simt_turned(problem), .sizes = sizes,
+    rungi_simt_run run = {.work = work,
+                          .problem = rungi_simt_turned(problem),
+                          .sizes = sizes,
                           .workspace = plan->info.workspace_bytes > 0 ? options->workspace : NULL};
     run.sizes.m = run.problem.c.rows;
     run.sizes.n = run.problem.c.cols;
@@ -246,14 +247,26 @@ static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
         .items = part.items,
         .shares = reduces ? 1 : shares_of(run),
         .count = reduces ? RUNGI_SIMT_ALL_ARGUMENTS : run->work->arguments,
-        .arguments = {
-            {&part.rows, sizeof part.rows}, {&part.cols, sizeof part.cols}, {&k, sizeof k},
-            {&alpha, scalar}, {&a, sizeof a}, {&a_view, sizeof a_view}, {&b, sizeof b},
-            {&b_view, sizeof b_view}, {&beta, scalar}, {&c, sizeof c}, {&c_view, sizeof c_view},
-            {&extra, sizeof extra}, {&workspace, sizeof workspace}, {&bias, sizeof bias},
-            {&residual, sizeof residual}, {&workspace, sizeof workspace},
-            {reduces ? &addend : &workspace, sizeof workspace},
-        },
+        .arguments =
+            {
+                {&part.rows, sizeof part.rows},
+                {&part.cols, sizeof part.cols},
+                {&k, sizeof k},
+                {&alpha, scalar},
+                {&a, sizeof a},
+                {&a_view, sizeof a_view},
+                {&b, sizeof b},
+                {&b_view, sizeof b_view},
+                {&beta, scalar},
+                {&c, sizeof c},
+                {&c_view, sizeof c_view},
+                {&extra, sizeof extra},
+                {&workspace, sizeof workspace},
+                {&bias, sizeof bias},
+                {&residual, sizeof residual},
+                {&workspace, sizeof workspace},
+                {reduces ? &addend : &workspace, sizeof workspace},
+            },
     };
     return run->launch(run->user, &launch);
 }
@@ -271,12 +284,11 @@ static rung_status launch_part(rungi_simt_run *run, part part)
 static rung_status send_places(rungi_simt_run *run)
 {
     const rung_problem *problem = &run->problem;
-    const int64_t *offsets[] = {problem->a.batch_offsets, problem->b.batch_offsets,
-                                problem->c.batch_offsets, rungi_problem_addend(problem)->batch_offsets};
+    const int64_t *offsets[] = {problem->a.batch_offsets, problem->b.batch_offsets, problem->c.batch_offsets,
+                                rungi_problem_addend(problem)->batch_offsets};
     int64_t bytes = problem->batch * (int64_t)sizeof(int64_t);
     for (int i = 0; i < 4; i++) {
-        rung_status status = offsets[i] ? run->send(run->user, run->workspace, i * bytes, bytes, offsets[i])
-                                        : RUNG_OK;
+        rung_status status = offsets[i] ? run->send(run->user, run->workspace, i * bytes, bytes, offsets[i]) : RUNG_OK;
         if (status != RUNG_OK)
             return status;
     }
@@ -293,8 +305,11 @@ rung_status rungi_simt_launch_all(rungi_simt_run *run)
     for (int64_t item = 0; status == RUNG_OK && item < sizes.batch; item += RUNGI_SIMT_ITEMS_MAX)
         for (int64_t row = 0; status == RUNG_OK && row < sizes.m; row += shape->rows)
             for (int64_t col = 0; status == RUNG_OK && col < sizes.n; col += shape->cols) {
-                part part = {row, col, rungi_smaller(shape->rows, sizes.m - row),
-                             rungi_smaller(shape->cols, sizes.n - col), item,
+                part part = {row,
+                             col,
+                             rungi_smaller(shape->rows, sizes.m - row),
+                             rungi_smaller(shape->cols, sizes.n - col),
+                             item,
                              rungi_smaller(RUNGI_SIMT_ITEMS_MAX, sizes.batch - item)};
                 status = launch_part(run, part);
             }

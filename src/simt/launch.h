@@ -8,11 +8,11 @@
 
 /* What a plan comes to. */
 typedef struct rungi_simt_work {
-    rungi_simt_path  path;
+    rungi_simt_path path;
     rungi_simt_shape shape, reduce_shape; /* the second where k is cut */
     rungi_simt_split split;
-    int              arguments;    /* of the kernel */
-    int64_t          shared_bytes; /* as the file says; 0 if it does not */
+    int arguments;        /* of the kernel */
+    int64_t shared_bytes; /* as the file says; 0 if it does not */
 } rungi_simt_work;
 
 /* Finds it and fills plan->info, or says why the device cannot take the plan. */
@@ -24,17 +24,17 @@ rung_status rungi_simt_finish_apart(rung_plan *plan, rungi_simt_work *work);
 
 /* The kernel that adds up shares of k, the caller's to destroy, and what to compile it
  * with; fills work->reduce_shape. */
-rung_status rungi_simt_reduce_of(const rung_plan *plan, int64_t blocks_max, rungi_simt_work *work,
-                                 rung_kernel **kernel, rungi_values *values, rungi_simt_path *path);
+rung_status rungi_simt_reduce_of(const rung_plan *plan, int64_t blocks_max, rungi_simt_work *work, rung_kernel **kernel,
+                                 rungi_values *values, rungi_simt_path *path);
 
 /* One launch: blocks x items x shares blocks, and the value of each argument. */
 typedef struct rungi_simt_launch {
-    bool    reduces; /* it is the second kernel's */
+    bool reduces; /* it is the second kernel's */
     int64_t blocks, items, shares, threads;
-    int     count;
+    int count;
     struct {
         const void *value;
-        size_t      size;
+        size_t size;
     } arguments[RUNGI_SIMT_ALL_ARGUMENTS];
 } rungi_simt_launch;
 
@@ -42,21 +42,19 @@ typedef struct rungi_simt_launch {
  * pointer: a cl_mem, or an address. */
 typedef struct rungi_simt_run {
     const rungi_simt_work *work;
-    rung_problem           problem; /* turned */
-    rungi_sizes            sizes;
-    rung_buffer           *workspace; /* NULL if none is needed */
-    void                  *user;
+    rung_problem problem; /* turned */
+    rungi_sizes sizes;
+    rung_buffer *workspace; /* NULL if none is needed */
+    void *user;
     uintptr_t (*handle)(const rung_buffer *buffer);
     rung_status (*launch)(void *user, const rungi_simt_launch *launch);
     /* Brings bytes from memory to the workspace. */
-    rung_status (*send)(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes,
-                        const void *from);
+    rung_status (*send)(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes, const void *from);
 } rungi_simt_run;
 
 /* A problem of the plan's form, some of it to be computed. */
-rungi_simt_run rungi_simt_run_of(const rung_plan *plan, const rungi_simt_work *work,
-                                 const rung_problem *problem, rungi_sizes sizes,
-                                 const rung_run_options *options);
+rungi_simt_run rungi_simt_run_of(const rung_plan *plan, const rungi_simt_work *work, const rung_problem *problem,
+                                 rungi_sizes sizes, const rung_run_options *options);
 
 /* Places of scattered items, then every launch. */
 rung_status rungi_simt_launch_all(rungi_simt_run *run);

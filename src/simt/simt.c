@@ -13,16 +13,16 @@
 #include "core/tiles.h"
 #include "sources.h"
 
-#define VENDOR(number, step)                                                        \
-    {.name = #number "_" #step,                                                     \
-     .file = #number "_" #step,                                                     \
+#define VENDOR(number, step)                                                                 \
+    {.name = #number "_" #step,                                                              \
+     .file = #number "_" #step,                                                              \
      .source = "/* " #number "_" #step " - the vendor's own library, the one to beat. */\n", \
      .is_vendor = true},
 #define CPU(number, step)
-#define SIMT(number, step)                           \
-    {.name = #number "_" #step,                      \
-     .file = #number "_" #step ".cu",                \
-     .source = rungi_source_simt_##number##_##step,  \
+#define SIMT(number, step)                          \
+    {.name = #number "_" #step,                     \
+     .file = #number "_" #step ".cu",               \
+     .source = rungi_source_simt_##number##_##step, \
      .products = RUNGI_SIMT_PRODUCTS},
 const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_STEPS] = {
 #include "core/ladder.def"
@@ -47,14 +47,9 @@ static void write_name(const char *file, char *name, size_t capacity)
 static const struct {
     const char *name, *text;
 } headers[] = {
-    {"dialect.h", rungi_source_dialect},
-    {"finish.h", rungi_source_finish},
-    {"tile.h", rungi_source_tile},
-    {"async.h", rungi_source_async},
-    {"swizzle.h", rungi_source_swizzle},
-    {"engine.h", rungi_source_engine},
-    {"matrix.h", rungi_source_matrix},
-    {"wmma.h", rungi_source_wmma},
+    {"dialect.h", rungi_source_dialect}, {"finish.h", rungi_source_finish},   {"tile.h", rungi_source_tile},
+    {"async.h", rungi_source_async},     {"swizzle.h", rungi_source_swizzle}, {"engine.h", rungi_source_engine},
+    {"matrix.h", rungi_source_matrix},   {"wmma.h", rungi_source_wmma},
 };
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
@@ -62,8 +57,7 @@ enum { HEADER_COUNT = sizeof headers / sizeof *headers };
 static const char *header_text(rungi_slice name)
 {
     for (int i = 0; i < HEADER_COUNT; i++)
-        if (strlen(headers[i].name) == name.length &&
-            memcmp(headers[i].name, name.text, name.length) == 0)
+        if (strlen(headers[i].name) == name.length && memcmp(headers[i].name, name.text, name.length) == 0)
             return headers[i].text;
     return NULL;
 }
@@ -74,14 +68,17 @@ static rung_status check_includes(const rung_kernel *kernel)
     for (int64_t i = 0; i < kernel->include_count; i++) {
         rungi_slice name = kernel->includes[i].name;
         if (!header_text(name))
-            return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s:%lld: a kernel may include the headers in "
-                              "src/simt/kernels; \"%.*s\" is none of them", kernel->info.file,
-                              (long long)kernel->includes[i].number, (int)name.length, name.text);
+            return rungi_fail(RUNG_STATUS_COMPILE_FAILED,
+                              "%s:%lld: a kernel may include the headers in "
+                              "src/simt/kernels; \"%.*s\" is none of them",
+                              kernel->info.file, (long long)kernel->includes[i].number, (int)name.length, name.text);
         has_dialect = has_dialect || header_text(name) == rungi_source_dialect;
     }
     if (!has_dialect)
-        return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s does not say #include \"dialect.h\", the header that makes "
-                          "one file CUDA C and OpenCL C", kernel->info.file);
+        return rungi_fail(RUNG_STATUS_COMPILE_FAILED,
+                          "%s does not say #include \"dialect.h\", the header that makes "
+                          "one file CUDA C and OpenCL C",
+                          kernel->info.file);
     return RUNG_OK;
 }
 
@@ -90,8 +87,7 @@ static size_t room_for(const rung_kernel *kernel, size_t name_length)
 {
     size_t room = strlen(kernel->info.source) + name_length + 64;
     for (int64_t i = 0; i < kernel->include_count; i++)
-        room += strlen(header_text(kernel->includes[i].name)) + kernel->includes[i].name.length +
-                name_length + 64;
+        room += strlen(header_text(kernel->includes[i].name)) + kernel->includes[i].name.length + name_length + 64;
     return room;
 }
 
@@ -112,9 +108,8 @@ rung_status rungi_simt_source(const rung_kernel *kernel, char **text)
     for (int64_t i = 0; i < kernel->include_count; i++) {
         const rungi_include *include = &kernel->includes[i];
         used += (size_t)snprintf(out + used, room - used, "%.*s#line 1 \"%.*s\"\n%s\n#line %lld \"%s\"",
-                                 (int)(include->line.text - from), from, (int)include->name.length,
-                                 include->name.text, header_text(include->name),
-                                 (long long)include->number + 1, name);
+                                 (int)(include->line.text - from), from, (int)include->name.length, include->name.text,
+                                 header_text(include->name), (long long)include->number + 1, name);
         from = include->line.text + include->line.length;
     }
     snprintf(out + used, room - used, "%s", from);
@@ -150,8 +145,8 @@ static const char *word_of(rung_type type)
     }
 }
 
-void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
-                        const rungi_simt_path *path, char text[RUNGI_SIMT_DEFINES])
+void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values, const rungi_simt_path *path,
+                        char text[RUNGI_SIMT_DEFINES])
 {
     *text = '\0';
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
@@ -159,8 +154,8 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
     if (path->in != RUNG_F32 || path->out != RUNG_F32)
         define(text, "-DIN_%s -DOUT_%s", word_of(path->in), word_of(path->out));
     if (path->has_paths)
-        define(text, "-DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d",
-               path->wide + path->partly, path->guarded, path->a_along_l, path->b_along_l);
+        define(text, "-DWIDE=%d -DGUARDED=%d -DA_ALONG_L=%d -DB_ALONG_L=%d", path->wide + path->partly, path->guarded,
+               path->a_along_l, path->b_along_l);
     if (path->at_run_time) {
         define(text, "-DRUN_TIME=1");
         return;
@@ -220,7 +215,9 @@ bool rungi_simt_has_paths(const rung_kernel *kernel)
 
 unsigned rungi_simt_abilities(const rung_kernel *kernel)
 {
-    return includes(kernel, rungi_source_finish) ? RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE | RUNG_ABILITY_SPLIT_K : 0;
+    return includes(kernel, rungi_source_finish)
+               ? RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE | RUNG_ABILITY_SPLIT_K
+               : 0;
 }
 
 /* Whether pieces of so many elements along one side begin at multiples of them. */
@@ -254,13 +251,16 @@ static bool has_parts(const rung_problem *problem, bool a_along_l, bool b_along_
     return (a_along_l ? problem->a.rows : k) % chunk != 0 || (b_along_l ? problem->b.cols : k) % chunk != 0;
 }
 
-rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values,
-                               const rung_problem *problem, unsigned aligned, rungi_simt_path *path)
+rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values, const rung_problem *problem,
+                               unsigned aligned, rungi_simt_path *path)
 {
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
     int64_t bm, bn, bk;
     *path = (rungi_simt_path){
-        .in = a->type, .out = c->type, .guarded = true, .b_along_l = true,
+        .in = a->type,
+        .out = c->type,
+        .guarded = true,
+        .b_along_l = true,
         .bias = !rungi_matrix_is_empty(&problem->bias),
         .activation = problem->activation,
         .residual = !rungi_matrix_is_empty(&problem->residual),
@@ -298,12 +298,9 @@ void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capaci
                         : path->a_along_l && path->b_along_l                 ? "_along_l"
                         : path->a_along_l                                    ? "_turned"
                                                                              : "_along_k";
-    const char *base = !path->has_paths ? "-"
-                       : !path->wide    ? "general"
-                       : path->guarded  ? "wide_guarded"
-                                        : "wide";
-    snprintf(text, capacity, "%s%s%s%s%s", base, stand, path->partly ? "_partly" : "",
-             has_epilogue ? "_epilogue" : "", path->split ? "_split" : "");
+    const char *base = !path->has_paths ? "-" : !path->wide ? "general" : path->guarded ? "wide_guarded" : "wide";
+    snprintf(text, capacity, "%s%s%s%s%s", base, stand, path->partly ? "_partly" : "", has_epilogue ? "_epilogue" : "",
+             path->split ? "_split" : "");
 }
 
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
@@ -327,12 +324,13 @@ static void cut(int64_t k, int64_t splits, int64_t bk, rungi_simt_split *split)
     split->splits = rungi_divide_up(k, split->k_share);
 }
 
-rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turned, int64_t blocks,
-                                int64_t bk, bool whole, rungi_simt_split *split)
+rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turned, int64_t blocks, int64_t bk,
+                                bool whole, rungi_simt_split *split)
 {
     int64_t k = turned->a.cols, asked = plan->splits_asked, bytes = 0, all_blocks;
     bool is_addend_scattered = rungi_problem_addend(turned)->batch_offsets != NULL;
-    bool scattered = turned->a.batch_offsets || turned->b.batch_offsets || turned->c.batch_offsets || is_addend_scattered;
+    bool scattered = turned->a.batch_offsets || turned->b.batch_offsets || turned->c.batch_offsets ||
+                     is_addend_scattered;
     int64_t offsets = is_addend_scattered ? 4 : 3; /* arrays of them */
     *split = (rungi_simt_split){.splits = 1, .k_share = k};
     if (scattered && (!rungi_multiply(turned->batch, offsets * (int64_t)sizeof(int64_t), &split->partials) ||
@@ -345,8 +343,7 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
         return RUNG_OK;
     int64_t splits = asked;
     if (asked == 0)
-        splits = rungi_tiles_shares(plan->device, turned, all_blocks, bk,
-                                    plan->workspace_offered - split->partials);
+        splits = rungi_tiles_shares(plan->device, turned, all_blocks, bk, plan->workspace_offered - split->partials);
     if (splits < 2)
         return RUNG_OK;
     cut(k, rungi_smaller(splits, RUNGI_SIMT_ITEMS_MAX), bk, split);
@@ -356,8 +353,8 @@ rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turne
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "the partial sums of %lld shares are too large",
                           (long long)split->splits);
     if (split->splits == 1 || !fits)
-        *split = (rungi_simt_split){.splits = 1, .k_share = k, .partials = split->partials,
-                                    .workspace = split->partials};
+        *split = (rungi_simt_split){
+            .splits = 1, .k_share = k, .partials = split->partials, .workspace = split->partials};
     return RUNG_OK;
 }
 
@@ -384,43 +381,41 @@ rung_status rungi_simt_reduce(const rung_plan *plan, rung_kernel **kernel)
 /* ---- Launches ---------------------------------------------------------------------------------- */
 
 /* A size the file must give: a macro of that name, above zero. */
-static rung_status read_size(const rung_kernel *kernel, const rungi_values *values,
-                             rungi_slice expression, const char *what, int64_t *size)
+static rung_status read_size(const rung_kernel *kernel, const rungi_values *values, rungi_slice expression,
+                             const char *what, int64_t *size)
 {
     rung_status status = rungi_kernel_number(kernel, values, expression, size);
     if (status != RUNG_OK)
         return rungi_fail_in(RUNG_STATUS_INVALID, "%s must say %s", kernel->info.file, what);
     if (*size < 1 || *size > INT32_MAX)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s: %s comes to %lld", kernel->info.file, what,
-                          (long long)*size);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: %s comes to %lld", kernel->info.file, what, (long long)*size);
     return RUNG_OK;
 }
 
-rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *values, int64_t m,
-                                int64_t n, int64_t blocks_max, rungi_simt_shape *shape)
+rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *values, int64_t m, int64_t n,
+                                int64_t blocks_max, rungi_simt_shape *shape)
 {
     memset(shape, 0, sizeof *shape);
     if (kernel->entry.length > RUNGI_SIMT_NAME)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s: the kernel's name is longer than %d letters",
-                          kernel->info.file, RUNGI_SIMT_NAME);
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: the kernel's name is longer than %d letters", kernel->info.file,
+                          RUNGI_SIMT_NAME);
     if (kernel->entry.length == 0)
         return rungi_fail(RUNG_STATUS_INVALID, "%s has no kernel; its head is written KERNEL(threads) name(...)",
                           kernel->info.file);
-    rung_status status = read_size(kernel, values, kernel->threads, "its threads in KERNEL(threads)",
-                                   &shape->threads);
+    rung_status status = read_size(kernel, values, kernel->threads, "its threads in KERNEL(threads)", &shape->threads);
     if (status == RUNG_OK)
-        status = read_size(kernel, values, rungi_slice_of("BM", 2),
-                           "the rows of C a block computes, #define BM", &shape->bm);
+        status = read_size(kernel, values, rungi_slice_of("BM", 2), "the rows of C a block computes, #define BM",
+                           &shape->bm);
     if (status == RUNG_OK)
-        status = read_size(kernel, values, rungi_slice_of("BN", 2),
-                           "the columns of C a block computes, #define BN", &shape->bn);
+        status = read_size(kernel, values, rungi_slice_of("BN", 2), "the columns of C a block computes, #define BN",
+                           &shape->bn);
     if (status != RUNG_OK)
         return status;
 
     int64_t down = rungi_divide_up(m, shape->bm), across = rungi_divide_up(n, shape->bn);
     if (!rungi_multiply(down, across, &shape->blocks))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "C, %lld x %lld, has more tiles than can be counted",
-                          (long long)m, (long long)n);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "C, %lld x %lld, has more tiles than can be counted", (long long)m,
+                          (long long)n);
     if (across > blocks_max)
         across = blocks_max;
     int64_t rows_of_blocks = across > 0 ? blocks_max / across : down;

@@ -30,8 +30,8 @@ typedef struct rungi_simt_view {
 
 /* The extra_t of finish.h, likewise. */
 typedef struct rungi_simt_extra {
-    int64_t         batch, first_item, splits, k_share, flags, places_offset, partials_offset;
-    int64_t         scratch_offset; /* see engine.h */
+    int64_t batch, first_item, splits, k_share, flags, places_offset, partials_offset;
+    int64_t scratch_offset; /* see engine.h */
     rungi_simt_view bias, residual, addend;
 } rungi_simt_extra;
 
@@ -77,24 +77,24 @@ rung_problem rungi_simt_turned(const rung_problem *problem);
 /* Which path of a kernel a problem takes: see tile.h. A kernel without paths has the
  * one that takes anything. */
 typedef struct rungi_simt_path {
-    rung_type       in, out;
-    bool            has_paths, wide, guarded, a_along_l, b_along_l;
-    bool            by_chunks, partly;     /* wide means 16 bytes, the last maybe in part */
-    bool            split, bias, residual, addend; /* see finish.h */
+    rung_type in, out;
+    bool has_paths, wide, guarded, a_along_l, b_along_l;
+    bool by_chunks, partly;             /* wide means 16 bytes, the last maybe in part */
+    bool split, bias, residual, addend; /* see finish.h */
     rung_activation activation;
-    bool            at_run_time; /* compiled so that the last five are told at run time */
+    bool at_run_time; /* compiled so that the last five are told at run time */
 } rungi_simt_path;
 
 /* For a turned problem; `aligned` is of rungi_alignment. */
-rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values,
-                               const rung_problem *problem, unsigned aligned, rungi_simt_path *path);
+rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values, const rung_problem *problem,
+                               unsigned aligned, rungi_simt_path *path);
 
 /* Capacity that holds any text of rungi_simt_defines: "-D" and a space for each parameter, and the names of a path. */
 enum { RUNGI_SIMT_DEFINES = RUNG_PARAMETERS_TEXT + 3 * RUNGI_PARAMETERS_MAX + 160 };
 
 /* "-DTILE=32 -DUNROLL=4 -DWIDE=1 ...": all that the text is compiled with. */
-void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values,
-                        const rungi_simt_path *path, char text[RUNGI_SIMT_DEFINES]);
+void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values, const rungi_simt_path *path,
+                        char text[RUNGI_SIMT_DEFINES]);
 
 /* The path's name for people: "wide_guarded", "general_epilogue"; "-" where a kernel has but
  * one. */
@@ -102,8 +102,8 @@ void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capaci
 
 /* alpha or beta as the kernel takes it: the bytes of a sum_t of this type. */
 typedef union rungi_simt_scalar {
-    float    f32;
-    double   f64;
+    float f32;
+    double f64;
     uint32_t u32;
 } rungi_simt_scalar;
 
@@ -118,8 +118,8 @@ typedef struct rungi_simt_split {
 
 /* For the turned problem of a plan whose blocks, of one item, are so many and step by bk
  * along k. `whole` says that one launch covers C. */
-rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turned, int64_t blocks,
-                                int64_t bk, bool whole, rungi_simt_split *split);
+rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turned, int64_t blocks, int64_t bk,
+                                bool whole, rungi_simt_split *split);
 
 /* The same k, uncut, with room for its sums in the workspace. */
 rung_status rungi_simt_one_share(const rung_problem *turned, rungi_simt_split *split);
@@ -130,17 +130,17 @@ rung_status rungi_simt_reduce(const rung_plan *plan, rung_kernel **kernel);
 /* What one launch covers. A grid has at most so many blocks, so a very large C is
  * covered by several launches of rows x cols each, the last of them smaller. */
 typedef struct rungi_simt_shape {
-    int64_t threads;          /* a block */
-    int64_t bm, bn;           /* rows and columns of C a block */
-    int64_t rows, cols;       /* of C a launch */
-    int64_t blocks;           /* of all launches, one item */
+    int64_t threads;    /* a block */
+    int64_t bm, bn;     /* rows and columns of C a block */
+    int64_t rows, cols; /* of C a launch */
+    int64_t blocks;     /* of all launches, one item */
 } rungi_simt_shape;
 
 /* CUDA's limit on blocks in y, where items of a batch stand, and in z, where shares of k
  * do. */
 enum { RUNGI_SIMT_ITEMS_MAX = 65535 };
 
-rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *values, int64_t m,
-                                int64_t n, int64_t blocks_max, rungi_simt_shape *shape);
+rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *values, int64_t m, int64_t n,
+                                int64_t blocks_max, rungi_simt_shape *shape);
 
 #endif /* RUNGI_SIMT_H */

@@ -7,11 +7,10 @@
 #include <stdatomic.h>
 
 void sgemm_(const char *trans_a, const char *trans_b, const int32_t *m, const int32_t *n, const int32_t *k,
-            const float *alpha, const void *a, const int32_t *lda, const void *b, const int32_t *ldb,
-            const float *beta, void *c, const int32_t *ldc);
+            const float *alpha, const void *a, const int32_t *lda, const void *b, const int32_t *ldb, const float *beta,
+            void *c, const int32_t *ldc);
 void cblas_dgemm64_(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-                    const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
-                    int64_t ldc);
+                    const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
 
 enum { THREADS = 8, CALLS = 200, SIDE = 12 };
 

@@ -55,31 +55,29 @@ static void tell_fortran(const char *name, const char *routine, long long number
          RowMajorStrg);
 }
 
-static void tell_cblas(const char *name, const char *routine, long long number, const char *format,
-                       va_list arguments)
+static void tell_cblas(const char *name, const char *routine, long long number, const char *format, va_list arguments)
 {
     char text[64];
     vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\n")] = '\0';
-    tell(" %s <%s> %lld \"%s\" from_c=%d rows=%d", handler(name), routine, number, text, CBLAS_CallFromC,
-         RowMajorStrg);
+    tell(" %s <%s> %lld \"%s\" from_c=%d rows=%d", handler(name), routine, number, text, CBLAS_CallFromC, RowMajorStrg);
 }
 
-#define FORTRAN_HANDLER(name, integer)                                                           \
-    VISIBLE void name(const char *routine, const integer *number, size_t length);                \
-    void name(const char *routine, const integer *number, size_t length)                         \
-    {                                                                                            \
-        tell_fortran(#name, routine, *number, length);                                           \
+#define FORTRAN_HANDLER(name, integer)                                            \
+    VISIBLE void name(const char *routine, const integer *number, size_t length); \
+    void name(const char *routine, const integer *number, size_t length)          \
+    {                                                                             \
+        tell_fortran(#name, routine, *number, length);                            \
     }
 
-#define CBLAS_HANDLER(name, integer)                                                             \
-    VISIBLE void name(integer number, const char *routine, const char *format, ...);             \
-    void name(integer number, const char *routine, const char *format, ...)                      \
-    {                                                                                            \
-        va_list arguments;                                                                       \
-        va_start(arguments, format);                                                             \
-        tell_cblas(#name, routine, number, format, arguments);                                   \
-        va_end(arguments);                                                                       \
+#define CBLAS_HANDLER(name, integer)                                                 \
+    VISIBLE void name(integer number, const char *routine, const char *format, ...); \
+    void name(integer number, const char *routine, const char *format, ...)          \
+    {                                                                                \
+        va_list arguments;                                                           \
+        va_start(arguments, format);                                                 \
+        tell_cblas(#name, routine, number, format, arguments);                       \
+        va_end(arguments);                                                           \
     }
 
 FORTRAN_HANDLER(xerbla_, int32_t)
@@ -97,7 +95,8 @@ CBLAS_HANDLER(scipy_cblas_xerbla64_, int64_t)
 static int64_t served;
 
 /* Stands before librung's own. */
-VISIBLE rung_status rung_multiply(rung_context *context, const rung_problem *problem, const rung_multiply_options *options)
+VISIBLE rung_status rung_multiply(rung_context *context, const rung_problem *problem,
+                                  const rung_multiply_options *options)
 {
     rung_status (*real)(rung_context *, const rung_problem *, const rung_multiply_options *);
     void *address = dlsym(RTLD_NEXT, "rung_multiply");
@@ -115,12 +114,12 @@ VISIBLE rung_status rung_multiply(rung_context *context, const rung_problem *pro
 /* ---- One call ------------------------------------------------------------------------------------- */
 
 typedef struct call {
-    bool    is_cblas, is_double;
-    int     layout, trans_a, trans_b; /* CBLAS's numbers or Fortran's letters */
+    bool is_cblas, is_double;
+    int layout, trans_a, trans_b; /* CBLAS's numbers or Fortran's letters */
     int64_t m, n, k, lda, ldb, ldc;
-    double  alpha, beta;
-    double  a[ELEMENTS], b[ELEMENTS], c[ELEMENTS];
-    bool    a_is_null, b_is_null, c_is_null;
+    double alpha, beta;
+    double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS];
+    bool a_is_null, b_is_null, c_is_null;
 } call;
 
 static struct {
@@ -130,51 +129,50 @@ static struct {
 static size_t shift, overlap; /* bytes; elements, 0 for none */
 
 /* Makes the call with elements and integers of these types. */
-#define DEFINE_MAKE(name, element, integer)                                                           \
-    static void to_##name(const double *from, void *to)                                               \
-    {                                                                                                 \
-        for (size_t i = 0; i < ELEMENTS; i++)                                                         \
-            memcpy((char *)to + i * sizeof(element), &(element){(element)from[i]}, sizeof(element));  \
-    }                                                                                                 \
-    static void from_##name(const void *from, double *to)                                             \
-    {                                                                                                 \
-        for (size_t i = 0; i < ELEMENTS; i++) {                                                       \
-            element value;                                                                            \
-            memcpy(&value, (const char *)from + i * sizeof value, sizeof value);                      \
-            to[i] = value;                                                                            \
-        }                                                                                             \
-    }                                                                                                 \
-    static void make_##name(call *call)                                                               \
-    {                                                                                                 \
-        typedef void fortran(const char *, const char *, const integer *, const integer *,            \
-                             const integer *, const element *, const void *, const integer *,         \
-                             const void *, const integer *, const element *, void *, const integer *, \
-                             size_t, size_t);                                                         \
-        typedef void cblas(int, int, int, integer, integer, integer, element, const void *, integer,  \
-                           const void *, integer, element, void *, integer);                          \
-        static element memory[3][ELEMENTS + 1];                                                       \
-        char *a = (char *)memory[0] + shift, *b = (char *)memory[1] + shift;                          \
-        char *c = overlap ? a + overlap * sizeof(element) : (char *)memory[2] + shift;                \
-        char trans_a = (char)call->trans_a, trans_b = (char)call->trans_b;                            \
-        integer m = (integer)call->m, n = (integer)call->n, k = (integer)call->k;                     \
-        integer lda = (integer)call->lda, ldb = (integer)call->ldb, ldc = (integer)call->ldc;         \
-        element alpha = (element)call->alpha, beta = (element)call->beta;                             \
-        fortran *by_fortran;                                                                          \
-        cblas *by_cblas;                                                                              \
-        memcpy(&by_fortran, &functions.fortran[call->is_double], sizeof by_fortran);                  \
-        memcpy(&by_cblas, &functions.cblas[call->is_double], sizeof by_cblas);                        \
-        to_##name(call->c, c);                                                                        \
-        to_##name(call->a, a);                                                                        \
-        to_##name(call->b, b);                                                                        \
-        const void *given_a = call->a_is_null ? NULL : a, *given_b = call->b_is_null ? NULL : b;      \
-        void *given_c = call->c_is_null ? NULL : c;                                                   \
-        if (call->is_cblas)                                                                           \
-            by_cblas(call->layout, call->trans_a, call->trans_b, m, n, k, alpha, given_a, lda,        \
-                     given_b, ldb, beta, given_c, ldc);                                               \
-        else                                                                                          \
-            by_fortran(&trans_a, &trans_b, &m, &n, &k, &alpha, given_a, &lda, given_b, &ldb, &beta,   \
-                       given_c, &ldc, 1, 1);                                                          \
-        from_##name(c, call->c);                                                                      \
+#define DEFINE_MAKE(name, element, integer)                                                                           \
+    static void to_##name(const double *from, void *to)                                                               \
+    {                                                                                                                 \
+        for (size_t i = 0; i < ELEMENTS; i++)                                                                         \
+            memcpy((char *)to + i * sizeof(element), &(element){(element)from[i]}, sizeof(element));                  \
+    }                                                                                                                 \
+    static void from_##name(const void *from, double *to)                                                             \
+    {                                                                                                                 \
+        for (size_t i = 0; i < ELEMENTS; i++) {                                                                       \
+            element value;                                                                                            \
+            memcpy(&value, (const char *)from + i * sizeof value, sizeof value);                                      \
+            to[i] = value;                                                                                            \
+        }                                                                                                             \
+    }                                                                                                                 \
+    static void make_##name(call *call)                                                                               \
+    {                                                                                                                 \
+        typedef void fortran(const char *, const char *, const integer *, const integer *, const integer *,           \
+                             const element *, const void *, const integer *, const void *, const integer *,           \
+                             const element *, void *, const integer *, size_t, size_t);                               \
+        typedef void cblas(int, int, int, integer, integer, integer, element, const void *, integer, const void *,    \
+                           integer, element, void *, integer);                                                        \
+        static element memory[3][ELEMENTS + 1];                                                                       \
+        char *a = (char *)memory[0] + shift, *b = (char *)memory[1] + shift;                                          \
+        char *c = overlap ? a + overlap * sizeof(element) : (char *)memory[2] + shift;                                \
+        char trans_a = (char)call->trans_a, trans_b = (char)call->trans_b;                                            \
+        integer m = (integer)call->m, n = (integer)call->n, k = (integer)call->k;                                     \
+        integer lda = (integer)call->lda, ldb = (integer)call->ldb, ldc = (integer)call->ldc;                         \
+        element alpha = (element)call->alpha, beta = (element)call->beta;                                             \
+        fortran *by_fortran;                                                                                          \
+        cblas *by_cblas;                                                                                              \
+        memcpy(&by_fortran, &functions.fortran[call->is_double], sizeof by_fortran);                                  \
+        memcpy(&by_cblas, &functions.cblas[call->is_double], sizeof by_cblas);                                        \
+        to_##name(call->c, c);                                                                                        \
+        to_##name(call->a, a);                                                                                        \
+        to_##name(call->b, b);                                                                                        \
+        const void *given_a = call->a_is_null ? NULL : a, *given_b = call->b_is_null ? NULL : b;                      \
+        void *given_c = call->c_is_null ? NULL : c;                                                                   \
+        if (call->is_cblas)                                                                                           \
+            by_cblas(call->layout, call->trans_a, call->trans_b, m, n, k, alpha, given_a, lda, given_b, ldb, beta,    \
+                     given_c, ldc);                                                                                   \
+        else                                                                                                          \
+            by_fortran(&trans_a, &trans_b, &m, &n, &k, &alpha, given_a, &lda, given_b, &ldb, &beta, given_c, &ldc, 1, \
+                       1);                                                                                            \
+        from_##name(c, call->c);                                                                                      \
     }
 
 DEFINE_MAKE(float_32, float, int32_t)
@@ -275,11 +273,10 @@ static uint64_t hash(const double *values)
 static void write_down(int number, const call *call)
 {
     printf("%d %s%s %d %d,%d %lldx%lldx%lld ld %lld,%lld,%lld alpha %g beta %g:%s C %016llx\n", number,
-           call->is_cblas ? "cblas_" : "", call->is_double ? "dgemm" : "sgemm",
-           call->is_cblas ? call->layout : 0, call->trans_a, call->trans_b, (long long)call->m,
-           (long long)call->n, (long long)call->k, (long long)call->lda, (long long)call->ldb,
-           (long long)call->ldc, call->alpha, call->beta, *told ? told : " done",
-           (unsigned long long)hash(call->c));
+           call->is_cblas ? "cblas_" : "", call->is_double ? "dgemm" : "sgemm", call->is_cblas ? call->layout : 0,
+           call->trans_a, call->trans_b, (long long)call->m, (long long)call->n, (long long)call->k,
+           (long long)call->lda, (long long)call->ldb, (long long)call->ldc, call->alpha, call->beta,
+           *told ? told : " done", (unsigned long long)hash(call->c));
 }
 
 static void *look_up(const char *name)

@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef void fortran(const char *, const char *, const int *, const int *, const int *, const float *,
-                     const float *, const int *, const float *, const int *, const float *, float *,
-                     const int *, size_t, size_t);
-typedef void cblas(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t,
-                   const double *, int64_t, double, double *, int64_t);
+typedef void fortran(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
+                     const int *, const float *, const int *, const float *, float *, const int *, size_t, size_t);
+typedef void cblas(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t, const double *, int64_t,
+                   double, double *, int64_t);
 
 int main(void)
 {

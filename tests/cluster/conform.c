@@ -32,23 +32,23 @@ static int64_t draw(int64_t limit)
 
 typedef struct operand {
     rung_cluster_matrix matrix;
-    int64_t         splits[2][PARTS_MAX + 1];
-    int             owners[PARTS_MAX * PARTS_MAX];
-    rung_matrix     views[PARTS_MAX * PARTS_MAX];
-    double         *memory;  /* enough of any type, and a margin */
-    int64_t         bytes;
-    unsigned char  *touched; /* by elements of the matrix: the rest must stay as it is */
+    int64_t splits[2][PARTS_MAX + 1];
+    int owners[PARTS_MAX * PARTS_MAX];
+    rung_matrix views[PARTS_MAX * PARTS_MAX];
+    double *memory; /* enough of any type, and a margin */
+    int64_t bytes;
+    unsigned char *touched; /* by elements of the matrix: the rest must stay as it is */
 } operand;
 
 typedef struct problem {
-    int64_t      m, n, k;
-    rung_type    types[3];
-    double       alpha, beta;
-    rung_cluster_grid    grid;
-    int          is_forced;
-    int64_t      message_bytes;
+    int64_t m, n, k;
+    rung_type types[3];
+    double alpha, beta;
+    rung_cluster_grid grid;
+    int is_forced;
+    int64_t message_bytes;
     rung_cluster_problem cluster;
-    operand      operands[3];
+    operand operands[3];
 } problem;
 
 static int64_t draw_extent(void)
@@ -113,10 +113,11 @@ static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand *ope
 
 static void draw_problem(problem *problem)
 {
-    static const rung_type types[][2] = { /* the table of types in rung.h */
-        {RUNG_F32, RUNG_F32}, {RUNG_F32, RUNG_F16}, {RUNG_F32, RUNG_BF16}, {RUNG_F64, RUNG_F64}, {RUNG_F64, RUNG_F32},
-        {RUNG_F16, RUNG_F16}, {RUNG_F16, RUNG_F32}, {RUNG_BF16, RUNG_BF16}, {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32},
-        {RUNG_I32, RUNG_I32}};
+    static const rung_type types[][2] = {/* the table of types in rung.h */
+                                         {RUNG_F32, RUNG_F32}, {RUNG_F32, RUNG_F16},   {RUNG_F32, RUNG_BF16},
+                                         {RUNG_F64, RUNG_F64}, {RUNG_F64, RUNG_F32},   {RUNG_F16, RUNG_F16},
+                                         {RUNG_F16, RUNG_F32}, {RUNG_BF16, RUNG_BF16}, {RUNG_BF16, RUNG_F32},
+                                         {RUNG_I8, RUNG_I32},  {RUNG_I32, RUNG_I32}};
     static const double alphas[] = {1, 1, 1, -2, 0, 3}, betas[] = {0, 0, 1, -1, 2};
     static const int64_t lengths[] = {0, 0, 7, 64, 1000};
     memset(problem, 0, sizeof *problem);
@@ -202,8 +203,8 @@ static int owner_of(const operand *operand, int64_t row, int64_t col)
     const rung_cluster_matrix *matrix = &operand->matrix;
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS)
-        return operand->owners[part_of(operand->splits[0], row) * matrix->blocks.col_parts +
-                               part_of(operand->splits[1], col)];
+        return operand
+            ->owners[part_of(operand->splits[0], row) * matrix->blocks.col_parts + part_of(operand->splits[1], col)];
     int64_t i = process_of(cyclic->row_offset + row, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
     int64_t j = process_of(cyclic->col_offset + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
     return (int)(cyclic->col_major_ranks ? i + j * cyclic->process_rows : i * cyclic->process_cols + j);
@@ -223,7 +224,8 @@ static int64_t place_of(const operand *operand, int64_t row, int64_t col)
                (col - operand->splits[1][j]) * view->col_stride;
     }
     return lines_before(cyclic->row_offset + row, cyclic->row_block, cyclic->row_source, cyclic->process_rows) +
-           lines_before(cyclic->col_offset + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols) * cyclic->ld;
+           lines_before(cyclic->col_offset + col, cyclic->col_block, cyclic->col_source, cyclic->process_cols) *
+               cyclic->ld;
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------- */
@@ -254,7 +256,8 @@ static void make_memory(const problem *problem, int which, operand *operand)
 {
     rung_cluster_matrix *matrix = &operand->matrix;
     rung_cluster_cyclic *cyclic = &matrix->cyclic;
-    int64_t elements = rung_cluster_share_elements(&problem->cluster, &problem->grid, rank, (rung_cluster_operand)which);
+    int64_t elements = rung_cluster_share_elements(&problem->cluster, &problem->grid, rank,
+                                                   (rung_cluster_operand)which);
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_CYCLIC) {
         cyclic->ld = cyclic->row_offset + matrix->rows + 3; /* more than it has */
         elements = cyclic->ld * (cyclic->col_offset + matrix->cols + 1);
@@ -278,7 +281,8 @@ typedef void (*element_function)(problem *problem, int which, int64_t row, int64
 static void for_share(problem *problem, int which, element_function act)
 {
     rung_cluster_piece piece;
-    for (int64_t i = 0; rung_cluster_share_piece(&problem->cluster, &problem->grid, rank, (rung_cluster_operand)which, i, &piece) == RUNG_OK;
+    for (int64_t i = 0; rung_cluster_share_piece(&problem->cluster, &problem->grid, rank, (rung_cluster_operand)which,
+                                                 i, &piece) == RUNG_OK;
          i++)
         for (int64_t e = 0; e < piece.count; e++) {
             int64_t at = piece.first + e;
@@ -319,14 +323,16 @@ static int64_t number; /* of the case */
 static void fail(const problem *problem, const char *what)
 {
     const operand *o = problem->operands;
-    printf("case %lld, rank %d of %d: %s\n  %s to %s %lld x %lld x %lld, alpha %g, beta %g, grid %lld x %lld x %lld in %lld, %lld%s, "
-           "messages of %lld; A %s%s, B %s%s, C %s%s\n",
-           (long long)number, rank, ranks, what, rung_type_name(problem->types[0]), rung_type_name(problem->types[2]), (long long)problem->m,
-           (long long)problem->n, (long long)problem->k, problem->alpha, problem->beta, (long long)problem->grid.pm,
-           (long long)problem->grid.pn, (long long)problem->grid.pk, (long long)problem->grid.a_chunks,
-           (long long)problem->grid.b_chunks, problem->is_forced ? ", forced" : "", (long long)problem->message_bytes,
-           kinds[o[0].matrix.layout], o[0].matrix.transposed ? "^T" : "", kinds[o[1].matrix.layout],
-           o[1].matrix.transposed ? "^T" : "", kinds[o[2].matrix.layout], o[2].matrix.transposed ? "^T" : "");
+    printf(
+        "case %lld, rank %d of %d: %s\n  %s to %s %lld x %lld x %lld, alpha %g, beta %g, grid %lld x %lld x %lld in %lld, %lld%s, "
+        "messages of %lld; A %s%s, B %s%s, C %s%s\n",
+        (long long)number, rank, ranks, what, rung_type_name(problem->types[0]), rung_type_name(problem->types[2]),
+        (long long)problem->m, (long long)problem->n, (long long)problem->k, problem->alpha, problem->beta,
+        (long long)problem->grid.pm, (long long)problem->grid.pn, (long long)problem->grid.pk,
+        (long long)problem->grid.a_chunks, (long long)problem->grid.b_chunks, problem->is_forced ? ", forced" : "",
+        (long long)problem->message_bytes, kinds[o[0].matrix.layout], o[0].matrix.transposed ? "^T" : "",
+        kinds[o[1].matrix.layout], o[1].matrix.transposed ? "^T" : "", kinds[o[2].matrix.layout],
+        o[2].matrix.transposed ? "^T" : "");
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }

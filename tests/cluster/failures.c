@@ -37,9 +37,9 @@ static void check(int is_good, const char *what)
 /* ---- A call that is right, and ways to spoil it --------------------------------------------------- */
 
 typedef struct call {
-    rung_cluster_matrix  a, b, c;
-    double           alpha;
-    rung_cluster_grid        grid;
+    rung_cluster_matrix a, b, c;
+    double alpha;
+    rung_cluster_grid grid;
     rung_cluster_options options;
 } call;
 
@@ -50,8 +50,10 @@ static call right_call(void)
     int descriptor[9] = {1, 0, SIZE, SIZE, 5, 5, 0, 0, SIZE};
     call call = {.a = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, 1, ranks, 0, a_memory),
                  .b = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 0, b_memory),
-                 .c = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 1, c_memory), .alpha = 1.0,
-                 .grid = rung_cluster_grid_of(1, ranks, 1), .options = rung_cluster_options_default()};
+                 .c = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 1, c_memory),
+                 .alpha = 1.0,
+                 .grid = rung_cluster_grid_of(1, ranks, 1),
+                 .options = rung_cluster_options_default()};
     call.grid.a_chunks = 2;
     for (int i = 0; i < SIZE * SIZE; i++) {
         a_memory[i] = b_memory[i] = 1.0;
@@ -65,7 +67,8 @@ static rung_status make_on(MPI_Comm comm, call *call)
 {
     call->options.grid = &call->grid;
     rung_cluster_report *report = NULL;
-    rung_status status = rung_cluster_gemm(comm, call->alpha, &call->a, &call->b, 0.0, &call->c, &call->options, &report);
+    rung_status status = rung_cluster_gemm(comm, call->alpha, &call->a, &call->b, 0.0, &call->c, &call->options,
+                                           &report);
     check(report != NULL && report->grid != NULL, "there is no report");
     rung_cluster_report_destroy(report);
     return status;
@@ -108,14 +111,22 @@ static const struct {
     void (*spoil)(call *call);
     rung_status status;
 } ways[] = {
-    {"no memory", spoil_memory, RUNG_STATUS_INVALID},          {"other sizes", spoil_rows, RUNG_STATUS_INVALID},
-    {"other types", spoil_type, RUNG_STATUS_UNSUPPORTED},          {"a leading dimension", spoil_lines, RUNG_STATUS_INVALID},
-    {"a source", spoil_source, RUNG_STATUS_INVALID},           {"a kind", spoil_kind, RUNG_STATUS_INVALID},
-    {"a message's length", spoil_message, RUNG_STATUS_INVALID}, {"a grid", spoil_grid, RUNG_STATUS_INVALID},
-    {"another alpha", spoil_same, RUNG_STATUS_INVALID},        {"other blocks", spoil_block, RUNG_STATUS_INVALID},
-    {"other steps", spoil_steps, RUNG_STATUS_INVALID},         {"a grid's memory", spoil_limit, RUNG_STATUS_NO_MEMORY},
-    {"the size of B", spoil_size, RUNG_STATUS_INVALID},      {"the size of options", spoil_options, RUNG_STATUS_INVALID},
-    {"the size of a grid", spoil_shape, RUNG_STATUS_INVALID},  {"no timeout", spoil_timeout, RUNG_STATUS_INVALID},
+    {"no memory", spoil_memory, RUNG_STATUS_INVALID},
+    {"other sizes", spoil_rows, RUNG_STATUS_INVALID},
+    {"other types", spoil_type, RUNG_STATUS_UNSUPPORTED},
+    {"a leading dimension", spoil_lines, RUNG_STATUS_INVALID},
+    {"a source", spoil_source, RUNG_STATUS_INVALID},
+    {"a kind", spoil_kind, RUNG_STATUS_INVALID},
+    {"a message's length", spoil_message, RUNG_STATUS_INVALID},
+    {"a grid", spoil_grid, RUNG_STATUS_INVALID},
+    {"another alpha", spoil_same, RUNG_STATUS_INVALID},
+    {"other blocks", spoil_block, RUNG_STATUS_INVALID},
+    {"other steps", spoil_steps, RUNG_STATUS_INVALID},
+    {"a grid's memory", spoil_limit, RUNG_STATUS_NO_MEMORY},
+    {"the size of B", spoil_size, RUNG_STATUS_INVALID},
+    {"the size of options", spoil_options, RUNG_STATUS_INVALID},
+    {"the size of a grid", spoil_shape, RUNG_STATUS_INVALID},
+    {"no timeout", spoil_timeout, RUNG_STATUS_INVALID},
 };
 
 /* Where a difference to rank 0 is all that is wrong, rank 0's own is found on the first of the others. */
@@ -136,7 +147,8 @@ static void refuse(void)
                 ways[way].spoil(&call);
             check(make(&call) == ways[way].status, ways[way].what);
             check(names(culprit) || (culprit == 0 && names(1)), "the sentence names another rank");
-            check(!strstr(ways[way].what, "size of") || strstr(rung_error_text(), ".size is"), "the sentence names no size");
+            check(!strstr(ways[way].what, "size of") || strstr(rung_error_text(), ".size is"),
+                  "the sentence names no size");
             make_right("a right call behind a refused one fails");
         }
 }

@@ -69,8 +69,9 @@ static void the_bound_is_the_papers(void **state)
         for (int64_t ranks = 1; ranks <= 4096; ranks += 1 + ranks / 3) {
             const int64_t *d = sides[i];
             double words = words_of_paper((double)ranks, (double)d[0], (double)d[1], (double)d[2]);
-            const rung_cluster_problem orders[] = {cluster_of(ranks, d[0], d[1], d[2]), cluster_of(ranks, d[1], d[2], d[0]),
-                                           cluster_of(ranks, d[2], d[0], d[1]), cluster_of(ranks, d[2], d[1], d[0])};
+            const rung_cluster_problem orders[] = {
+                cluster_of(ranks, d[0], d[1], d[2]), cluster_of(ranks, d[1], d[2], d[0]),
+                cluster_of(ranks, d[2], d[0], d[1]), cluster_of(ranks, d[2], d[1], d[0])};
             for (int order = 0; order < 4; order++) {
                 rung_cluster_grid one = grid_of(1, 1, 1, 1, 1);
                 double bound = cost_of(&orders[order], &one).bound_bytes;
@@ -119,7 +120,8 @@ static void the_best_grid_is_found(void **state)
         /* Fewer ranks must save more than a few thousandths; pieces round by an element each. */
         if ((double)received > 1.003 * (double)best + 1e4)
             fail_msg("%lld ranks, %lld x %lld x %lld: %lld bytes, and %lld would do", (long long)cluster.ranks,
-                     (long long)cluster.m, (long long)cluster.n, (long long)cluster.k, (long long)received, (long long)best);
+                     (long long)cluster.m, (long long)cluster.n, (long long)cluster.k, (long long)received,
+                     (long long)best);
     }
 }
 
@@ -191,9 +193,18 @@ static void what_cannot_be_is_refused(void **state)
 /* A program may have been compiled for a header with fewer fields, or with more. */
 static void structs_are_read_by_their_size(void **state)
 {
-    struct { rung_cluster_problem problem; double later; } newer;
-    struct { rung_cluster_grid grid; int64_t later; } newer_grid;
-    struct { rung_cluster_cost cost; double later; } newer_cost;
+    struct {
+        rung_cluster_problem problem;
+        double later;
+    } newer;
+    struct {
+        rung_cluster_grid grid;
+        int64_t later;
+    } newer_grid;
+    struct {
+        rung_cluster_cost cost;
+        double later;
+    } newer_cost;
     rung_cluster_speed speed = speed_of(1e12, 1e9, 0, 0);
     rung_cluster_prediction predicted = rung_cluster_prediction_default();
     rung_cluster_piece piece;
@@ -213,7 +224,8 @@ static void structs_are_read_by_their_size(void **state)
     assert_int_equal(rung_cluster_grid_cost(&newer.problem, &newer_grid.grid, &newer_cost.cost), RUNG_OK);
     assert_true(newer_cost.cost.received_bytes > 0 && newer_cost.later == 0);
     newer_grid.later = 1; /* a field that this version does not know */
-    assert_int_equal(rung_cluster_grid_cost(&newer.problem, &newer_grid.grid, &newer_cost.cost), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_cluster_grid_cost(&newer.problem, &newer_grid.grid, &newer_cost.cost),
+                     RUNG_STATUS_UNSUPPORTED);
     assert_int_equal(rung_cluster_share_piece(&newer.problem, &newer_grid.grid, 0, RUNG_CLUSTER_OPERAND_A, 0, &piece),
                      RUNG_STATUS_UNSUPPORTED);
     assert_int_equal(rung_cluster_share_elements(&newer.problem, &newer_grid.grid, 0, RUNG_CLUSTER_OPERAND_A), 0);
@@ -253,7 +265,8 @@ static void memory_that_is_given_is_kept_to(void **state)
     rung_cluster_grid grid = chosen(&cluster);
     rung_cluster_cost cost = cost_of(&cluster, &grid);
     (void)state;
-    for (; cluster.memory_bytes == 0 || cluster.memory_bytes > 40000000; cluster.memory_bytes = cluster.memory_bytes / 10 * 9) {
+    for (; cluster.memory_bytes == 0 || cluster.memory_bytes > 40000000;
+         cluster.memory_bytes = cluster.memory_bytes / 10 * 9) {
         if (cluster.memory_bytes == 0)
             cluster.memory_bytes = cost.memory_bytes;
         if (rung_cluster_grid_choose(&cluster, &grid) != RUNG_OK)
@@ -298,9 +311,11 @@ static void memory_that_is_told_is_enough(void **state)
     uint64_t seed = 11;
     (void)state;
     for (int i = 0; i < 3000; i++) {
-        rung_cluster_problem cluster = cluster_of(64, unit_random(&seed, 90), unit_random(&seed, 90), unit_random(&seed, 90));
-        rung_cluster_grid grid = grid_of(1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4),
-                          1 + unit_random(&seed, 5), 1 + unit_random(&seed, 5));
+        rung_cluster_problem cluster = cluster_of(64, unit_random(&seed, 90), unit_random(&seed, 90),
+                                                  unit_random(&seed, 90));
+        rung_cluster_grid grid = grid_of(1 + unit_random(&seed, 4), 1 + unit_random(&seed, 4),
+                                         1 + unit_random(&seed, 4), 1 + unit_random(&seed, 5),
+                                         1 + unit_random(&seed, 5));
         int64_t told = cost_of(&cluster, &grid).memory_bytes, most = 0;
         for (int64_t rank = 0; rank < rungi_grid_ranks(&grid); rank++) {
             int64_t memory = memory_of(&cluster, &grid, rungi_place_of(&grid, rank));
@@ -309,8 +324,8 @@ static void memory_that_is_told_is_enough(void **state)
         if (most > told || told > most + 8 * (grid.a_chunks + grid.b_chunks + grid.a_chunks * grid.b_chunks))
             fail_msg("%lld x %lld x %lld on %lld x %lld x %lld in %lld, %lld: %lld bytes, and %lld are told",
                      (long long)cluster.m, (long long)cluster.n, (long long)cluster.k, (long long)grid.pm,
-                     (long long)grid.pn, (long long)grid.pk, (long long)grid.a_chunks, (long long)grid.b_chunks, (long long)most,
-                     (long long)told);
+                     (long long)grid.pn, (long long)grid.pk, (long long)grid.a_chunks, (long long)grid.b_chunks,
+                     (long long)most, (long long)told);
     }
 }
 
@@ -321,12 +336,14 @@ static void no_limit_is_passed(void **state)
     (void)state;
     for (int i = 0; i < 300; i++) {
         rung_cluster_problem cluster = cluster_of(1 + unit_random(&seed, 60), 1 + unit_random(&seed, 3000),
-                                          1 + unit_random(&seed, 3000), 1 + unit_random(&seed, 3000));
+                                                  1 + unit_random(&seed, 3000), 1 + unit_random(&seed, 3000));
         rung_cluster_grid grid = chosen(&cluster);
-        for (cluster.memory_bytes = cost_of(&cluster, &grid).memory_bytes; rung_cluster_grid_choose(&cluster, &grid) == RUNG_OK;) {
+        for (cluster.memory_bytes = cost_of(&cluster, &grid).memory_bytes;
+             rung_cluster_grid_choose(&cluster, &grid) == RUNG_OK;) {
             int64_t memory = cost_of(&cluster, &grid).memory_bytes;
             if (memory > cluster.memory_bytes)
-                fail_msg("%lld bytes are there, and the grid needs %lld", (long long)cluster.memory_bytes, (long long)memory);
+                fail_msg("%lld bytes are there, and the grid needs %lld", (long long)cluster.memory_bytes,
+                         (long long)memory);
             cluster.memory_bytes = memory - 1; /* the next that needs less, or none */
         }
         cluster.memory_bytes++;
@@ -382,7 +399,8 @@ static void time_adds_up(void **state)
     rung_cluster_prediction slow = rung_cluster_prediction_default(), fast = slow, alone = slow;
     (void)state;
     assert_int_equal(rung_cluster_grid_predict(&cluster, &grid, &speed, &slow), RUNG_OK);
-    assert_true(fabs(slow.seconds - slow.multiply_seconds - slow.copy_seconds - slow.wait_seconds) < 1e-9 * slow.seconds);
+    assert_true(fabs(slow.seconds - slow.multiply_seconds - slow.copy_seconds - slow.wait_seconds) <
+                1e-9 * slow.seconds);
     assert_true(fabs(slow.multiply_seconds - cost.flops / 1e12) < 1e-9 * slow.multiply_seconds);
     assert_true(slow.seconds >= (double)cost.received_bytes / 1e9); /* no link is faster than it is */
     speed.bandwidth = 1e15;
@@ -397,10 +415,10 @@ static void time_adds_up(void **state)
 /* Speeds that are none are refused, and with any others there is an end. */
 static void any_speeds_come_to_an_end(void **state)
 {
-    static const double wrong[][4] = {{1e12, 0, 0, 0}, {1e12, NAN, 0, 0}, {1e12, 1e-300, 0, 0}, {1e12, -1, 0, 0},
-                                            {1e12, 1e9, INFINITY, 0}, {1e12, 1e9, NAN, 0}, {1e12, 1e9, -1, 0},
-                                            {0, 1e9, 0, 0}, {1e-300, 1e9, 0, 0}, {NAN, 1e9, 0, 0}, {1e12, 1e9, 0, 1e-300},
-                                            {1e12, 1e9, 0, NAN}};
+    static const double wrong[][4] = {{1e12, 0, 0, 0},    {1e12, NAN, 0, 0},        {1e12, 1e-300, 0, 0},
+                                      {1e12, -1, 0, 0},   {1e12, 1e9, INFINITY, 0}, {1e12, 1e9, NAN, 0},
+                                      {1e12, 1e9, -1, 0}, {0, 1e9, 0, 0},           {1e-300, 1e9, 0, 0},
+                                      {NAN, 1e9, 0, 0},   {1e12, 1e9, 0, 1e-300},   {1e12, 1e9, 0, NAN}};
     static const double ends[] = {1, 1e9, 1e300, INFINITY};
     static const double latencies[] = {0, 1e-300, 1e-6, 9e8};
     rung_cluster_problem cluster = cluster_of(64, 1 << 20, 1 << 20, 1 << 20);

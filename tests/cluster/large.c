@@ -51,14 +51,18 @@ int main(int argc, char **argv)
     rung_matrix of_a = rung_matrix_of(RUNG_I8, size, size, a), of_b = rung_matrix_of(RUNG_I8, size, 1, b);
     rung_matrix of_c = rung_matrix_of(RUNG_I32, size, 1, c);
     rung_cluster_matrix matrices[3] = {
-        rung_cluster_matrix_of_blocks(RUNG_I8, size, size, &(rung_cluster_blocks){1, 1, whole, whole, (const int[]){1}, &of_a, rank == 1}),
-        rung_cluster_matrix_of_blocks(RUNG_I8, size, 1, &(rung_cluster_blocks){1, 1, whole, one, (const int[]){0}, &of_b, rank == 0}),
-        rung_cluster_matrix_of_blocks(RUNG_I32, size, 1, &(rung_cluster_blocks){1, 1, whole, one, (const int[]){1}, &of_c, rank == 1})};
+        rung_cluster_matrix_of_blocks(RUNG_I8, size, size,
+                                      &(rung_cluster_blocks){1, 1, whole, whole, (const int[]){1}, &of_a, rank == 1}),
+        rung_cluster_matrix_of_blocks(RUNG_I8, size, 1,
+                                      &(rung_cluster_blocks){1, 1, whole, one, (const int[]){0}, &of_b, rank == 0}),
+        rung_cluster_matrix_of_blocks(RUNG_I32, size, 1,
+                                      &(rung_cluster_blocks){1, 1, whole, one, (const int[]){1}, &of_c, rank == 1})};
     rung_cluster_grid grid = rung_cluster_grid_of(1, 1, 1);
     rung_cluster_report *report;
     rung_cluster_options options = rung_cluster_options_default();
     options.grid = &grid;
-    if (rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &matrices[0], &matrices[1], 0.0, &matrices[2], &options, &report) != RUNG_OK) {
+    if (rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &matrices[0], &matrices[1], 0.0, &matrices[2], &options, &report) !=
+        RUNG_OK) {
         printf("rank %d: %s\n", rank, rung_error_text());
         MPI_Abort(MPI_COMM_WORLD, 1);
     }

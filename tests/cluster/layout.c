@@ -38,13 +38,15 @@ typedef struct expected {
     int64_t owner, place;
 } expected;
 
-static expected expect(const rung_cluster_matrix *matrix, const dealt *rows, const dealt *cols, int64_t row, int64_t col)
+static expected expect(const rung_cluster_matrix *matrix, const dealt *rows, const dealt *cols, int64_t row,
+                       int64_t col)
 {
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
-    int64_t i = cyclic->row_offset + (matrix->transposed ? col : row), j = cyclic->col_offset + (matrix->transposed ? row : col);
+    int64_t i = cyclic->row_offset + (matrix->transposed ? col : row),
+            j = cyclic->col_offset + (matrix->transposed ? row : col);
     int64_t process_row = rows->process[i], process_col = cols->process[j];
     return (expected){.owner = cyclic->col_major_ranks ? process_col * cyclic->process_rows + process_row
-                                                  : process_row * cyclic->process_cols + process_col,
+                                                       : process_row * cyclic->process_cols + process_col,
                       .place = rows->place[i] + cols->place[j] * cyclic->ld};
 }
 
@@ -63,7 +65,8 @@ static void judge_block(const rungi_layout *layout, const dealt *rows, const dea
             assert_int_equal(rungi_axis_block(&layout->cols, col), j);
             assert_int_equal(owner, right.owner);
             if (owner == layout->rank)
-                assert_int_equal(view.offset + (row - block.row) * view.row_stride + (col - block.col) * view.col_stride,
+                assert_int_equal(view.offset + (row - block.row) * view.row_stride +
+                                     (col - block.col) * view.col_stride,
                                  right.place);
         }
 }
@@ -122,18 +125,32 @@ static void elements_lie_where_scalapack_has_them(void **state)
             for (int64_t processes = 1; processes <= 4; processes++)
                 for (int64_t source = 0; source < processes; source++)
                     for (int64_t first = 0; first + extent < EXTENT; first += 1 + first) {
-                        rung_cluster_matrix matrix = cyclic_of(extent, 1 + extent % 7, (rung_cluster_cyclic){
-                            .row_block = block, .col_block = 1 + block % 3, .row_source = source,
-                            .col_source = source % (1 + extent % 2), .process_rows = processes,
-                            .process_cols = 1 + extent % 2, .col_major_ranks = (int)(first % 2), .row_offset = first, .col_offset = block % 3});
+                        rung_cluster_matrix matrix = cyclic_of(
+                            extent, 1 + extent % 7,
+                            (rung_cluster_cyclic){.row_block = block,
+                                                  .col_block = 1 + block % 3,
+                                                  .row_source = source,
+                                                  .col_source = source % (1 + extent % 2),
+                                                  .process_rows = processes,
+                                                  .process_cols = 1 + extent % 2,
+                                                  .col_major_ranks = (int)(first % 2),
+                                                  .row_offset = first,
+                                                  .col_offset = block % 3});
                         judge_ranks(&matrix);
                         matrix.transposed = 1;
                         judge_ranks(&matrix);
                         rung_cluster_cyclic *cyclic = &matrix.cyclic;
-                        rung_cluster_matrix turned = cyclic_of(matrix.cols, matrix.rows, (rung_cluster_cyclic){
-                            .row_block = cyclic->col_block, .col_block = cyclic->row_block, .row_source = cyclic->col_source,
-                            .col_source = source, .process_rows = cyclic->process_cols, .process_cols = processes,
-                            .col_major_ranks = cyclic->col_major_ranks, .row_offset = cyclic->col_offset, .col_offset = first});
+                        rung_cluster_matrix turned = cyclic_of(
+                            matrix.cols, matrix.rows,
+                            (rung_cluster_cyclic){.row_block = cyclic->col_block,
+                                                  .col_block = cyclic->row_block,
+                                                  .row_source = cyclic->col_source,
+                                                  .col_source = source,
+                                                  .process_rows = cyclic->process_cols,
+                                                  .process_cols = processes,
+                                                  .col_major_ranks = cyclic->col_major_ranks,
+                                                  .row_offset = cyclic->col_offset,
+                                                  .col_offset = first});
                         judge_ranks(&turned);
                     }
 }
@@ -141,8 +158,9 @@ static void elements_lie_where_scalapack_has_them(void **state)
 /* Of a large matrix of single elements a rank walks its own, and no more. */
 static void a_rank_walks_its_own_blocks_alone(void **state)
 {
-    rung_cluster_matrix matrix = cyclic_of((int64_t)1 << 20, (int64_t)1 << 20, (rung_cluster_cyclic){
-        .row_block = 1, .col_block = 1, .process_rows = 1 << 10, .process_cols = 1 << 10});
+    rung_cluster_matrix matrix = cyclic_of(
+        (int64_t)1 << 20, (int64_t)1 << 20,
+        (rung_cluster_cyclic){.row_block = 1, .col_block = 1, .process_rows = 1 << 10, .process_cols = 1 << 10});
     rungi_layout layout;
     (void)state;
     matrix.cyclic.ld = 1 << 10;
@@ -214,8 +232,12 @@ static rung_cluster_grid grid_of(int64_t pm, int64_t pn, int64_t pk, int64_t a_c
 
 static void shares_of_no_grid_are_empty(void **state)
 {
-    const rung_cluster_grid wrong[] = {{0}, grid_of(0, 1, 1, 1, 1), grid_of(2, 2, 2, 1, 1), grid_of(1, 1, 1, 0, 1),
-                                       grid_of(1, 1, -1, 1, 1), grid_of((int64_t)1 << 40, (int64_t)1 << 40, 1, 1, 1),
+    const rung_cluster_grid wrong[] = {{0},
+                                       grid_of(0, 1, 1, 1, 1),
+                                       grid_of(2, 2, 2, 1, 1),
+                                       grid_of(1, 1, 1, 0, 1),
+                                       grid_of(1, 1, -1, 1, 1),
+                                       grid_of((int64_t)1 << 40, (int64_t)1 << 40, 1, 1, 1),
                                        grid_of(1, 1, 1, (int64_t)1 << 60, 1)};
     rung_cluster_problem cluster = rung_cluster_problem_of(4, 100, 100, 100, RUNG_F64, RUNG_F64, RUNG_F64);
     rung_cluster_grid right = grid_of(2, 2, 1, 1, 1);
@@ -224,14 +246,16 @@ static void shares_of_no_grid_are_empty(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         for (int operand = RUNG_CLUSTER_OPERAND_A; operand <= RUNG_CLUSTER_OPERAND_C; operand++) {
             assert_int_equal(rung_cluster_share_elements(&cluster, &wrong[i], 0, (rung_cluster_operand)operand), 0);
-            assert_int_equal(rung_cluster_share_piece(&cluster, &wrong[i], 0, (rung_cluster_operand)operand, 0, &piece), RUNG_STATUS_INVALID);
+            assert_int_equal(rung_cluster_share_piece(&cluster, &wrong[i], 0, (rung_cluster_operand)operand, 0, &piece),
+                             RUNG_STATUS_INVALID);
         }
     assert_int_equal(rung_cluster_share_elements(&cluster, &right, 0, RUNG_CLUSTER_OPERAND_C), 2500);
     assert_int_equal(rung_cluster_share_elements(&cluster, &right, -1, RUNG_CLUSTER_OPERAND_C), 0);
     assert_int_equal(rung_cluster_share_elements(&cluster, &right, 4, RUNG_CLUSTER_OPERAND_C), 0);
     cluster.m = -5;
     assert_int_equal(rung_cluster_share_elements(&cluster, &right, 0, RUNG_CLUSTER_OPERAND_C), 0);
-    assert_int_equal(rung_cluster_share_piece(&cluster, &right, 0, (rung_cluster_operand)3, 0, &piece), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_cluster_share_piece(&cluster, &right, 0, (rung_cluster_operand)3, 0, &piece),
+                     RUNG_STATUS_INVALID);
     cluster = rung_cluster_problem_of(1000000, 1000, 1000, 1000, RUNG_F64, RUNG_F64, RUNG_F64);
     right = grid_of(100, 100, 100, 8, 8);
     for (int64_t i = 0; i < 64; i++) /* each without looking at all ranks */
@@ -265,8 +289,8 @@ static void a_route_takes_its_memory_beforehand(void **state)
     rungi_team team = {.ranks = 1, .silence = 1};
     rung_cluster_problem cluster = rung_cluster_problem_of(1, SIDE, SIDE, SIDE, RUNG_F64, RUNG_F64, RUNG_F64);
     rung_cluster_grid grid = grid_of(1, 1, 1, 2, 1);
-    rung_cluster_matrix matrix = cyclic_of(SIDE, SIDE, (rung_cluster_cyclic){.row_block = 2, .col_block = 3, .process_rows = 1,
-                                                                    .process_cols = 1});
+    rung_cluster_matrix matrix = cyclic_of(
+        SIDE, SIDE, (rung_cluster_cyclic){.row_block = 2, .col_block = 3, .process_rows = 1, .process_cols = 1});
     rungi_layout layout;
     double share[SIDE * SIDE] = {0};
     (void)state;
@@ -292,12 +316,9 @@ static void a_route_takes_its_memory_beforehand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_lie_where_scalapack_has_them),
-        cmocka_unit_test(a_rank_walks_its_own_blocks_alone),
-        cmocka_unit_test(lines_are_found_between_any_splits),
-        cmocka_unit_test(blocks_without_views_are_refused),
-        cmocka_unit_test(shares_of_no_grid_are_empty),
-        cmocka_unit_test(a_route_takes_its_memory_beforehand),
+        cmocka_unit_test(elements_lie_where_scalapack_has_them), cmocka_unit_test(a_rank_walks_its_own_blocks_alone),
+        cmocka_unit_test(lines_are_found_between_any_splits),    cmocka_unit_test(blocks_without_views_are_refused),
+        cmocka_unit_test(shares_of_no_grid_are_empty),           cmocka_unit_test(a_route_takes_its_memory_beforehand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,8 @@ static int print_shape(int set, int index)
     }
     printf("%d\t%lld\t%lld\t%lld\t%lld\t%lldx%lldx%lld\t%lld\t%.0f\t%.4f\n", set, (long long)shape.ranks,
            (long long)shape.m, (long long)shape.n, (long long)shape.k, (long long)grid.pm, (long long)grid.pn,
-           (long long)grid.pk, (long long)cost.received_bytes, cost.bound_bytes, (double)cost.received_bytes / cost.bound_bytes);
+           (long long)grid.pk, (long long)cost.received_bytes, cost.bound_bytes,
+           (double)cost.received_bytes / cost.bound_bytes);
     return 0;
 }
 

@@ -23,7 +23,8 @@ static inline double shape_draw(uint64_t index)
 static inline rung_cluster_problem shape_at(int seed, int index)
 {
     uint64_t draw = ((uint64_t)seed * SHAPES + (uint64_t)index) * 4;
-    return rung_cluster_problem_of(4 + (int64_t)(1021.0 * shape_draw(draw)), (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 1)),
+    return rung_cluster_problem_of(4 + (int64_t)(1021.0 * shape_draw(draw)),
+                                   (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 1)),
                                    (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 2)),
                                    (int64_t)exp2(9.0 + 9.0 * shape_draw(draw + 3)), RUNG_F64, RUNG_F64, RUNG_F64);
 }

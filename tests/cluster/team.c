@@ -19,20 +19,20 @@ static const double silence = 0.16;
 
 static struct {
     /* What it does. */
-    int       dead;                 /* answers nothing; NOBODY */
-    int       answers_after;        /* so many probes behind the question */
+    int dead;                                                /* answers nothing; NOBODY */
+    int answers_after;                                       /* so many probes behind the question */
     enum { NEVER, AT_ONCE, WHEN_ASKED, WHEN_ANSWERED } done; /* when what is awaited comes */
-    int       answers_wanted;       /* for the last of these */
-    enum { STAYS, AWAY_FIRST, AWAY_ASKING } absence; /* when this rank itself is away */
-    double    away;                 /* for so many seconds */
-    bool      has_news;             /* about to come */
-    bool      is_barrier_done, is_duplicate_done;
+    int answers_wanted;                                      /* for the last of these */
+    enum { STAYS, AWAY_FIRST, AWAY_ASKING } absence;         /* when this rank itself is away */
+    double away;                                             /* for so many seconds */
+    bool has_news;                                           /* about to come */
+    bool is_barrier_done, is_duplicate_done;
     /* What was done with it. */
-    int       questions[RANKS], asked, news[RANKS], answers, probes, asked_at;
-    int       duplicates, barriers, freed;
-    int       answers_at_barrier;
+    int questions[RANKS], asked, news[RANKS], answers, probes, asked_at;
+    int duplicates, barriers, freed;
+    int answers_at_barrier;
     MPI_Comm *copies[2];
-    void     *attribute;
+    void *attribute;
 } mpi;
 
 static void begin(void)
@@ -147,7 +147,8 @@ int MPI_Initialized(int *is_ready)
 
 static MPI_Comm_delete_attr_function *forget_function;
 
-int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *forget, int *key, void *extra)
+int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *forget, int *key,
+                           void *extra)
 {
     (void)copy;
     (void)extra;

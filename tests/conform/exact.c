@@ -91,7 +91,7 @@ static void test_errors_that_cancel(void **state)
 enum { ITEM = NAIVE_M * NAIVE_N, ITEM_K = 40 };
 
 static double bias_memory[NAIVE_ITEMS * ITEM], residual_memory[ITEM];
-static const int64_t places[] = {2 * NAIVE_M * ITEM_K, 0, 2 * NAIVE_M * ITEM_K, NAIVE_M * ITEM_K};
+static const int64_t places[] = {2 * NAIVE_M * ITEM_K, 0, 2 * NAIVE_M *ITEM_K, NAIVE_M *ITEM_K};
 
 static naive batch_of(lab_product product, int64_t k)
 {
@@ -137,8 +137,7 @@ static void expect_each_to_count(const naive *naive)
         for (int64_t i = 0; i < ITEM; i++) {
             rung_matrix c = lab_item(&naive->problem.c, item);
             double kept = lab_element(&c, i / NAIVE_N, i % NAIVE_N);
-            lab_element_set(&c, i / NAIVE_N, i % NAIVE_N,
-                            lab_is_whole(c.type) || i % 2 ? off(kept) : NAN);
+            lab_element_set(&c, i / NAIVE_N, i % NAIVE_N, lab_is_whole(c.type) || i % 2 ? off(kept) : NAN);
             assert_false(judge_batch(&naive->problem));
             lab_element_set(&c, i / NAIVE_N, i % NAIVE_N, kept);
         }
@@ -203,8 +202,8 @@ static void expect_epilogue_to_count(lab_product product, bool bias, bool activa
 
 static void test_epilogues(void **state)
 {
-    const lab_product products[] = {{RUNG_F32, RUNG_F32}, {RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_F32}, {RUNG_F64, RUNG_F64},
-                                     {RUNG_I8, RUNG_I32}};
+    const lab_product products[] = {
+        {RUNG_F32, RUNG_F32}, {RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_I8, RUNG_I32}};
     (void)state;
     for (int i = 0; i < 5; i++)
         for (int parts = 1; parts < 8; parts++)

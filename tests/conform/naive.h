@@ -30,10 +30,10 @@ typedef enum naive_slip {
     NAIVE_RIGHT,
     NAIVE_NO_BIAS,
     NAIVE_BIAS_TWICE,
-    NAIVE_ACTIVATION_FIRST,  /* before the bias */
-    NAIVE_RESIDUAL_BEFORE,   /* the activation */
+    NAIVE_ACTIVATION_FIRST, /* before the bias */
+    NAIVE_RESIDUAL_BEFORE,  /* the activation */
     NAIVE_NO_RESIDUAL,
-    NAIVE_TANH,              /* the usual approximation of gelu */
+    NAIVE_TANH, /* the usual approximation of gelu */
 } naive_slip;
 
 /* How a factor is changed before it is multiplied. */
@@ -41,11 +41,11 @@ typedef double (*naive_change)(double factor);
 
 typedef struct naive {
     rung_problem problem;
-    rung_matrix  before;
+    rung_matrix before;
     lab_product product;
-    rung_type    sum;   /* what sums are kept in */
-    naive_order  order;
-    naive_slip   slip;
+    rung_type sum; /* what sums are kept in */
+    naive_order order;
+    naive_slip slip;
     naive_change change; /* NULL: none */
 } naive;
 
@@ -79,8 +79,7 @@ static inline double naive_number(rung_type type, uint64_t stream, uint64_t inde
 static inline void naive_fill(const rung_matrix *matrix, uint64_t stream)
 {
     for (int64_t i = 0; i < matrix->rows * matrix->cols; i++)
-        lab_element_set(matrix, i / matrix->cols, i % matrix->cols,
-                        naive_number(matrix->type, stream, (uint64_t)i));
+        lab_element_set(matrix, i / matrix->cols, i % matrix->cols, naive_number(matrix->type, stream, (uint64_t)i));
 }
 
 /* Every number without its sign: no sum cancels, and a bound is a share of the result. */
@@ -104,8 +103,7 @@ static inline naive naive_of(lab_product product, int64_t k)
 {
     rung_type in = product.in, out = product.out;
     naive made = {.product = product, .sum = lab_product_sum(product)};
-    made.problem = rung_problem_of(rung_matrix_of(in, NAIVE_M, k, naive_a),
-                                   rung_matrix_of(in, k, NAIVE_N, naive_b),
+    made.problem = rung_problem_of(rung_matrix_of(in, NAIVE_M, k, naive_a), rung_matrix_of(in, k, NAIVE_N, naive_b),
                                    rung_matrix_of(out, NAIVE_M, NAIVE_N, naive_c));
     made.before = rung_matrix_of(out, NAIVE_M, NAIVE_N, naive_before);
     naive_fill(&made.problem.a, 1);
@@ -115,14 +113,14 @@ static inline naive naive_of(lab_product product, int64_t k)
 }
 
 /* Steps from..to-1 of the sum of an element. */
-static inline double naive_sum(const naive *naive, const rung_matrix *a, const rung_matrix *b, int64_t row,
-                               int64_t col, int64_t from, int64_t to)
+static inline double naive_sum(const naive *naive, const rung_matrix *a, const rung_matrix *b, int64_t row, int64_t col,
+                               int64_t from, int64_t to)
 {
     double sum = 0;
     if (naive->order == NAIVE_PAIRWISE && to - from > 2) {
         int64_t half = from + (to - from) / 2;
-        return naive_kept(naive->sum, naive_sum(naive, a, b, row, col, from, half) +
-                                          naive_sum(naive, a, b, row, col, half, to));
+        return naive_kept(naive->sum,
+                          naive_sum(naive, a, b, row, col, from, half) + naive_sum(naive, a, b, row, col, half, to));
     }
     for (int64_t step = 0; step < to - from; step++) {
         int64_t i = naive->order == NAIVE_BACKWARDS ? to - 1 - step : from + step;
@@ -175,13 +173,11 @@ static inline double naive_finished(const naive *naive, double v, double bias, d
 }
 
 /* The same element of whole numbers, modulo 2^32; the order cannot matter. */
-static inline double naive_whole(const rung_problem *problem, const rung_matrix *views, int64_t row,
-                                 int64_t col)
+static inline double naive_whole(const rung_problem *problem, const rung_matrix *views, int64_t row, int64_t col)
 {
     uint32_t sum = 0;
     for (int64_t i = 0; i < problem->a.cols; i++)
-        sum += (uint32_t)(int32_t)lab_element(&views[0], row, i) *
-               (uint32_t)(int32_t)lab_element(&views[1], i, col);
+        sum += (uint32_t)(int32_t)lab_element(&views[0], row, i) * (uint32_t)(int32_t)lab_element(&views[1], i, col);
     sum = sum * (uint32_t)(int32_t)problem->alpha;
     if (problem->beta != 0)
         sum += (uint32_t)(int32_t)problem->beta * (uint32_t)(int32_t)lab_element(&views[2], row, col);
@@ -202,8 +198,7 @@ static inline double naive_element(const naive *naive, const rung_matrix *views,
     double v = naive_sum(naive, &views[0], &views[1], row, col, 0, problem->a.cols);
     v = naive_kept(naive->sum, problem->alpha * v);
     if (problem->beta != 0)
-        v = naive_kept(naive->sum,
-                       v + naive_kept(naive->sum, problem->beta * lab_element(&views[2], row, col)));
+        v = naive_kept(naive->sum, v + naive_kept(naive->sum, problem->beta * lab_element(&views[2], row, col)));
     double bias = problem->bias.rows > 0 ? lab_element(&views[3], row, col) : 0;
     double residual = problem->residual.rows > 0 ? lab_element(&views[4], row, col) : 0;
     return naive_finished(naive, v, bias, residual);
@@ -215,9 +210,8 @@ static inline void naive_multiply(const naive *naive)
     const rung_problem *problem = &naive->problem;
     for (int64_t item = 0; item < problem->batch; item++) {
         rung_matrix c = lab_item(&problem->c, item);
-        rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item),
-                               lab_item(&naive->before, item), lab_item(&problem->bias, item),
-                               lab_item(&problem->residual, item)};
+        rung_matrix views[] = {lab_item(&problem->a, item), lab_item(&problem->b, item), lab_item(&naive->before, item),
+                               lab_item(&problem->bias, item), lab_item(&problem->residual, item)};
         for (int64_t row = 0; row < c.rows; row++)
             for (int64_t col = 0; col < c.cols; col++)
                 lab_element_set(&c, row, col, naive_element(naive, views, row, col));

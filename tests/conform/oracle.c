@@ -17,9 +17,9 @@
 enum { M = 37, N = 41, K = 300 };
 
 typedef struct fixture {
-    float        a[M * K], b[K * N], c[M * N], c0[M * N];
+    float a[M * K], b[K * N], c[M * N], c0[M * N];
     rung_problem problem;
-    rung_matrix  before;
+    rung_matrix before;
 } fixture;
 
 static void set_up(fixture *fixture, double alpha, double beta)
@@ -81,12 +81,12 @@ static void test_one_wrong_element_is_seen(void **state)
         int row = places[run % 4][0], col = places[run % 4][1];
         float *element = &fixture.c[row * N + col], old = fixture.c0[row * N + col];
         switch (run / 4) {
-        case 0: *element = 0; break;                                          /* never stored */
+        case 0: *element = 0; break; /* never stored */
         case 1: *element = NAN; break;
         case 2: *element = INFINITY; break;
         case 3: *element -= fixture.a[row * K + K - 1] * fixture.b[(K - 1) * N + col]; break; /* k tail lost */
-        case 4: *element -= old; break;                                       /* beta forgotten */
-        case 5: *element += old; break;                                       /* beta twice */
+        case 4: *element -= old; break;                                                       /* beta forgotten */
+        case 5: *element += old; break;                                                       /* beta twice */
         case 6: *element = -*element; break;
         }
         lab_verdict verdict = lab_oracle_judge(&fixture.problem, &fixture.before, LAB_BOUNDED);

@@ -15,8 +15,8 @@ static rung_matrix make_bias(rung_type type, lab_bias kind)
 {
     if (kind == LAB_BIAS_NONE)
         return (rung_matrix){0};
-    rung_matrix bias = rung_matrix_of(type, kind == LAB_BIAS_COL ? 1 : NAIVE_M,
-                                      kind == LAB_BIAS_ROW ? 1 : NAIVE_N, bias_memory);
+    rung_matrix bias = rung_matrix_of(type, kind == LAB_BIAS_COL ? 1 : NAIVE_M, kind == LAB_BIAS_ROW ? 1 : NAIVE_N,
+                                      bias_memory);
     naive_fill(&bias, 4);
     return rung_matrix_broadcast(bias, NAIVE_M, NAIVE_N);
 }
@@ -83,7 +83,8 @@ static void test_bias_that_is_not_added_once_is_seen(void **state)
 static void test_bias_along_the_wrong_side_is_seen(void **state)
 {
     (void)state;
-    naive naive = with_epilogue((lab_product){RUNG_F16, RUNG_F16}, (lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_NONE, false});
+    naive naive = with_epilogue((lab_product){RUNG_F16, RUNG_F16},
+                                (lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_NONE, false});
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));
     naive.problem.bias = make_bias(RUNG_F16, LAB_BIAS_COL);
@@ -158,7 +159,8 @@ static bool takes_as(lab_product product, rung_activation activation, double x, 
 static void test_a_bias_larger_than_the_sum(void **state)
 {
     (void)state;
-    naive naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32}, (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false});
+    naive naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32},
+                                (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false});
     for (int64_t i = 0; i < NAIVE_M * K; i++)
         lab_element_set(&naive.problem.a, i / K, i % K, 0x1p-20 * lab_element(&naive.problem.a, i / K, i % K));
     naive.problem.beta = 0;
@@ -172,7 +174,8 @@ static void test_a_bias_larger_than_the_sum(void **state)
 static void test_a_residual_has_one_rounding(void **state)
 {
     (void)state;
-    naive naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32}, (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true});
+    naive naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32},
+                                (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true});
     naive_set_all(&naive.problem.residual, 1000);
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));

@@ -65,8 +65,7 @@ static void multiply_split(const naive *naive, int count)
         for (int64_t col = 0; col < NAIVE_N; col++) {
             double sum = 0;
             for (int64_t i = 0; i < problem->a.cols; i++)
-                sum = split_product(sum, lab_element(&problem->a, row, i), lab_element(&problem->b, i, col),
-                                    count);
+                sum = split_product(sum, lab_element(&problem->a, row, i), lab_element(&problem->b, i, col), count);
             lab_element_set(&problem->c, row, col, sum);
         }
 }

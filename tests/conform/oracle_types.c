@@ -128,9 +128,16 @@ static void test_no_number_is_seen(void **state)
  * through that was not before. */
 static void test_engines_cut_off(void **state)
 {
-    const struct { lab_product product; rung_compute compute; double lost; bool by_engine; } cases[] = {
-        {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, true}, {{RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, true},
-        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, false}, {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, 0, false},
+    const struct {
+        lab_product product;
+        rung_compute compute;
+        double lost;
+        bool by_engine;
+    } cases[] = {
+        {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, true},
+        {{RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, true},
+        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, false},
+        {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, 0, false},
         {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3, 5 * (K + 8) * 0x1p-24, false},
         {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, 0x1p-10, true},
     };
@@ -145,8 +152,7 @@ static void test_engines_cut_off(void **state)
         double right = lab_element(c, 2, 3), unit = unit_of(c->type), lost = cases[i].lost;
         lab_element_set(c, 2, 3, right * (1 + lost + 2 * (K + 8) * unit));
         assert_false(lab_oracle_judge(&naive.problem, &naive.before, LAB_BOUNDED).right);
-        assert_int_equal(lab_oracle_judge(&naive.problem, &naive.before, LAB_ON_ENGINE).right,
-                         cases[i].by_engine);
+        assert_int_equal(lab_oracle_judge(&naive.problem, &naive.before, LAB_ON_ENGINE).right, cases[i].by_engine);
         lab_element_set(c, 2, 3, right * (1 + lost + 5 * (K + 8) * unit));
         assert_false(lab_oracle_judge(&naive.problem, &naive.before, LAB_ON_ENGINE).right);
     }

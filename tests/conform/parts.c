@@ -109,7 +109,8 @@ static void test_ordinary(void **state)
  * off instead of rounded. A short k, since the bound grows with it. */
 static void test_third_parts(void **state)
 {
-    static const float numbers[] = {1 + 0x1p-8f - 0x1p-9f + 0x1p-16f + 0x1p-18f + 0x1p-23f, 0x1.01fffep0f, 0x1.008102p0f};
+    static const float numbers[] = {1 + 0x1p-8f - 0x1p-9f + 0x1p-16f + 0x1p-18f + 0x1p-23f, 0x1.01fffep0f,
+                                    0x1.008102p0f};
     (void)state;
     for (size_t x = 0; x < sizeof numbers / sizeof *numbers; x++)
         for (int64_t k = 1; k <= K; k = 3 * k + 1) {
@@ -124,8 +125,9 @@ static void test_third_parts(void **state)
 /* Every pair of exponents near the edges: of numbers, of products, and of what the parts of products come to. */
 static void test_exponents(void **state)
 {
-    static const int sums[] = {-252, -200, -150, -149, -130, -126, -110, -104, -103, -102, -101, -90, -85, -82, -81, -80,
-                               -79, -78, -77, -76, -70, 90, 100, 105, 110, 112, 114, 116, 118, 120, 122, 124, 126};
+    static const int sums[] = {-252, -200, -150, -149, -130, -126, -110, -104, -103, -102, -101,
+                               -90,  -85,  -82,  -81,  -80,  -79,  -78,  -77,  -76,  -70,  90,
+                               100,  105,  110,  112,  114,  116,  118,  120,  122,  124,  126};
     (void)state;
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         for (int a_exponent = -126; a_exponent <= 127; a_exponent += 11) {
@@ -234,8 +236,8 @@ static void test_infinities(void **state)
 /* NaNs of every kind: the split must not make numbers of them. */
 static void test_payloads(void **state)
 {
-    static const uint32_t payloads[] = {0x7fc00000, 0xffc00000, 0x7fffffff, 0xffffffff, 0x7f800001, 0x7fff8000, 0x7f80ffff,
-                                        0xffff8001};
+    static const uint32_t payloads[] = {0x7fc00000, 0xffc00000, 0x7fffffff, 0xffffffff,
+                                        0x7f800001, 0x7fff8000, 0x7f80ffff, 0xffff8001};
     (void)state;
     for (size_t x = 0; x < sizeof payloads / sizeof *payloads; x++) {
         fill_all(64, 0, 0);
@@ -286,7 +288,8 @@ static void test_small_bf16(void **state)
     (void)state;
     for (int exponent = -133; exponent <= -100; exponent += 3)
         for (int other = -20; other <= 120; other += 35) {
-            rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_BF16, M, K, x), rung_matrix_of(RUNG_BF16, K, N, y),
+            rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_BF16, M, K, x),
+                                                   rung_matrix_of(RUNG_BF16, K, N, y),
                                                    rung_matrix_of(RUNG_F32, M, N, c));
             rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
             rung_plan *plan;
@@ -305,10 +308,10 @@ static void test_small_bf16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ordinary),      cmocka_unit_test(test_third_parts), cmocka_unit_test(test_exponents),
+        cmocka_unit_test(test_ordinary),        cmocka_unit_test(test_third_parts), cmocka_unit_test(test_exponents),
         cmocka_unit_test(test_denormal_inputs), cmocka_unit_test(test_mixed_sizes), cmocka_unit_test(test_cancellation),
-        cmocka_unit_test(test_largest),       cmocka_unit_test(test_infinities),  cmocka_unit_test(test_payloads),
-        cmocka_unit_test(test_small_sums_stay), cmocka_unit_test(test_zeros),     cmocka_unit_test(test_small_bf16),
+        cmocka_unit_test(test_largest),         cmocka_unit_test(test_infinities),  cmocka_unit_test(test_payloads),
+        cmocka_unit_test(test_small_sums_stay), cmocka_unit_test(test_zeros),       cmocka_unit_test(test_small_bf16),
     };
     fill_all(1, 0, 0);
     if (rung_device_open(NULL, "cpu", &device) != RUNG_OK || rung_queue_create(device, &queue) != RUNG_OK ||

@@ -13,17 +13,15 @@
 
 static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
 
-static const char source[] =
-    "/* mine - a kernel */\n"
-    "#ifndef TILE\n#define TILE 8 // 8 16\n#endif\n"
-    "#ifndef PAD\n#define PAD 0\n#endif\n"
-    "#if TILE > 32\n#error \"too large\"\n#endif\n"
-    "// preset wide: TILE=32,PAD=4\n";
+static const char source[] = "/* mine - a kernel */\n"
+                             "#ifndef TILE\n#define TILE 8 // 8 16\n#endif\n"
+                             "#ifndef PAD\n#define PAD 0\n#endif\n"
+                             "#if TILE > 32\n#error \"too large\"\n#endif\n"
+                             "// preset wide: TILE=32,PAD=4\n";
 
-static const char other_source[] =
-    "/* other - another kernel */\n"
-    "#ifndef TILE\n#define TILE 8 // 8 64\n#endif\n"
-    "#ifndef COLUMNS\n#define COLUMNS 1\n#endif\n";
+static const char other_source[] = "/* other - another kernel */\n"
+                                   "#ifndef TILE\n#define TILE 8 // 8 64\n#endif\n"
+                                   "#ifndef COLUMNS\n#define COLUMNS 1\n#endif\n";
 
 static rung_kernel *kernel, *other;
 
@@ -106,7 +104,8 @@ static void test_names_apply_to_the_kernels_that_have_them(void **state)
     char own[64];
     (void)state;
     assert_string_equal(check(2, "TILE=16,PAD=1,COLUMNS=4"), "");
-    has(check(2, "TYLE=16"), "the chosen kernels have no parameter TYLE (did you mean TILE?); they have the parameters TILE, "
+    has(check(2, "TYLE=16"),
+        "the chosen kernels have no parameter TYLE (did you mean TILE?); they have the parameters TILE, "
         "PAD, COLUMNS");
     assert_true(lab_parameters_of(other, "wide,PAD=0,1,TILE=8,16,COLUMNS=4", own, sizeof own));
     assert_string_equal(own, "TILE=8,16,COLUMNS=4");
@@ -162,8 +161,8 @@ static void test_shapes(void **state)
     is_shape(shapes[3], 384, 384, 384);
     is_shape(shapes[4], 1, 4096, 512);
     is_shape(shapes[5], 7, 7, 7);
-    const char *const wrong[] = {"", "x", "12x", "1x2", "1x2x3x4", "x1x2", "1xx2", "1x2x", "0x1x1", "1x-2x3", "1x2x3:4",
-                                 "5:4", "1:100", "1:40,1:40"};
+    const char *const wrong[] = {"",     "x",     "12x",    "1x2",     "1x2x3x4", "x1x2",  "1xx2",
+                                 "1x2x", "0x1x1", "1x-2x3", "1x2x3:4", "5:4",     "1:100", "1:40,1:40"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(lab_sweep_shapes(wrong[i], shapes), -1);
     char zeros[120];

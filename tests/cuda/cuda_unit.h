@@ -47,8 +47,8 @@ static inline bool standin_is_here(void)
 }
 
 static const char *const standin_variables[] = {
-    "RUNG_STANDIN_ARCH", "RUNG_STANDIN_DRIVER", "RUNG_STANDIN_DEVICES", "RUNG_STANDIN_POOLS",
-    "RUNG_STANDIN_FAULT", "RUNG_STANDIN_FAULT_LATE",
+    "RUNG_STANDIN_ARCH",  "RUNG_STANDIN_DRIVER", "RUNG_STANDIN_DEVICES",
+    "RUNG_STANDIN_POOLS", "RUNG_STANDIN_FAULT",  "RUNG_STANDIN_FAULT_LATE",
 };
 
 static inline void standin_heal(void)
@@ -66,8 +66,8 @@ static inline int standin_reset(void **state)
     return 0;
 }
 
-static const char *const standin_kinds[] = {"contexts", "streams", "events", "memory", "host_memory",
-                                            "modules", "graphs"};
+static const char *const standin_kinds[] = {"contexts",    "streams", "events", "memory",
+                                            "host_memory", "modules", "graphs"};
 
 static inline void assert_nothing_lives(void)
 {
@@ -105,7 +105,8 @@ static inline void log_line(void *user, const char *line)
 static inline rung_context *fresh_context(const char *device, int verbose)
 {
     rung_context *fresh;
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .verbose = verbose, .log = log_line};
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .device = device, .verbose = verbose, .log = log_line};
     *logged = '\0';
     assert_int_equal(rung_context_create(&options, &fresh), RUNG_OK);
     return fresh;
@@ -148,19 +149,19 @@ enum { TRIAL_OPERANDS = 5, TRIAL_BYTES = 1 << 17, TRIAL_BATCH = 4 };
 
 /* What is multiplied, and with what. */
 typedef struct trial {
-    rung_type    in, out;
-    int64_t      m, n, k, batch;
-    bool         scattered, epilogue, a_by_columns, c_by_columns;
-    double       alpha, beta;
+    rung_type in, out;
+    int64_t m, n, k, batch;
+    bool scattered, epilogue, a_by_columns, c_by_columns;
+    double alpha, beta;
     rung_compute compute;
-    const char  *kernel, *parameters; /* NULL: the library chooses */
-    int64_t      splits, carveout;
+    const char *kernel, *parameters; /* NULL: the library chooses */
+    int64_t splits, carveout;
 } trial;
 
 /* A trial's memory: A, B, C, a bias of one number a column and a residual. */
 typedef struct trial_memory {
-    char         data[TRIAL_OPERANDS][TRIAL_BYTES], result[TRIAL_BYTES];
-    int64_t      offsets[3][TRIAL_BATCH];
+    char data[TRIAL_OPERANDS][TRIAL_BYTES], result[TRIAL_BYTES];
+    int64_t offsets[3][TRIAL_BATCH];
     rung_buffer *buffers[TRIAL_OPERANDS];
     rung_problem problem; /* in memory */
 } trial_memory;
@@ -242,8 +243,12 @@ static inline rung_status trial_plan(rung_device *device, const trial *trial, co
     rung_kernel *kernel = NULL;
     if (trial->kernel)
         assert_ok(rung_kernel_find(device->context, "cuda", trial->kernel, &kernel));
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = trial->parameters, .split_k = trial->splits,
-                                 .max_workspace_bytes = 1 << 20, .shared_carveout = (int)trial->carveout};
+    rung_plan_options options = {.size = sizeof(rung_plan_options),
+                                 .kernel = kernel,
+                                 .parameters = trial->parameters,
+                                 .split_k = trial->splits,
+                                 .max_workspace_bytes = 1 << 20,
+                                 .shared_carveout = (int)trial->carveout};
     return rung_plan_create(device, problem, &options, plan);
 }
 

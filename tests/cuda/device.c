@@ -24,14 +24,13 @@ static void close_all(rung_context *context, rung_device *device)
 /* Of tests/cuda_on_opencl/poses.def, and what follows from it. */
 static const struct {
     const char *architecture, *title;
-    int64_t     units, shared_block, threads_unit, memory_mib, bandwidth, peak_f32;
+    int64_t units, shared_block, threads_unit, memory_mib, bandwidth, peak_f32;
 } cards[] = {
     {"60", "Tesla P100-PCIE-16GB", 56, 49152, 2048, 16276, INT64_C(732160000000), INT64_C(9522688000000)},
     {"75", "Tesla T4", 40, 65536, 1024, 14918, INT64_C(320064000000), INT64_C(8140800000000)},
     {"86", "NVIDIA GeForce RTX 3090", 82, 101376, 1536, 24259, INT64_C(936096000000), INT64_C(35581440000000)},
     {"90", "NVIDIA H100 80GB HBM3", 132, 232448, 2048, 81079, INT64_C(3352320000000), INT64_C(66908160000000)},
-    {"120", "NVIDIA GeForce RTX 5090", 170, 101376, 1536, 32109, INT64_C(1792128000000),
-     INT64_C(104752640000000)},
+    {"120", "NVIDIA GeForce RTX 5090", 170, 101376, 1536, 32109, INT64_C(1792128000000), INT64_C(104752640000000)},
     {"130", "NVIDIA Graphics Device", 192, 232448, 2048, 49140, INT64_C(2048128000000), 0},
 };
 
@@ -117,8 +116,7 @@ static const trial trials[] = {
     {RUNG_F32, RUNG_F32, 50, 40, 16, PLAIN, .epilogue = true, .kernel = "07", .c_by_columns = true},
     {RUNG_I8, RUNG_I32, 30, 22, 16, .batch = 2, .alpha = 1, .beta = 1, .epilogue = true, .kernel = "10"},
     {RUNG_F32, RUNG_F32, 30, 26, 200, PLAIN, .splits = 3, .kernel = "10"},
-    {RUNG_F64, RUNG_F64, 30, 26, 200, .batch = 2, .alpha = 2, .beta = 1, .splits = 4, .epilogue = true,
-     .kernel = "08"},
+    {RUNG_F64, RUNG_F64, 30, 26, 200, .batch = 2, .alpha = 2, .beta = 1, .splits = 4, .epilogue = true, .kernel = "08"},
     {RUNG_F32, RUNG_F32, 17, 17, 17, PLAIN},
 };
 
@@ -242,8 +240,13 @@ static void check_wide_code(rung_device *device, rung_type type, int64_t size, b
 static void the_fast_path_is_carried(void **state)
 {
     const rung_type types[] = {RUNG_F16, RUNG_I8, RUNG_BF16, RUNG_F32};
-    const struct { const char *architecture, *code; int types; } gpus[] = {
-        {"75", "sm_75", 2}, {"90", "sm_90", 4}, {"130", "compute_80", 4},
+    const struct {
+        const char *architecture, *code;
+        int types;
+    } gpus[] = {
+        {"75", "sm_75", 2},
+        {"90", "sm_90", 4},
+        {"130", "compute_80", 4},
     };
     (void)state;
     const int64_t sizes[] = {64, 1008, 1024};
@@ -333,8 +336,9 @@ static void carveouts_arrive(void **state)
     }
     for (int i = 0; i < 3; i++) {
         int value = 0;
-        assert_int_equal(own->cu->FuncGetAttribute(&value, RUNGI_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                                   functions[i]), 0);
+        assert_int_equal(
+            own->cu->FuncGetAttribute(&value, RUNGI_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, functions[i]),
+            0);
         assert_int_equal(value, i == 0 ? -1 : 50 * i);
     }
     rungi_cuda_leave(own);

@@ -14,7 +14,10 @@ static const char *const symbols[] = {
 #define X(name, symbol, since, arguments) #symbol,
     RUNGI_CU_FUNCTION_LIST(X)
 #undef X
-    "cublasCreate_v2", "cublasSetStream_v2", "cublasGetVersion_v2", "cublasGemmEx",
+        "cublasCreate_v2",
+    "cublasSetStream_v2",
+    "cublasGetVersion_v2",
+    "cublasGemmEx",
 };
 
 static long (*blas_calls)(const char *symbol);
@@ -54,8 +57,8 @@ static bool survives(const char *symbol, int nth, int code, const char *kernel)
 static void fail_everywhere(bool blas, int code, const char *kernel)
 {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        for (int nth = 1; !releases(symbols[i]) && is_blas(symbols[i]) == blas &&
-                          survives(symbols[i], nth, code, kernel); nth++)
+        for (int nth = 1;
+             !releases(symbols[i]) && is_blas(symbols[i]) == blas && survives(symbols[i], nth, code, kernel); nth++)
             ;
 }
 
@@ -107,8 +110,8 @@ static void each_call_of_one_multiply(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
         for (size_t j = 0; j < sizeof codes / sizeof *codes; j++)
-            for (int nth = 1; !releases(symbols[i]) && !is_blas(symbols[i]) &&
-                              call_survives(symbols[i], nth, codes[j]); nth++)
+            for (int nth = 1; !releases(symbols[i]) && !is_blas(symbols[i]) && call_survives(symbols[i], nth, codes[j]);
+                 nth++)
                 ;
 }
 

@@ -25,7 +25,7 @@ static void check_recovery(life *life, const char *kernel)
 
 typedef struct failure {
     const char *symbol;
-    int         nth, code;
+    int nth, code;
     rung_status expected;
     const char *told; /* beside the driver's name for the code */
     const char *kernel;
@@ -114,8 +114,8 @@ static void check_failure(const failure *failure)
     rung_status status = live(&life, failure->kernel);
     standin_heal();
     if (status != failure->expected || !strstr(rung_error_text(), failure->told))
-        fail_msg("%s %d, error %d gave %s: %s", failure->symbol, failure->nth, failure->code,
-                 rung_status_name(status), rung_error_text());
+        fail_msg("%s %d, error %d gave %s: %s", failure->symbol, failure->nth, failure->code, rung_status_name(status),
+                 rung_error_text());
     if (status == RUNG_STATUS_DEVICE_LOST && life.queue && life.sent)
         assert_lost(&life);
     end_life(&life);

@@ -9,12 +9,12 @@
 /* What the parent has when it forks. */
 static struct {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
-    rung_buffer  *buffer;
-    rung_event   *event;
-    rung_plan    *plan;
-    rung_problem  problem;
+    rung_device *device;
+    rung_queue *queue;
+    rung_buffer *buffer;
+    rung_event *event;
+    rung_plan *plan;
+    rung_problem problem;
 } parent;
 
 static float data[3][16];
@@ -123,15 +123,16 @@ static int every_call_says_so(void)
     STEP(11, is_lost(multiply(parent.context)));
     STEP(12, is_lost(multiply(parent.context))); /* and again, its device forgotten */
     STEP(13, is_lost(rung_device_open(parent.context, "cuda", &device)) && !device);
-    STEP(14, is_lost(rung_device_wrap(parent.context, "cuda", rungi_cuda_device_of(parent.device)->context,
-                                      NULL, &device)) && !device);
+    STEP(14, is_lost(rung_device_wrap(parent.context, "cuda", rungi_cuda_device_of(parent.device)->context, NULL,
+                                      &device)) &&
+                 !device);
     STEP(15, is_lost(rung_queue_wrap(parent.device, rung_queue_native(parent.queue), &queue)) && !queue);
     STEP(16, is_lost(rung_event_wrap(parent.device, rung_event_native(parent.event), &event)) && !event);
     STEP(17, is_lost(rung_buffer_wrap(parent.device, rung_buffer_native(parent.buffer), 0, 64, &buffer)) && !buffer);
     STEP(18, rung_device_list_create(parent.context, &list) == RUNG_OK);
     rung_device_list_destroy(list);
     STEP(19, rungi_cuda_event_is_done(parent.event)); /* so that nobody waits for it */
-    STEP(20, standin.calls("forked") == 0); /* the driver was not even asked */
+    STEP(20, standin.calls("forked") == 0);           /* the driver was not even asked */
     return 0;
 }
 

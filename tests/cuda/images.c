@@ -78,7 +78,7 @@ static void a_long_path_leaves_room_for_defines(void **state)
 /* A line of the table. Its parameters may be a preset's, which leaves defaults unsaid. */
 typedef struct row {
     char kernel[32], params[128], dtype[16], path[24];
-    int  architecture, registers, shared, spills;
+    int architecture, registers, shared, spills;
 } row;
 
 enum { ROWS_MAX = 16384 };
@@ -149,12 +149,13 @@ static bool has_all(const char *name, const char *params)
 static const row *row_of(const rungi_cuda_image *image)
 {
     const char *name = image->name, *path = path_in(name);
-    const char *dtype = rungi_product_name(rungi_product_of(type_in(name, "IN"), type_in(name, "IN"), type_in(name, "OUT")));
+    const char *dtype = rungi_product_name(
+        rungi_product_of(type_in(name, "IN"), type_in(name, "IN"), type_in(name, "OUT")));
     size_t length = strcspn(name, ".");
     for (const row *row = rows; row < rows + row_count; row++)
         if (row->architecture == image->architecture && strlen(row->kernel) == length &&
-            strncmp(row->kernel, name, length) == 0 && strcmp(row->dtype, dtype) == 0 &&
-            strcmp(row->path, path) == 0 && has_all(name, row->params))
+            strncmp(row->kernel, name, length) == 0 && strcmp(row->dtype, dtype) == 0 && strcmp(row->path, path) == 0 &&
+            has_all(name, row->params))
             return row;
     return NULL;
 }
@@ -162,8 +163,8 @@ static const row *row_of(const rungi_cuda_image *image)
 /* The compiler's registers differ by a few from run to run. */
 static bool agrees(const image_function *function, const row *row)
 {
-    return abs(function->registers - row->registers) <= 16 && function->shared == row->shared &&
-           function->frame == 0 && row->spills == 0;
+    return abs(function->registers - row->registers) <= 16 && function->shared == row->shared && function->frame == 0 &&
+           row->spills == 0;
 }
 
 static void every_cubin_uses_what_the_table_says(void **state)
@@ -184,8 +185,8 @@ static void every_cubin_uses_what_the_table_says(void **state)
             print_error("the table has no row of %s for sm_%d\n", image->name, image->architecture);
         if (row && !agrees(function, row) && wrong++ < 5)
             print_error("%s for sm_%d: %d registers, %d shared, frame %d; in the table %d, %d, %d\n", image->name,
-                        image->architecture, function->registers, function->shared, function->frame,
-                        row->registers, row->shared, row->spills);
+                        image->architecture, function->registers, function->shared, function->frame, row->registers,
+                        row->shared, row->spills);
     }
     if (missing + wrong > 0)
         fail_msg("%d rows are missing, %d are not what the images say", missing, wrong);
@@ -234,18 +235,18 @@ static void wild_blocks_are_refused(void **state)
 {
     static const struct {
         unsigned char bytes[12];
-        size_t        length, unpacked;
-        bool          good;
+        size_t length, unpacked;
+        bool good;
     } blocks[] = {
         {{0x30, 'a', 'b', 'c'}, 4, 3, true},
-        {{0x10, 'a', 1, 0, 0x10, 'b'}, 6, 6, true}, /* a, aaaa, b: the copy overlaps itself */
+        {{0x10, 'a', 1, 0, 0x10, 'b'}, 6, 6, true},  /* a, aaaa, b: the copy overlaps itself */
         {{0x10, 'a', 0, 0, 0x10, 'b'}, 6, 6, false}, /* from no distance */
         {{0x10, 'a', 2, 0, 0x10, 'b'}, 6, 6, false}, /* from before the start */
         {{0x10, 'a', 255, 255, 0x10, 'b'}, 6, 6, false},
-        {{0x10, 'a', 1}, 3, 5, false}, /* half a distance */
+        {{0x10, 'a', 1}, 3, 5, false},                     /* half a distance */
         {{0x1f, 'a', 1, 0, 255, 255, 255}, 7, 800, false}, /* a length without end */
         {{0xf0, 255, 255}, 3, 600, false},
-        {{0xf0, 0, 'a'}, 3, 15, false}, /* fewer literals than it says */
+        {{0xf0, 0, 'a'}, 3, 15, false},             /* fewer literals than it says */
         {{0x1f, 'a', 1, 0, 200, 0}, 6, 100, false}, /* longer than there is room */
         {{0}, 0, 1, false},
         {{0}, 0, 0, true},

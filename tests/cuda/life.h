@@ -12,13 +12,13 @@
  * object goes to its place, so that all of them can be destroyed whatever happened. */
 typedef struct life {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
-    rung_buffer  *buffers[3], *ordered;
-    rung_event   *sent, *done;
-    rung_plan    *plan;
-    void         *pinned, *pinned_handle;
-    float         a_data[20 * 24], b_data[24 * 16], c_data[20 * 16];
+    rung_device *device;
+    rung_queue *queue;
+    rung_buffer *buffers[3], *ordered;
+    rung_event *sent, *done;
+    rung_plan *plan;
+    void *pinned, *pinned_handle;
+    float a_data[20 * 24], b_data[24 * 16], c_data[20 * 16];
 } life;
 
 enum { LIFE_M = 20, LIFE_K = 24, LIFE_N = 16 };
@@ -70,13 +70,21 @@ static inline rung_status run_life(life *life, const char *kernel)
     rung_run_options run = {.size = sizeof(rung_run_options), .signal = life->sent};
     assert_ok(rung_kernel_find(life->context, "cuda", kernel, &found));
     bool cut = strcmp(kernel, "00") != 0;
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = found, .split_k = cut ? 2 : 1, .max_workspace_bytes = 4096, .shared_carveout = cut ? 50 : 0};
+    rung_plan_options options = {.size = sizeof(rung_plan_options),
+                                 .kernel = found,
+                                 .split_k = cut ? 2 : 1,
+                                 .max_workspace_bytes = 4096,
+                                 .shared_carveout = cut ? 50 : 0};
     rung_status status = rung_buffer_write(life->queue, life->buffers[0], 4, sizeof life->a_data, life->a_data, NULL);
     if (status == RUNG_OK)
         status = rung_buffer_write(life->queue, life->buffers[1], 8, sizeof life->b_data, life->b_data, &run);
     if (status == RUNG_OK)
         status = rung_plan_create(life->device, &problem, &options, &life->plan);
-    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &life->sent, .wait_count = 1, .signal = life->done, .workspace = life->ordered};
+    run = (rung_run_options){.size = sizeof(rung_run_options),
+                             .wait = &life->sent,
+                             .wait_count = 1,
+                             .signal = life->done,
+                             .workspace = life->ordered};
     if (status == RUNG_OK)
         status = rung_plan_run(life->plan, life->queue, &problem, &run);
     if (status == RUNG_OK)

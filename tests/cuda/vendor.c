@@ -36,15 +36,19 @@ enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, FAST_16BF = 75, FAS
 
 /* What is asked for where the GPU has it, and else what is more precise. */
 static const struct {
-    const char  *architecture;
+    const char *architecture;
     rung_compute asked;
-    int          compute;
+    int compute;
     rung_compute told;
 } modes[] = {
-    {"86", RUNG_COMPUTE_STRICT, COMPUTE_32F, RUNG_COMPUTE_STRICT},  {"86", RUNG_COMPUTE_TF32, FAST_TF32, RUNG_COMPUTE_TF32},
-    {"86", RUNG_COMPUTE_BF16X1, FAST_16BF, RUNG_COMPUTE_BF16X1},    {"86", RUNG_COMPUTE_BF16X3, COMPUTE_32F, RUNG_COMPUTE_STRICT},
-    {"100", RUNG_COMPUTE_BF16X3, EMULATED, RUNG_COMPUTE_BF16X3},    {"100", RUNG_COMPUTE_TF32, FAST_TF32, RUNG_COMPUTE_TF32},
-    {"75", RUNG_COMPUTE_TF32, COMPUTE_32F, RUNG_COMPUTE_STRICT},    {"75", RUNG_COMPUTE_BF16X1, COMPUTE_32F, RUNG_COMPUTE_STRICT},
+    {"86", RUNG_COMPUTE_STRICT, COMPUTE_32F, RUNG_COMPUTE_STRICT},
+    {"86", RUNG_COMPUTE_TF32, FAST_TF32, RUNG_COMPUTE_TF32},
+    {"86", RUNG_COMPUTE_BF16X1, FAST_16BF, RUNG_COMPUTE_BF16X1},
+    {"86", RUNG_COMPUTE_BF16X3, COMPUTE_32F, RUNG_COMPUTE_STRICT},
+    {"100", RUNG_COMPUTE_BF16X3, EMULATED, RUNG_COMPUTE_BF16X3},
+    {"100", RUNG_COMPUTE_TF32, FAST_TF32, RUNG_COMPUTE_TF32},
+    {"75", RUNG_COMPUTE_TF32, COMPUTE_32F, RUNG_COMPUTE_STRICT},
+    {"75", RUNG_COMPUTE_BF16X1, COMPUTE_32F, RUNG_COMPUTE_STRICT},
     {"75", RUNG_COMPUTE_STRICT, COMPUTE_32F, RUNG_COMPUTE_STRICT},
 };
 
@@ -67,15 +71,25 @@ static void each_type_has_its_compute_type(void **state)
 {
     static const struct {
         rung_type in, out;
-        int       compute;
-    } types[] = {{RUNG_F64, RUNG_F64, COMPUTE_64F}, {RUNG_F16, RUNG_F16, COMPUTE_32F},
-                 {RUNG_BF16, RUNG_F32, COMPUTE_32F}, {RUNG_I8, RUNG_I32, COMPUTE_32I}};
+        int compute;
+    } types[] = {{RUNG_F64, RUNG_F64, COMPUTE_64F},
+                 {RUNG_F16, RUNG_F16, COMPUTE_32F},
+                 {RUNG_BF16, RUNG_F32, COMPUTE_32F},
+                 {RUNG_I8, RUNG_I32, COMPUTE_32I}};
     rung_context *context = fresh_context("cuda", -1);
     rung_device *device = open_it(context);
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        const trial trial = {types[i].in, types[i].out, 12, 16, 20, .batch = 1, .alpha = 2, .beta = 1,
-                             .kernel = "00", .compute = RUNG_COMPUTE_TF32};
+        const trial trial = {types[i].in,
+                             types[i].out,
+                             12,
+                             16,
+                             20,
+                             .batch = 1,
+                             .alpha = 2,
+                             .beta = 1,
+                             .kernel = "00",
+                             .compute = RUNG_COMPUTE_TF32};
         check(device, &trial, types[i].compute, RUNG_COMPUTE_STRICT);
     }
     close_it(context, device);
@@ -84,15 +98,23 @@ static void each_type_has_its_compute_type(void **state)
 /* Both orders of A and of C, one product and a batch, sizes that are all different. */
 static void every_storage_order(void **state)
 {
-    static const rung_type types[][2] = {{RUNG_F32, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_F16, RUNG_F16},
-                                         {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32}};
+    static const rung_type types[][2] = {
+        {RUNG_F32, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32}};
     rung_context *context = fresh_context("cuda", -1);
     rung_device *device = open_it(context);
     rung_plan_info info;
     (void)state;
     for (int i = 0; i < 5 * 8; i++) {
-        const trial trial = {types[i / 8][0], types[i / 8][1], 12, 20, 28, .batch = i & 1 ? 3 : 1, .alpha = -1,
-                             .beta = 2, .kernel = "00", .a_by_columns = (i & 2) != 0,
+        const trial trial = {types[i / 8][0],
+                             types[i / 8][1],
+                             12,
+                             20,
+                             28,
+                             .batch = i & 1 ? 3 : 1,
+                             .alpha = -1,
+                             .beta = 2,
+                             .kernel = "00",
+                             .a_by_columns = (i & 2) != 0,
                              .c_by_columns = (i & 4) != 0};
         run_trial(device, &trial, &info);
         assert_string_equal(info.kernel, "00_vendor");
@@ -139,8 +161,8 @@ static long multiplies(void);
  * so it is not called. */
 static void nothing_of_a_and_b(void **state)
 {
-    static const rung_type types[][2] = {{RUNG_F32, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_F16, RUNG_F16},
-                                         {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32}};
+    static const rung_type types[][2] = {
+        {RUNG_F32, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32}};
     static trial_memory memory;
     rung_context *context = fresh_context("cuda", -1);
     rung_device *device = open_it(context);
@@ -148,8 +170,16 @@ static void nothing_of_a_and_b(void **state)
     (void)state;
     assert_ok(rung_queue_create(device, &queue));
     for (int i = 0; i < 5 * 4; i++) {
-        const trial trial = {types[i / 4][0], types[i / 4][1], 12, 20, 28, .batch = i & 1 ? 3 : 1, .alpha = 0,
-                             .beta = i & 2 ? 0 : -2, .kernel = "00", .c_by_columns = (i & 2) != 0};
+        const trial trial = {types[i / 4][0],
+                             types[i / 4][1],
+                             12,
+                             20,
+                             28,
+                             .batch = i & 1 ? 3 : 1,
+                             .alpha = 0,
+                             .beta = i & 2 ? 0 : -2,
+                             .kernel = "00",
+                             .c_by_columns = (i & 2) != 0};
         rung_plan *plan;
         trial_fill(&trial, &memory);
         memset(memory.data[0], 0xff, TRIAL_BYTES);

@@ -7,10 +7,10 @@
 /* ---- The caller ------------------------------------------------------------------------------ */
 
 typedef struct caller {
-    rungi_cu         cu;
-    void            *context, *other; /* two CUcontexts; neither is current */
-    rungi_cu_stream  stream;
-    rungi_cu_event   event;
+    rungi_cu cu;
+    void *context, *other; /* two CUcontexts; neither is current */
+    rungi_cu_stream stream;
+    rungi_cu_event event;
     rungi_cu_pointer memory;
     int (*begin_capture)(rungi_cu_stream, int mode);
     int (*end_capture)(rungi_cu_stream, void **graph);
@@ -18,9 +18,9 @@ typedef struct caller {
     int (*launch)(void *exec, rungi_cu_stream);
     int (*destroy_exec)(void *exec);
     int (*destroy_graph)(void *graph);
-    rung_context    *rung, *calls; /* the second for rung_gemm, which keeps its device */
-    rung_device     *device;
-    rung_queue      *queue;
+    rung_context *rung, *calls; /* the second for rung_gemm, which keeps its device */
+    rung_device *device;
+    rung_queue *queue;
 } caller;
 
 enum { MEMORY = 4096 };
@@ -76,8 +76,8 @@ static void close_caller(caller *caller)
 enum { M = 5, N = 6, K = 7, A_AT = 64, B_AT = 1024, C_AT = 2048 };
 
 typedef struct product {
-    float        a_data[M * K], b_data[K * N], c_data[M * N];
-    rung_matrix  a, b, c;
+    float a_data[M * K], b_data[K * N], c_data[M * N];
+    rung_matrix a, b, c;
     rung_buffer *buffers[3]; /* each somewhere inside the caller's allocation */
     rung_problem problem;
 } product;
@@ -92,8 +92,9 @@ static void make_product(caller *caller, product *product)
     product->b = rung_matrix_of(RUNG_F32, K, N, product->b_data);
     product->c = rung_matrix_of(RUNG_F32, M, N, product->c_data);
     for (int i = 0; i < 3; i++) /* an interior pointer, and an offset from it */
-        assert_ok(rung_buffer_wrap(caller->device, (void *)(uintptr_t)(caller->memory + (rungi_cu_pointer)places[i] - 16),
-                                   16, 512, &product->buffers[i]));
+        assert_ok(rung_buffer_wrap(caller->device,
+                                   (void *)(uintptr_t)(caller->memory + (rungi_cu_pointer)places[i] - 16), 16, 512,
+                                   &product->buffers[i]));
     product->problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, M, K, product->buffers[0], 1),
                                        rung_matrix_in_buffer(RUNG_F32, K, N, product->buffers[1], 2),
                                        rung_matrix_in_buffer(RUNG_F32, M, N, product->buffers[2], 3));
@@ -101,10 +102,8 @@ static void make_product(caller *caller, product *product)
 
 static void send_product(caller *caller, product *product)
 {
-    assert_ok(rung_buffer_write(caller->queue, product->buffers[0], 4, sizeof product->a_data,
-                                product->a_data, NULL));
-    assert_ok(rung_buffer_write(caller->queue, product->buffers[1], 8, sizeof product->b_data,
-                                product->b_data, NULL));
+    assert_ok(rung_buffer_write(caller->queue, product->buffers[0], 4, sizeof product->a_data, product->a_data, NULL));
+    assert_ok(rung_buffer_write(caller->queue, product->buffers[1], 8, sizeof product->b_data, product->b_data, NULL));
 }
 
 /* By the caller's own hand, from its own allocation. */
@@ -112,8 +111,9 @@ static void check_product(caller *caller, product *product)
 {
     memset(product->c_data, 0, sizeof product->c_data);
     assert_int_equal(standin.set_current(caller->context), 0);
-    assert_int_equal(caller->cu.MemcpyDtoHAsync(product->c_data, caller->memory + C_AT + 12,
-                                                sizeof product->c_data, caller->stream), 0);
+    assert_int_equal(
+        caller->cu.MemcpyDtoHAsync(product->c_data, caller->memory + C_AT + 12, sizeof product->c_data, caller->stream),
+        0);
     assert_int_equal(caller->cu.StreamSynchronize(caller->stream), 0);
     assert_int_equal(standin.set_current(NULL), 0);
     assert_int_equal(unit_first_wrong(&product->a, &product->b, &product->c), -1);
@@ -304,10 +304,10 @@ static void what_is_of_another_context_is_refused(void **state)
 
 static void *expected_current;
 
-#define STAYS(call)                                                \
-    do {                                                           \
-        call;                                                      \
-        if (current_context() != expected_current)                 \
+#define STAYS(call)                                                        \
+    do {                                                                   \
+        call;                                                              \
+        if (current_context() != expected_current)                         \
             fail_msg("the current context is not what it was: %s", #call); \
     } while (0)
 
@@ -336,7 +336,8 @@ static void walk_of_calls(caller *caller)
     STAYS(assert_ok(rung_event_create(caller->device, &event)));
     STAYS(assert_ok(rung_event_wrap(caller->device, caller->event, &wrapped)));
     STAYS(assert_ok(rung_buffer_create(caller->device, sizeof bytes, &buffer)));
-    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event}, next = {.size = sizeof(rung_run_options), .wait = &event, .wait_count = 1, .signal = wrapped};
+    rung_run_options run = {.size = sizeof(rung_run_options), .signal = event},
+                     next = {.size = sizeof(rung_run_options), .wait = &event, .wait_count = 1, .signal = wrapped};
     STAYS(assert_ok(rung_buffer_write(caller->queue, buffer, 0, sizeof bytes, bytes, &run)));
     STAYS(assert_ok(rung_buffer_read(caller->queue, buffer, 0, sizeof bytes, bytes, &next)));
     STAYS(assert_ok(rung_queue_finish(caller->queue)));
@@ -350,8 +351,7 @@ static void walk_of_calls(caller *caller)
     STAYS(rung_event_destroy(event));
     STAYS(destroy_product(&product));
     STAYS(assert_ok(rung_gemm(caller->calls, 1.0, rung_matrix_of(RUNG_F32, 4, 4, data[0]),
-                              rung_matrix_of(RUNG_F32, 4, 4, data[1]), 0.0,
-                              rung_matrix_of(RUNG_F32, 4, 4, data[2]))));
+                              rung_matrix_of(RUNG_F32, 4, 4, data[1]), 0.0, rung_matrix_of(RUNG_F32, 4, 4, data[2]))));
 }
 
 /* Each fails once, as every call may, and out comes the same current context. */
@@ -360,11 +360,26 @@ static void walk_of_failures(caller *caller)
     static char bytes[512];
     static float data[3][16];
     static const char *const broken[] = {
-        "cuStreamCreate", "cuEventCreate", "cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
-        "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute", "cuLaunchKernel", "cuEventRecord",
-        "cuStreamWaitEvent", "cuStreamSynchronize", "cuEventSynchronize", "cuEventElapsedTime",
-        "cuMemGetAddressRange_v2", "cuStreamGetCtx", "cuCtxGetDevice", "cuCtxPushCurrent_v2",
-        "cuDevicePrimaryCtxRetain", "cuDeviceGetCount",
+        "cuStreamCreate",
+        "cuEventCreate",
+        "cuMemAlloc_v2",
+        "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2",
+        "cuModuleLoadDataEx",
+        "cuModuleGetFunction",
+        "cuFuncGetAttribute",
+        "cuLaunchKernel",
+        "cuEventRecord",
+        "cuStreamWaitEvent",
+        "cuStreamSynchronize",
+        "cuEventSynchronize",
+        "cuEventElapsedTime",
+        "cuMemGetAddressRange_v2",
+        "cuStreamGetCtx",
+        "cuCtxGetDevice",
+        "cuCtxPushCurrent_v2",
+        "cuDevicePrimaryCtxRetain",
+        "cuDeviceGetCount",
     };
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         char fault[64];
@@ -382,7 +397,8 @@ static void walk_of_failures(caller *caller)
         STAYS(rung_event_create(caller->device, &event));
         STAYS(rung_buffer_create(caller->device, sizeof bytes, &buffer));
         STAYS(rung_buffer_wrap(caller->device, (void *)(uintptr_t)caller->memory, 0, 64, &wrapped));
-        rung_run_options run = {.size = sizeof(rung_run_options), .wait = &event, .wait_count = event != NULL, .signal = event};
+        rung_run_options run = {
+            .size = sizeof(rung_run_options), .wait = &event, .wait_count = event != NULL, .signal = event};
         if (buffer) {
             STAYS(rung_buffer_write(caller->queue, buffer, 0, sizeof bytes, bytes, &run));
             STAYS(rung_buffer_read(caller->queue, buffer, 0, sizeof bytes, bytes, &run));
@@ -497,8 +513,8 @@ static void a_cut_plan_in_a_graph(void **state)
     caller caller;
     rung_plan *plan;
     static trial_memory memory;
-    const trial trial = {RUNG_F32, RUNG_F32, 20, 24, 100, .batch = 1, .alpha = 1, .beta = 0, .kernel = "10",
-                         .splits = 2};
+    const trial trial = {RUNG_F32,  RUNG_F32,       20,         24, 100, .batch = 1, .alpha = 1,
+                         .beta = 0, .kernel = "10", .splits = 2};
     (void)state;
     open_caller(&caller);
     trial_fill(&trial, &memory);

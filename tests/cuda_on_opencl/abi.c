@@ -7,7 +7,7 @@
 #include "cuda/driver.h"
 
 /* An enum without negative values is an unsigned int to both GCC and Clang. */
-#define X(name, symbol, since, arguments)                                                          \
+#define X(name, symbol, since, arguments)                                                           \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&symbol), rungi_cu_result(*) arguments), \
                    #symbol " has other arguments in cuda.h");
 RUNGI_CU_FUNCTION_LIST(X)

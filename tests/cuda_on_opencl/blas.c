@@ -22,26 +22,26 @@ enum { VERSION = 120900, MAJOR = 75, MINOR = 76, INT8_SINCE = 61, TF32_SINCE = 8
 
 /* A product to come, or, in a graph, to come again and again. */
 typedef struct job {
-    blas_gemm   gemm;
-    double      alpha, beta; /* the bytes of whatever type they are */
-    long long   stridea, strideb, stridec;
-    int         batch;
-    bool        once;
+    blas_gemm gemm;
+    double alpha, beta; /* the bytes of whatever type they are */
+    long long stridea, strideb, stridec;
+    int batch;
+    bool once;
     struct job *next;
 } job;
 
 struct cublasContext {
-    void                 *context; /* the one it was made in */
-    job                  *captured; /* of graphs, which end with the handle */
-    void                 *stream;
-    int                   architecture;
+    void *context; /* the one it was made in */
+    job *captured; /* of graphs, which end with the handle */
+    void *stream;
+    int architecture;
     struct cublasContext *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static cublasHandle_t  handles; /* those that live */
-static int             last_compute;
-static faults          planted = {.variable = "RUNG_STANDIN_FAULT"};
+static cublasHandle_t handles; /* those that live */
+static int last_compute;
+static faults planted = {.variable = "RUNG_STANDIN_FAULT"};
 
 /* ---- Calls ---------------------------------------------------------------------------------------- */
 
@@ -53,7 +53,7 @@ static faults          planted = {.variable = "RUNG_STANDIN_FAULT"};
 
 static struct {
     const char *symbol;
-    long        calls;
+    long calls;
 } counts[] = {
 #define X(name) {#name, 0},
     SYMBOL_LIST(X)
@@ -271,25 +271,35 @@ const char *cublasGetStatusString(int status)
 static const struct {
     int compute, in, out;
 } supported[] = {
-    {CUBLAS_COMPUTE_16F, CUDA_R_16F, CUDA_R_16F}, {CUBLAS_COMPUTE_16F_PEDANTIC, CUDA_R_16F, CUDA_R_16F},
-    {CUBLAS_COMPUTE_32I, CUDA_R_8I, CUDA_R_32I}, {CUBLAS_COMPUTE_32I_PEDANTIC, CUDA_R_8I, CUDA_R_32I},
-    {CUBLAS_COMPUTE_32F, CUDA_R_16BF, CUDA_R_16BF}, {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16BF, CUDA_R_16BF},
-    {CUBLAS_COMPUTE_32F, CUDA_R_16F, CUDA_R_16F}, {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16F, CUDA_R_16F},
-    {CUBLAS_COMPUTE_32F, CUDA_R_8I, CUDA_R_32F}, {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_8I, CUDA_R_32F},
-    {CUBLAS_COMPUTE_32F, CUDA_R_16BF, CUDA_R_32F}, {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16BF, CUDA_R_32F},
-    {CUBLAS_COMPUTE_32F, CUDA_R_16F, CUDA_R_32F}, {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16F, CUDA_R_32F},
-    {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F}, {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_32F, CUDA_R_32F},
-    {CUBLAS_COMPUTE_32F_FAST_16F, CUDA_R_32F, CUDA_R_32F}, {CUBLAS_COMPUTE_32F_FAST_16BF, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_16F, CUDA_R_16F, CUDA_R_16F},
+    {CUBLAS_COMPUTE_16F_PEDANTIC, CUDA_R_16F, CUDA_R_16F},
+    {CUBLAS_COMPUTE_32I, CUDA_R_8I, CUDA_R_32I},
+    {CUBLAS_COMPUTE_32I_PEDANTIC, CUDA_R_8I, CUDA_R_32I},
+    {CUBLAS_COMPUTE_32F, CUDA_R_16BF, CUDA_R_16BF},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16BF, CUDA_R_16BF},
+    {CUBLAS_COMPUTE_32F, CUDA_R_16F, CUDA_R_16F},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16F, CUDA_R_16F},
+    {CUBLAS_COMPUTE_32F, CUDA_R_8I, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_8I, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUDA_R_16BF, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16BF, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUDA_R_16F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F_FAST_16F, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F_FAST_16BF, CUDA_R_32F, CUDA_R_32F},
     {CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F, CUDA_R_32F},
     {CUBLAS_COMPUTE_32F_EMULATED_16BFX9, CUDA_R_32F, CUDA_R_32F},
-    {CUBLAS_COMPUTE_64F, CUDA_R_64F, CUDA_R_64F}, {CUBLAS_COMPUTE_64F_PEDANTIC, CUDA_R_64F, CUDA_R_64F},
+    {CUBLAS_COMPUTE_64F, CUDA_R_64F, CUDA_R_64F},
+    {CUBLAS_COMPUTE_64F_PEDANTIC, CUDA_R_64F, CUDA_R_64F},
 };
 
 static bool is_supported(const blas_gemm *gemm)
 {
     for (size_t i = 0; i < sizeof supported / sizeof *supported; i++)
-        if (supported[i].compute == gemm->compute && supported[i].in == gemm->atype &&
-            gemm->btype == gemm->atype && supported[i].out == gemm->ctype)
+        if (supported[i].compute == gemm->compute && supported[i].in == gemm->atype && gemm->btype == gemm->atype &&
+            supported[i].out == gemm->ctype)
             return true;
     return false;
 }
@@ -393,15 +403,16 @@ static int submit(cublasHandle_t handle, job *job)
     return status;
 }
 
-static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, long long stridea,
-                    long long strideb, long long stridec, int batch)
+static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, long long stridea, long long strideb,
+                    long long stridec, int batch)
 {
     pthread_mutex_lock(&lock);
     int status = begin_with(symbol, handle);
     last_compute = gemm.compute;
     if (status == CUBLAS_STATUS_SUCCESS)
         status = batch < 0 ? CUBLAS_STATUS_INVALID_VALUE : check(handle, &gemm);
-    if (status == CUBLAS_STATUS_SUCCESS && gemm.ctype == CUDA_R_32I && batch > 1 && (stridea % 4 != 0 || strideb % 4 != 0))
+    if (status == CUBLAS_STATUS_SUCCESS && gemm.ctype == CUDA_R_32I && batch > 1 &&
+        (stridea % 4 != 0 || strideb % 4 != 0))
         status = CUBLAS_STATUS_NOT_SUPPORTED; /* items after the first are not aligned either */
     if (status == CUBLAS_STATUS_SUCCESS) {
         bool empty = gemm.m == 0 || gemm.n == 0;
@@ -412,20 +423,19 @@ static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, l
     return status;
 }
 
-int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transa, int transb, int m, int n, int k,
-                               const void *alpha, const void *a, int atype, int lda, long long stridea,
-                               const void *b, int btype, int ldb, long long strideb, const void *beta,
-                               void *c, int ctype, int ldc, long long stridec, int batch, int compute,
-                               int algorithm)
+int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transa, int transb, int m, int n, int k, const void *alpha,
+                               const void *a, int atype, int lda, long long stridea, const void *b, int btype, int ldb,
+                               long long strideb, const void *beta, void *c, int ctype, int ldc, long long stridec,
+                               int batch, int compute, int algorithm)
 {
     const blas_gemm gemm = {transa, transb, m, n, k, alpha, a, b, beta, c, atype, lda, btype, ldb, ctype, ldc, compute};
     (void)algorithm;
     return multiply("cublasGemmStridedBatchedEx", handle, gemm, stridea, strideb, stridec, batch);
 }
 
-int cublasGemmEx(cublasHandle_t handle, int transa, int transb, int m, int n, int k, const void *alpha,
-                 const void *a, int atype, int lda, const void *b, int btype, int ldb, const void *beta,
-                 void *c, int ctype, int ldc, int compute, int algorithm)
+int cublasGemmEx(cublasHandle_t handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *a,
+                 int atype, int lda, const void *b, int btype, int ldb, const void *beta, void *c, int ctype, int ldc,
+                 int compute, int algorithm)
 {
     const blas_gemm gemm = {transa, transb, m, n, k, alpha, a, b, beta, c, atype, lda, btype, ldb, ctype, ldc, compute};
     (void)algorithm;

@@ -13,7 +13,8 @@ size_t blas_type_bytes(int type)
 {
     switch (type) {
     case CUDA_R_64F: return 8;
-    case CUDA_R_16F: case CUDA_R_16BF: return 2;
+    case CUDA_R_16F:
+    case CUDA_R_16BF: return 2;
     case CUDA_R_8I: return 1;
     default: return 4;
     }
@@ -48,7 +49,7 @@ static float keep_bits(float value, int bits)
 static float float_of_f16(uint16_t bits)
 {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    float size = exponent == 31 ? (fraction ? NAN : INFINITY)
+    float size = exponent == 31  ? (fraction ? NAN : INFINITY)
                  : exponent == 0 ? ldexpf((float)fraction, -24)
                                  : ldexpf((float)(1024 + fraction), exponent - 25);
     return bits & 0x8000 ? -size : size;
@@ -103,8 +104,14 @@ static void store(void *memory, int type, size_t index, double value)
     uint16_t f16;
     switch (type) {
     case CUDA_R_64F: memcpy(at, &value, sizeof value); break;
-    case CUDA_R_16F: f16 = f16_of_double(value); memcpy(at, &f16, sizeof f16); break;
-    case CUDA_R_16BF: f16 = bf16_of_double(value); memcpy(at, &f16, sizeof f16); break;
+    case CUDA_R_16F:
+        f16 = f16_of_double(value);
+        memcpy(at, &f16, sizeof f16);
+        break;
+    case CUDA_R_16BF:
+        f16 = bf16_of_double(value);
+        memcpy(at, &f16, sizeof f16);
+        break;
     default: memcpy(at, &f32, sizeof f32); break;
     }
 }
@@ -130,9 +137,12 @@ static bool is_whole(const blas_gemm *gemm)
 static int scalar_type(int compute)
 {
     switch (compute) {
-    case CUBLAS_COMPUTE_64F: case CUBLAS_COMPUTE_64F_PEDANTIC: return CUDA_R_64F;
-    case CUBLAS_COMPUTE_32I: case CUBLAS_COMPUTE_32I_PEDANTIC: return CUDA_R_32I;
-    case CUBLAS_COMPUTE_16F: case CUBLAS_COMPUTE_16F_PEDANTIC: return CUDA_R_16F;
+    case CUBLAS_COMPUTE_64F:
+    case CUBLAS_COMPUTE_64F_PEDANTIC: return CUDA_R_64F;
+    case CUBLAS_COMPUTE_32I:
+    case CUBLAS_COMPUTE_32I_PEDANTIC: return CUDA_R_32I;
+    case CUBLAS_COMPUTE_16F:
+    case CUBLAS_COMPUTE_16F_PEDANTIC: return CUDA_R_16F;
     default: return CUDA_R_32F;
     }
 }

@@ -11,10 +11,10 @@
 #include "standin.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_long     started_in; /* the process that called cuInit, or 0 */
-static atomic_long     forked_calls;
-static faults          now = {.variable = "RUNG_STANDIN_FAULT"};
-static faults          late = {.variable = "RUNG_STANDIN_FAULT_LATE"};
+static atomic_long started_in; /* the process that called cuInit, or 0 */
+static atomic_long forked_calls;
+static faults now = {.variable = "RUNG_STANDIN_FAULT"};
+static faults late = {.variable = "RUNG_STANDIN_FAULT_LATE"};
 
 void call_lock(void)
 {
@@ -33,7 +33,7 @@ enum { SYMBOLS_MAX = 128 };
 /* Symbols are string literals of ours. */
 static struct {
     const char *symbol;
-    long        calls;
+    long calls;
 } counts[SYMBOLS_MAX];
 
 static long *count_of(const char *symbol)

@@ -9,7 +9,7 @@
 #include "standin.h"
 
 struct recording {
-    int   references;
+    int references;
     work *first, **end;
 };
 
@@ -67,8 +67,7 @@ CUresult capture_forbid(void)
     CUresult result = CUDA_SUCCESS;
     for (capture *at = captures; at; at = at->next) {
         bool own = pthread_equal(at->thread, pthread_self());
-        if (at->mode == CU_STREAM_CAPTURE_MODE_GLOBAL ||
-            (at->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && own))
+        if (at->mode == CU_STREAM_CAPTURE_MODE_GLOBAL || (at->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && own))
             result = capture_spoil(at);
     }
     return result;
@@ -119,8 +118,8 @@ static CUresult begin(CUstream stream, CUstreamCaptureMode mode)
         free(recording);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *made = (capture){.origin = stream, .mode = mode, .thread = pthread_self(), .recording = recording,
-                      .next = captures};
+    *made = (capture){
+        .origin = stream, .mode = mode, .thread = pthread_self(), .recording = recording, .next = captures};
     captures = made;
     stream->capture = made;
     return CUDA_SUCCESS;

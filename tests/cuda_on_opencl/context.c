@@ -10,7 +10,7 @@ static CUcontext contexts; /* all there ever were */
 /* A thread's stack. What is deeper than this is a test gone wild. */
 enum { STACK_MAX = 64 };
 static _Thread_local CUcontext stack[STACK_MAX];
-static _Thread_local int       depth;
+static _Thread_local int depth;
 
 CUcontext context_current(void)
 {
@@ -38,12 +38,14 @@ long context_count(void)
 bool error_is_sticky(CUresult error)
 {
     switch ((int)error) {
-    case CUDA_ERROR_ECC_UNCORRECTABLE: case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-        return true;
-    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
-    case CUDA_ERROR_PEER_ACCESS_NOT_ENABLED: case CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE:
-    case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED:
-        return false;
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE: return true;
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+    case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
+    case CUDA_ERROR_PEER_ACCESS_NOT_ENABLED:
+    case CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE:
+    case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
+    case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED: return false;
     }
     return error >= 700 && error < 800;
 }

@@ -13,10 +13,10 @@ long rung_standin_live(const char *kind);
 long rung_standin_calls(const char *symbol);
 
 #define assert_cuda(call, expected) assert_int_equal((int)(call), (int)(expected))
-#define assert_good(call)           assert_cuda(call, CUDA_SUCCESS)
+#define assert_good(call) assert_cuda(call, CUDA_SUCCESS)
 
-static const char *const driver_kinds[] = {"contexts", "streams", "events", "memory", "host_memory",
-                                           "modules", "graphs"};
+static const char *const driver_kinds[] = {"contexts",    "streams", "events", "memory",
+                                           "host_memory", "modules", "graphs"};
 
 static inline void assert_nothing_lives(void)
 {
@@ -56,14 +56,14 @@ typedef struct driver_view {
 enum { PRODUCT_M = 40, PRODUCT_N = 33, PRODUCT_K = 24, PRODUCT_TILE = 16 };
 
 typedef struct product {
-    float       a[PRODUCT_M * PRODUCT_K], b[PRODUCT_K * PRODUCT_N], c[PRODUCT_M * PRODUCT_N];
+    float a[PRODUCT_M * PRODUCT_K], b[PRODUCT_K * PRODUCT_N], c[PRODUCT_M * PRODUCT_N];
     CUdeviceptr da, db, dc;
-    CUmodule    module;
-    CUfunction  function;
-    long long   m, n, k;
-    float       alpha, beta;
+    CUmodule module;
+    CUfunction function;
+    long long m, n, k;
+    float alpha, beta;
     driver_view va, vb, vc;
-    void       *arguments[11];
+    void *arguments[11];
 } product;
 
 /* Compiled once a program. */
@@ -95,8 +95,8 @@ static inline void product_begin(product *product)
     product->va = (driver_view){0, PRODUCT_K, 1, 0};
     product->vb = (driver_view){0, PRODUCT_N, 1, 0};
     product->vc = (driver_view){0, PRODUCT_N, 1, 0};
-    void *arguments[] = {&product->m, &product->n, &product->k, &product->alpha, &product->da, &product->va,
-                         &product->db, &product->vb, &product->beta, &product->dc, &product->vc};
+    void *arguments[] = {&product->m,  &product->n,  &product->k,    &product->alpha, &product->da, &product->va,
+                         &product->db, &product->vb, &product->beta, &product->dc,    &product->vc};
     memcpy(product->arguments, arguments, sizeof arguments);
 }
 

@@ -57,10 +57,10 @@
 static CUresult look_up(CUresult error, const char **name, const char **text)
 {
     switch (error) {
-#define X(code, words)                  \
-    case code:                          \
-        *name = #code;                  \
-        *text = words;                  \
+#define X(code, words) \
+    case code:         \
+        *name = #code; \
+        *text = words; \
         return CUDA_SUCCESS;
         ERROR_LIST(X)
 #undef X

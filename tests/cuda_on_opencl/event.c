@@ -4,8 +4,7 @@
 
 static CUresult event_of(CUcontext context, CUevent event)
 {
-    return object_is(EVENT, event) && event->base.context == context ? CUDA_SUCCESS
-                                                                     : CUDA_ERROR_INVALID_HANDLE;
+    return object_is(EVENT, event) && event->base.context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult CUDAAPI cuEventCreate(CUevent *out, unsigned int flags)

@@ -12,16 +12,16 @@ enum { FAULTS_TEXT = 512, FAULTS_MAX = 16 };
 
 typedef struct fault {
     char symbol[64];
-    int  at; /* which call, 0 for every one */
-    int  code;
-    int  seen;
+    int at; /* which call, 0 for every one */
+    int code;
+    int seen;
 } fault;
 
 typedef struct faults {
     const char *variable;
-    char        text[FAULTS_TEXT];
-    int         count;
-    fault       list[FAULTS_MAX];
+    char text[FAULTS_TEXT];
+    int count;
+    fault list[FAULTS_MAX];
 } faults;
 
 /* Counts a call of this symbol and returns what it must fail with, or 0. */

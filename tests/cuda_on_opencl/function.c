@@ -122,8 +122,8 @@ static CUresult set_attribute(CUfunction function, CUfunction_attribute what, in
 
 static CUresult check(const call *here, CUfunction function)
 {
-    return object_is(FUNCTION, function) && function->base.context == here->context
-               ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return object_is(FUNCTION, function) && function->base.context == here->context ? CUDA_SUCCESS
+                                                                                    : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute what, CUfunction function)

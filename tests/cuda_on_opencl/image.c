@@ -13,7 +13,8 @@ enum {
     MACHINE_CUDA = 190,
     /* From this ABI version on the architecture stands in bits 8 to 15 of the flags. */
     ABI_SECOND = 8,
-    ACCELERATED_FIRST = 0x800, ACCELERATED_SECOND = 0x8,
+    ACCELERATED_FIRST = 0x800,
+    ACCELERATED_SECOND = 0x8,
     /* What the system keeps of a block's shared memory where it keeps any. */
     SHARED_RESERVED = 1024
 };
@@ -21,16 +22,14 @@ enum {
 /* Notes: a byte for the form of the value, one for what it is, two for the value or its
  * length. */
 enum { FORM_BYTES = 4 };
-enum {
-    NOTE_MAX_THREADS = 0x05, NOTE_FRAME_SIZE = 0x11, NOTE_PARAMETER = 0x17, NOTE_REGISTERS = 0x2f
-};
+enum { NOTE_MAX_THREADS = 0x05, NOTE_FRAME_SIZE = 0x11, NOTE_PARAMETER = 0x17, NOTE_REGISTERS = 0x2f };
 
 typedef struct reader {
     const unsigned char *bytes;
-    size_t               size;
-    Elf64_Ehdr           header;
-    Elf64_Shdr           names; /* the section with the names of sections */
-    image               *image;
+    size_t size;
+    Elf64_Ehdr header;
+    Elf64_Shdr names; /* the section with the names of sections */
+    image *image;
 } reader;
 
 /* ---- Bounds ------------------------------------------------------------------------------- */
@@ -46,8 +45,7 @@ static bool read_at(const reader *reader, uint64_t offset, void *to, size_t byte
 static bool section_at(const reader *reader, unsigned index, Elf64_Shdr *section)
 {
     return index < reader->header.e_shnum &&
-           read_at(reader, reader->header.e_shoff + (uint64_t)index * sizeof *section, section,
-                   sizeof *section);
+           read_at(reader, reader->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section);
 }
 
 /* Whether all of a section's bytes are there. */
@@ -143,12 +141,10 @@ static bool read_own_note(image_function *function, int what, const unsigned cha
 }
 
 /* The name of a symbol, or NULL. */
-static const char *symbol_name(const reader *reader, const Elf64_Shdr *table, uint64_t index,
-                               Elf64_Sym *symbol)
+static const char *symbol_name(const reader *reader, const Elf64_Shdr *table, uint64_t index, Elf64_Sym *symbol)
 {
     Elf64_Shdr strings;
-    if (!is_inside(reader, table) || table->sh_type == SHT_NOBITS ||
-        index >= table->sh_size / sizeof *symbol ||
+    if (!is_inside(reader, table) || table->sh_type == SHT_NOBITS || index >= table->sh_size / sizeof *symbol ||
         !read_at(reader, table->sh_offset + index * sizeof *symbol, symbol, sizeof *symbol) ||
         !section_at(reader, table->sh_link, &strings))
         return NULL;
@@ -156,8 +152,8 @@ static const char *symbol_name(const reader *reader, const Elf64_Shdr *table, ui
 }
 
 /* One note of the section for all kernels: a kernel's symbol and a number. */
-static bool read_shared_note(reader *reader, const Elf64_Shdr *section, int what,
-                             const unsigned char *value, size_t length)
+static bool read_shared_note(reader *reader, const Elf64_Shdr *section, int what, const unsigned char *value,
+                             size_t length)
 {
     Elf64_Shdr table;
     Elf64_Sym symbol;
@@ -279,8 +275,7 @@ static bool read_header(reader *reader)
     if (!read_at(reader, 0, header, sizeof *header) || !image_is_elf(header->e_ident) ||
         header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
         header->e_machine != MACHINE_CUDA || header->e_shentsize != sizeof(Elf64_Shdr) ||
-        header->e_shoff > reader->size ||
-        header->e_shnum > (reader->size - header->e_shoff) / sizeof(Elf64_Shdr))
+        header->e_shoff > reader->size || header->e_shnum > (reader->size - header->e_shoff) / sizeof(Elf64_Shdr))
         return false;
     bool second = header->e_ident[EI_ABIVERSION] >= ABI_SECOND;
     unsigned flags = header->e_flags;
@@ -294,7 +289,8 @@ static bool each_section(reader *reader, bool (*visit)(struct reader *, const El
     Elf64_Shdr section;
     for (unsigned i = 1; i < reader->header.e_shnum; i++) {
         const char *name = section_at(reader, i, &section) && is_inside(reader, &section)
-                               ? section_name(reader, &section) : NULL;
+                               ? section_name(reader, &section)
+                               : NULL;
         if (!name || !visit(reader, &section, name))
             return false;
     }
@@ -304,9 +300,9 @@ static bool each_section(reader *reader, bool (*visit)(struct reader *, const El
 static image_result parse_elf(const void *bytes, size_t size, image *image)
 {
     reader reader = {.bytes = bytes, .size = size, .image = image};
-    bool good = read_header(&reader) && each_section(&reader, add_function) &&
-                each_section(&reader, read_notes) && each_section(&reader, read_shared_size) &&
-                each_section(&reader, take_off_reserved) && each_section(&reader, read_symbols);
+    bool good = read_header(&reader) && each_section(&reader, add_function) && each_section(&reader, read_notes) &&
+                each_section(&reader, read_shared_size) && each_section(&reader, take_off_reserved) &&
+                each_section(&reader, read_symbols);
     return good && image->function_count > 0 ? IMAGE_OK : IMAGE_DAMAGED;
 }
 

@@ -14,21 +14,21 @@ enum { IMAGE_NAME = 128, IMAGE_TEXT = 2048, IMAGE_PARAMETERS = 64, IMAGE_FUNCTIO
 
 typedef struct image_function {
     char name[IMAGE_NAME];
-    int  registers;   /* a thread; 0 if not known, as in PTX */
-    int  shared;      /* bytes a block, without what the system keeps for itself */
-    int  frame;       /* bytes of stack a thread */
-    int  max_threads; /* a block */
-    int  parameter_count;
-    int  parameter_bytes[IMAGE_PARAMETERS];
+    int registers;   /* a thread; 0 if not known, as in PTX */
+    int shared;      /* bytes a block, without what the system keeps for itself */
+    int frame;       /* bytes of stack a thread */
+    int max_threads; /* a block */
+    int parameter_count;
+    int parameter_bytes[IMAGE_PARAMETERS];
 } image_function;
 
 typedef struct image {
-    bool           is_ptx;
-    int            architecture;      /* 86 for sm_86 */
-    bool           only_architecture; /* sm_90a, which runs on no other */
-    int            ptx_version;       /* 88 for 8.8; 0 in a cubin */
-    char           text[IMAGE_TEXT];  /* rung_image: file and defines; "" without one */
-    int            function_count;
+    bool is_ptx;
+    int architecture;       /* 86 for sm_86 */
+    bool only_architecture; /* sm_90a, which runs on no other */
+    int ptx_version;        /* 88 for 8.8; 0 in a cubin */
+    char text[IMAGE_TEXT];  /* rung_image: file and defines; "" without one */
+    int function_count;
     image_function functions[IMAGE_FUNCTIONS];
 } image;
 

@@ -99,8 +99,8 @@ static bool read_image_text(const char *text, image *image)
     const char *at = find_directive(text, "rung_image");
     if (!at)
         return true;
-    if (!read_char(&at, '[') || !read_number(&at, &size) || size < 1 || size > IMAGE_TEXT ||
-        !read_char(&at, ']') || !read_char(&at, '=') || !read_char(&at, '{'))
+    if (!read_char(&at, '[') || !read_number(&at, &size) || size < 1 || size > IMAGE_TEXT || !read_char(&at, ']') ||
+        !read_char(&at, '=') || !read_char(&at, '{'))
         return false;
     do {
         if (used == size || !read_number(&at, &value) || value > 255)
@@ -187,8 +187,7 @@ static const char *end_of_body(const char *at)
 static bool add_shared(const char *from, const char *end, image_function *function)
 {
     int total = 0;
-    for (const char *at = find_directive(from, ".shared"); at && at < end;
-         at = find_directive(at, ".shared")) {
+    for (const char *at = find_directive(from, ".shared"); at && at < end; at = find_directive(at, ".shared")) {
         int align = 1, count = 1, type;
         const char *start = skip_space(at);
         if (*start != '.')
@@ -225,8 +224,7 @@ static void read_bounds(const char *from, const char *end, image_function *funct
     for (int i = 0; i < 3 && read_number(&at, &sides[i]); i++)
         if (!read_char(&at, ','))
             break;
-    if (sides[0] <= 1024 && sides[1] <= 1024 && sides[2] <= 64 &&
-        sides[0] * sides[1] * sides[2] <= 1024)
+    if (sides[0] <= 1024 && sides[1] <= 1024 && sides[2] <= 64 && sides[0] * sides[1] * sides[2] <= 1024)
         function->max_threads = sides[0] * sides[1] * sides[2];
 }
 

@@ -9,7 +9,7 @@
 #include "unit.h"
 
 typedef struct made_image {
-    char  *bytes; /* with a zero byte behind them */
+    char *bytes; /* with a zero byte behind them */
     size_t size;
 } made_image;
 
@@ -19,8 +19,8 @@ enum { MADE_IMAGE_LARGEST = 1 << 20 };
 static inline int run_make_image(const char *file, const char *defines, const char *target, made_image *image)
 {
     char command[2048];
-    snprintf(command, sizeof command, "env -u LD_LIBRARY_PATH '%s' '%s' '%s' '%s' '%s'", STANDIN_MAKE_IMAGE, STANDIN_NVRTC, file,
-             defines, target);
+    snprintf(command, sizeof command, "env -u LD_LIBRARY_PATH '%s' '%s' '%s' '%s' '%s'", STANDIN_MAKE_IMAGE,
+             STANDIN_NVRTC, file, defines, target);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     image->bytes = calloc(1, MADE_IMAGE_LARGEST);

@@ -8,8 +8,15 @@
 #include "simt/simt.h"
 #include "standin.h"
 
-enum { SHARED_USUAL = 48 * 1024, REGISTERS_BLOCK = 65536, THREADS_MAX = 1024, BLOCK_Z_MAX = 64,
-       GRID_YZ_MAX = 65535, WARP = 32, REGISTER_UNIT = 256 };
+enum {
+    SHARED_USUAL = 48 * 1024,
+    REGISTERS_BLOCK = 65536,
+    THREADS_MAX = 1024,
+    BLOCK_Z_MAX = 64,
+    GRID_YZ_MAX = 65535,
+    WARP = 32,
+    REGISTER_UNIT = 256
+};
 
 /* ---- Limits ------------------------------------------------------------------------------------- */
 
@@ -18,8 +25,8 @@ static bool shape_is_good(const unsigned grid[3], const unsigned block[3])
     for (int i = 0; i < 3; i++)
         if (grid[i] == 0 || block[i] == 0 || block[i] > THREADS_MAX)
             return false;
-    return grid[0] <= INT32_MAX && grid[1] <= GRID_YZ_MAX && grid[2] <= GRID_YZ_MAX &&
-           block[2] <= BLOCK_Z_MAX && block[0] * block[1] * block[2] <= THREADS_MAX;
+    return grid[0] <= INT32_MAX && grid[1] <= GRID_YZ_MAX && grid[2] <= GRID_YZ_MAX && block[2] <= BLOCK_Z_MAX &&
+           block[0] * block[1] * block[2] <= THREADS_MAX;
 }
 
 /* Registers are given to a warp in units. */
@@ -36,8 +43,7 @@ static size_t shared_allowed(CUfunction function)
     return asked > SHARED_USUAL ? asked : SHARED_USUAL;
 }
 
-static CUresult check_launch(CUfunction function, const unsigned grid[3], const unsigned block[3],
-                             unsigned shared)
+static CUresult check_launch(CUfunction function, const unsigned grid[3], const unsigned block[3], unsigned shared)
 {
     if (!shape_is_good(grid, block))
         return CUDA_ERROR_INVALID_VALUE;
@@ -173,7 +179,7 @@ static CUresult run_launch(CUstream stream, const work *work)
 
 typedef struct host_call {
     CUhostFn function;
-    void    *user;
+    void *user;
 } host_call;
 
 static void CL_CALLBACK call_host(void *opaque)
@@ -185,8 +191,7 @@ static void CL_CALLBACK call_host(void *opaque)
 static CUresult run_host(CUstream stream, const work *work)
 {
     host_call call = {work->host, work->user};
-    cl_int error = cl.EnqueueNativeKernel(stream->queue, call_host, &call, sizeof call, 0, NULL, NULL, 0,
-                                          NULL, NULL);
+    cl_int error = cl.EnqueueNativeKernel(stream->queue, call_host, &call, sizeof call, 0, NULL, NULL, 0, NULL, NULL);
     return error == CL_SUCCESS ? CUDA_SUCCESS : give_up("a function of the host", error);
 }
 
@@ -197,8 +202,8 @@ CUresult work_run(CUstream stream, const work *work)
         result = run_launch(stream, work);
     else if (work->host)
         result = run_host(stream, work);
-    else if (cl.EnqueueSVMMemcpy(stream->queue, CL_FALSE, work->to, work->from, work->bytes, 0, NULL,
-                                 NULL) != CL_SUCCESS)
+    else if (cl.EnqueueSVMMemcpy(stream->queue, CL_FALSE, work->to, work->from, work->bytes, 0, NULL, NULL) !=
+             CL_SUCCESS)
         result = give_up("a copy", CL_OUT_OF_RESOURCES);
     cl.Flush(stream->queue);
     return result;
@@ -227,8 +232,8 @@ void work_free(work *work)
 
 /* ---- Entry points -------------------------------------------------------------------------------- */
 
-static CUresult launch(CUstream stream, CUfunction function, const unsigned grid[3],
-                       const unsigned block[3], void **arguments)
+static CUresult launch(CUstream stream, CUfunction function, const unsigned grid[3], const unsigned block[3],
+                       void **arguments)
 {
     work *made = calloc(1, sizeof *made);
     if (!made)
@@ -244,10 +249,9 @@ static CUresult launch(CUstream stream, CUfunction function, const unsigned grid
     return work_submit(stream, made);
 }
 
-CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
-                                unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-                                unsigned int block_z, unsigned int shared, CUstream handle,
-                                void **arguments, void **extra)
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                                unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
+                                CUstream handle, void **arguments, void **extra)
 {
     call here;
     CUstream stream = NULL;

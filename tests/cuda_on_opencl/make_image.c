@@ -16,8 +16,8 @@ typedef struct nvrtc_program nvrtc_program;
 
 /* As nvrtc.h of NVIDIA declares them; results are 0 for success. */
 static struct {
-    int (*create)(nvrtc_program **, const char *source, const char *name, int headers,
-                  const char *const *header_texts, const char *const *header_names);
+    int (*create)(nvrtc_program **, const char *source, const char *name, int headers, const char *const *header_texts,
+                  const char *const *header_names);
     int (*compile)(nvrtc_program *, int options, const char *const *option_texts);
     int (*cubin_size)(nvrtc_program *, size_t *);
     int (*cubin)(nvrtc_program *, char *);
@@ -94,8 +94,7 @@ static void write_image(nvrtc_program *program, int is_ptx)
     if ((is_ptx ? nvrtc.ptx_size : nvrtc.cubin_size)(program, &size) != 0)
         stop("no image");
     char *bytes = malloc(size);
-    if (!bytes || (is_ptx ? nvrtc.ptx : nvrtc.cubin)(program, bytes) != 0 ||
-        fwrite(bytes, 1, size, stdout) != size)
+    if (!bytes || (is_ptx ? nvrtc.ptx : nvrtc.cubin)(program, bytes) != 0 || fwrite(bytes, 1, size, stdout) != size)
         stop("the image cannot be written");
     free(bytes);
 }
@@ -113,9 +112,8 @@ static void compile(const char *file, char *defines, const char *architecture)
     }
     read_text(file, source);
     size_t used = strlen(source);
-    snprintf(source + used, sizeof source - used,
-             "\nextern \"C\" __device__ const char rung_image[] = \"%s%s%s\";\n", file,
-             *defines ? " " : "", defines);
+    snprintf(source + used, sizeof source - used, "\nextern \"C\" __device__ const char rung_image[] = \"%s%s%s\";\n",
+             file, *defines ? " " : "", defines);
     int count = split(defines, options);
     snprintf(target, sizeof target, "--gpu-architecture=%s", architecture);
     options[count++] = target;

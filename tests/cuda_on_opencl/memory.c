@@ -230,8 +230,7 @@ static CUresult check_range(CUcontext context, CUdeviceptr address, size_t bytes
     return CUDA_SUCCESS;
 }
 
-static CUresult copy(CUcontext context, CUstream stream, CUdeviceptr device, void *to, const void *from,
-                     size_t bytes)
+static CUresult copy(CUcontext context, CUstream stream, CUdeviceptr device, void *to, const void *from, size_t bytes)
 {
     if (bytes == 0)
         return CUDA_SUCCESS;
@@ -247,8 +246,8 @@ static CUresult copy(CUcontext context, CUstream stream, CUdeviceptr device, voi
     return work_submit(stream, work);
 }
 
-static CUresult copy_in_stream(const char *symbol, CUdeviceptr device, void *to, const void *from,
-                               size_t bytes, CUstream handle)
+static CUresult copy_in_stream(const char *symbol, CUdeviceptr device, void *to, const void *from, size_t bytes,
+                               CUstream handle)
 {
     call here;
     CUstream stream = NULL;

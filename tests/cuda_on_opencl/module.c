@@ -192,8 +192,8 @@ static CUresult forbid_in_capture(void)
     return pose_driver() < 12030 ? capture_forbid() : CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *out, const void *from, unsigned int count,
-                                    CUjit_option *options, void **values)
+CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *out, const void *from, unsigned int count, CUjit_option *options,
+                                    void **values)
 {
     call here;
     char reason[2000] = "";

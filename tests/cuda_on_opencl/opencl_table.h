@@ -25,7 +25,7 @@
  * CUDA's unified addresses. */
 typedef struct opencl_table {
     cl_device_id device;
-    cl_context   context;
+    cl_context context;
 #define X(name) __typeof__(cl##name) *name;
     STANDIN_CL_LIST(X)
 #undef X

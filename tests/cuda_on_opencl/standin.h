@@ -47,8 +47,8 @@ typedef enum object_kind { STREAM, EVENT, MEMORY, HOST_MEMORY, MODULE, FUNCTION,
 /* What every object begins with. A handle is good if it is in the list of all objects:
  * nothing of a caller's is believed. */
 typedef struct object {
-    object_kind    kind;
-    CUcontext      context; /* NULL of a graph */
+    object_kind kind;
+    CUcontext context; /* NULL of a graph */
     struct object *next;
 } object;
 
@@ -56,76 +56,76 @@ typedef struct object {
 typedef struct recording recording;
 
 typedef struct capture {
-    CUstream            origin;
+    CUstream origin;
     CUstreamCaptureMode mode;
-    pthread_t           thread;
-    bool                invalid;
-    recording          *recording;
-    struct capture     *next;
+    pthread_t thread;
+    bool invalid;
+    recording *recording;
+    struct capture *next;
 } capture;
 
 struct CUstream_st {
-    object           base;
+    object base;
     cl_command_queue queue;
-    capture         *capture; /* NULL unless it captures */
+    capture *capture; /* NULL unless it captures */
 };
 
 struct CUevent_st {
-    object   base;
+    object base;
     unsigned flags;
     cl_event marker;  /* NULL until it is recorded */
     capture *capture; /* last recorded in this one */
 };
 
 typedef struct memory {
-    object      base;
+    object base;
     CUdeviceptr address;
-    size_t      bytes;
+    size_t bytes;
 } memory;
 
 struct CUmod_st {
-    object     base;
+    object base;
     cl_program program;
-    image      image;
+    image image;
 };
 
 struct CUfunc_st {
-    object                base;
-    CUmodule              module;
+    object base;
+    CUmodule module;
     const image_function *image;
-    cl_kernel             kernel;
-    bool                  emulates; /* a matrix engine: see engine.h */
-    int                   max_dynamic, carveout;
+    cl_kernel kernel;
+    bool emulates; /* a matrix engine: see engine.h */
+    int max_dynamic, carveout;
 };
 
 struct CUgraph_st {
-    object     base;
+    object base;
     recording *recording;
 };
 
 struct CUgraphExec_st {
-    object     base;
+    object base;
     recording *recording;
 };
 
 /* Contexts are never given back, so that an old handle is known for one. */
 struct CUctx_st {
-    bool               alive, is_primary;
-    int                device, references;
-    struct CUstream_st main;    /* all default streams */
-    CUresult           pending; /* to show at the next synchronising call */
-    CUresult           sick;    /* returned by every call from now on */
-    CUcontext          next;
+    bool alive, is_primary;
+    int device, references;
+    struct CUstream_st main; /* all default streams */
+    CUresult pending;        /* to show at the next synchronising call */
+    CUresult sick;           /* returned by every call from now on */
+    CUcontext next;
 };
 
 /* A new zeroed object in the list, or NULL. */
 void *object_new(object_kind kind, CUcontext context, size_t bytes);
-bool  object_is(object_kind kind, const void *handle);
+bool object_is(object_kind kind, const void *handle);
 /* Releases what it holds in OpenCL and takes it off the list. */
 void object_destroy(object *object);
 /* The next of this kind and context (NULL: of any), for walks that begin with NULL. */
 object *object_next(const object *after, CUcontext context, object_kind kind);
-void    object_destroy_all(CUcontext context);
+void object_destroy_all(CUcontext context);
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
@@ -135,8 +135,8 @@ typedef enum call_need { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT, NEEDS_HEALTH 
 
 typedef struct call {
     const char *symbol;
-    bool        locked;
-    CUcontext   context; /* the current one, or NULL */
+    bool locked;
+    CUcontext context; /* the current one, or NULL */
 } call;
 
 /* Every entry point is between these two, which hold the one lock. */
@@ -153,9 +153,9 @@ CUresult call_start(void);
 /* ---- Contexts (context.c) ------------------------------------------------------------------- */
 
 CUcontext context_current(void);
-bool      context_is(CUcontext context);
-long      context_count(void);
-bool      error_is_sticky(CUresult error);
+bool context_is(CUcontext context);
+long context_count(void);
+bool error_is_sticky(CUresult error);
 /* Makes a context sick if the error is one that does. */
 void context_note(CUcontext context, CUresult error);
 /* After a wait that gave `error`: what has gone wrong since the last one. */
@@ -182,36 +182,36 @@ void memory_check(const memory *memory);
 /* ---- Devices (device.c) --------------------------------------------------------------------- */
 
 typedef struct pose {
-    int         architecture;
+    int architecture;
     const char *name;
-    int         memory_mib, units, clock_khz, memory_clock_khz, bus_bits, l2_kib;
-    int         shared_optin, shared_unit, threads_unit;
+    int memory_mib, units, clock_khz, memory_clock_khz, bus_bits, l2_kib;
+    int shared_optin, shared_unit, threads_unit;
 } pose;
 
 const pose *pose_now(void);
-int         pose_driver(void);
-int         pose_devices(void);
-bool        pose_has_pools(void);
+int pose_driver(void);
+int pose_devices(void);
+bool pose_has_pools(void);
 
 /* ---- Work (launch.c) and captures (capture.c) -------------------------------------------------- */
 
 /* A launch, a function of the host's or a copy, with its own copy of the arguments. */
 typedef struct work {
-    CUfunction     function; /* of a launch, or NULL */
-    CUhostFn       host;     /* of the host's, or NULL */
-    void          *user;
-    unsigned       grid[3], block[3];
+    CUfunction function; /* of a launch, or NULL */
+    CUhostFn host;       /* of the host's, or NULL */
+    void *user;
+    unsigned grid[3], block[3];
     unsigned char *arguments; /* one behind the other */
-    void          *to;
-    const void    *from;
-    size_t         bytes;
-    struct work   *next;
+    void *to;
+    const void *from;
+    size_t bytes;
+    struct work *next;
 } work;
 
 /* Runs it, or records it if the stream captures. Takes `work`, made by malloc, over. */
 CUresult work_submit(CUstream stream, work *work);
 CUresult work_run(CUstream stream, const work *work);
-void     work_free(work *work);
+void work_free(work *work);
 
 void recording_add(recording *recording, work *work);
 void recording_release(recording *recording);

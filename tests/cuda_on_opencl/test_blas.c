@@ -50,9 +50,9 @@ static void row_major_by_exchanging(void **state)
     product_begin(&product);
     memset((void *)(uintptr_t)product.dc, 0xff, sizeof product.c); /* NaNs, which must not be read */
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, PRODUCT_N, PRODUCT_M, PRODUCT_K, &one,
-                                  (void *)(uintptr_t)product.db, CUDA_R_32F, PRODUCT_N,
-                                  (void *)(uintptr_t)product.da, CUDA_R_32F, PRODUCT_K, &none,
-                                  (void *)(uintptr_t)product.dc, CUDA_R_32F, PRODUCT_N, CUBLAS_COMPUTE_32F, -1),
+                                  (void *)(uintptr_t)product.db, CUDA_R_32F, PRODUCT_N, (void *)(uintptr_t)product.da,
+                                  CUDA_R_32F, PRODUCT_K, &none, (void *)(uintptr_t)product.dc, CUDA_R_32F, PRODUCT_N,
+                                  CUBLAS_COMPUTE_32F, -1),
                      CUBLAS_STATUS_SUCCESS);
     assert_true(product_is_right(&product));
     product_end(&product);
@@ -71,9 +71,9 @@ static void it_keeps_its_streams_order(void **state)
     assert_good(product_launch(&product, stream));
     /* C = 2 C + A B is three times the product, if the launches were over. */
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, PRODUCT_N, PRODUCT_M, PRODUCT_K, &one,
-                                  (void *)(uintptr_t)product.db, CUDA_R_32F, PRODUCT_N,
-                                  (void *)(uintptr_t)product.da, CUDA_R_32F, PRODUCT_K, &two,
-                                  (void *)(uintptr_t)product.dc, CUDA_R_32F, PRODUCT_N, CUBLAS_COMPUTE_32F, -1),
+                                  (void *)(uintptr_t)product.db, CUDA_R_32F, PRODUCT_N, (void *)(uintptr_t)product.da,
+                                  CUDA_R_32F, PRODUCT_K, &two, (void *)(uintptr_t)product.dc, CUDA_R_32F, PRODUCT_N,
+                                  CUBLAS_COMPUTE_32F, -1),
                      CUBLAS_STATUS_SUCCESS);
     for (int i = 0; i < PRODUCT_K * PRODUCT_N; i++)
         product.b[i] *= 3.0f;
@@ -98,7 +98,8 @@ static void a_product_is_captured(void **state)
     assert_int_equal(cublasSetStream_v2(handle, stream), CUBLAS_STATUS_SUCCESS);
     assert_good(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_32F, 1, b, CUDA_R_32F, 1,
-                                  &one, c, CUDA_R_32F, 1, CUBLAS_COMPUTE_32F, -1), CUBLAS_STATUS_SUCCESS);
+                                  &one, c, CUDA_R_32F, 1, CUBLAS_COMPUTE_32F, -1),
+                     CUBLAS_STATUS_SUCCESS);
     assert_good(cuStreamEndCapture(stream, &graph));
     one = 100.0f;
     assert_good(cuGraphInstantiateWithFlags(&exec, graph, 0));
@@ -127,14 +128,16 @@ static void transposes_and_batches(void **state)
         b[i] = 10 * (i + 1);
     }
     /* A 2 x 2 in columns (1,2) (3,4), B in (10,20) (30,40). */
-    assert_int_equal(cublasGemmStridedBatchedEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 2, 2, 2, &one, a, CUDA_R_64F, 2, 4,
-                                                b, CUDA_R_64F, 2, 0, &none, c, CUDA_R_64F, 2, 4, 2,
-                                                CUBLAS_COMPUTE_64F, -1), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasGemmStridedBatchedEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 2, 2, 2, &one, a, CUDA_R_64F, 2, 4, b,
+                                                CUDA_R_64F, 2, 0, &none, c, CUDA_R_64F, 2, 4, 2, CUBLAS_COMPUTE_64F,
+                                                -1),
+                     CUBLAS_STATUS_SUCCESS);
     assert_good(cuCtxSynchronize());
     const double first[] = {50, 110, 110, 250, 170, 230, 390, 530};
     assert_memory_equal(c, first, sizeof first);
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, &one, a, CUDA_R_64F, 2, b, CUDA_R_64F, 2,
-                                  &none, c, CUDA_R_64F, 2, CUBLAS_COMPUTE_64F, -1), CUBLAS_STATUS_SUCCESS);
+                                  &none, c, CUDA_R_64F, 2, CUBLAS_COMPUTE_64F, -1),
+                     CUBLAS_STATUS_SUCCESS);
     assert_good(cuCtxSynchronize());
     const double second[] = {100, 140, 140, 200};
     assert_memory_equal(c, second, sizeof second);
@@ -153,13 +156,16 @@ static void whole_numbers_wrap(void **state)
     memset(b, -128, 4);
     c[0] = INT32_MAX;
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, a, CUDA_R_8I, 4, b, CUDA_R_8I, 4,
-                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1), CUBLAS_STATUS_SUCCESS);
+                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
+                     CUBLAS_STATUS_SUCCESS);
     assert_good(cuCtxSynchronize());
     assert_int_equal(c[0], 4 * 128 * 128 - 2);
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, a + 1, CUDA_R_8I, 4, b, CUDA_R_8I, 4,
-                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1), CUBLAS_STATUS_NOT_SUPPORTED);
+                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
+                     CUBLAS_STATUS_NOT_SUPPORTED);
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, a, CUDA_R_8I, 5, b, CUDA_R_8I, 4,
-                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1), CUBLAS_STATUS_NOT_SUPPORTED);
+                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
+                     CUBLAS_STATUS_NOT_SUPPORTED);
     release(a);
     release(b);
     release(c);
@@ -173,7 +179,8 @@ static float through(float x, int compute)
     *a = x;
     *b = 1.0f;
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_32F, 1, b, CUDA_R_32F, 1,
-                                  &none, c, CUDA_R_32F, 1, compute, -1), CUBLAS_STATUS_SUCCESS);
+                                  &none, c, CUDA_R_32F, 1, compute, -1),
+                     CUBLAS_STATUS_SUCCESS);
     assert_good(cuCtxSynchronize());
     float result = *c;
     release(a);
@@ -209,7 +216,8 @@ static void every_half_comes_back(void **state)
             a[i] = (uint16_t)i;
         *b = type ? 0x3f80 : 0x3c00;
         assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, COUNT, 1, 1, &one, a, cuda, COUNT, b, cuda, 1,
-                                      &none, c, cuda, COUNT, CUBLAS_COMPUTE_32F, -1), CUBLAS_STATUS_SUCCESS);
+                                      &none, c, cuda, COUNT, CUBLAS_COMPUTE_32F, -1),
+                         CUBLAS_STATUS_SUCCESS);
         assert_good(cuCtxSynchronize());
         for (int i = 0; i < COUNT; i++)
             if ((i & 0x7fff) <= infinite && (i & 0x7fff) != 0) /* -0 + 0 is 0, a NaN any NaN */
@@ -241,7 +249,8 @@ static void refusals(void **state)
     assert_int_equal(gemm(4, 4, 3, 4, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I), CUBLAS_STATUS_NOT_SUPPORTED);
     assert_int_equal(gemm(4, 4, 3, 4, CUDA_R_16F, CUDA_R_16BF, CUBLAS_COMPUTE_32F), CUBLAS_STATUS_NOT_SUPPORTED);
     assert_int_equal(gemm(4, 4, 3, 4, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_32F), CUBLAS_STATUS_NOT_SUPPORTED);
-    assert_int_equal(gemm(4, 4, 3, 4, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F_FAST_TF32), CUBLAS_STATUS_NOT_SUPPORTED);
+    assert_int_equal(gemm(4, 4, 3, 4, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F_FAST_TF32),
+                     CUBLAS_STATUS_NOT_SUPPORTED);
     assert_int_equal(cublasGetVersion_v2(handle, &version), CUBLAS_STATUS_SUCCESS);
     assert_int_equal(version, 120900);
     assert_int_equal(cublasSetMathMode(handle, 3), CUBLAS_STATUS_SUCCESS);
@@ -268,9 +277,10 @@ static void faults_and_contexts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fresh(row_major_by_exchanging), fresh(it_keeps_its_streams_order), fresh(a_product_is_captured),
-        fresh(transposes_and_batches),
-        fresh(whole_numbers_wrap), fresh(fast_modes_round), fresh(every_half_comes_back), fresh(refusals),
+        fresh(row_major_by_exchanging), fresh(it_keeps_its_streams_order),
+        fresh(a_product_is_captured),   fresh(transposes_and_batches),
+        fresh(whole_numbers_wrap),      fresh(fast_modes_round),
+        fresh(every_half_comes_back),   fresh(refusals),
         fresh(faults_and_contexts),
     };
     unit_clean_environment();

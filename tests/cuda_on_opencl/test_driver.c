@@ -271,17 +271,15 @@ static void *multiply_in_thread(void *opaque)
     product own = *(const product *)opaque;
     CUcontext context;
     CUstream stream;
-    bool good = cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS &&
-                cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
-    void *arguments[] = {&own.m, &own.n, &own.k, &own.alpha, &own.da, &own.va,
-                         &own.db, &own.vb, &own.beta, &own.dc, &own.vc};
+    bool good = cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS && cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+    void *arguments[] = {&own.m,  &own.n,  &own.k,    &own.alpha, &own.da, &own.va,
+                         &own.db, &own.vb, &own.beta, &own.dc,    &own.vc};
     memcpy(own.arguments, arguments, sizeof arguments);
     for (int i = 0; i < 20 && good; i++) {
         good = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
-               cuMemAlloc_v2(&own.dc, sizeof own.c) == CUDA_SUCCESS &&
-               product_launch(&own, stream) == CUDA_SUCCESS && cuStreamSynchronize(stream) == CUDA_SUCCESS &&
-               product_is_right(&own) && cuMemFree_v2(own.dc) == CUDA_SUCCESS &&
-               cuStreamDestroy_v2(stream) == CUDA_SUCCESS;
+               cuMemAlloc_v2(&own.dc, sizeof own.c) == CUDA_SUCCESS && product_launch(&own, stream) == CUDA_SUCCESS &&
+               cuStreamSynchronize(stream) == CUDA_SUCCESS && product_is_right(&own) &&
+               cuMemFree_v2(own.dc) == CUDA_SUCCESS && cuStreamDestroy_v2(stream) == CUDA_SUCCESS;
     }
     good = cuCtxPopCurrent_v2(NULL) == CUDA_SUCCESS && cuDevicePrimaryCtxRelease_v2(0) == CUDA_SUCCESS && good;
     return good ? opaque : NULL;
@@ -397,7 +395,8 @@ static void it_poses_as_any_of_them(void **state)
         snprintf(text, sizeof text, "%d", all[i]);
         setenv("RUNG_STANDIN_ARCH", text, 1);
         assert_int_equal(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR), all[i]);
+                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+                         all[i]);
         assert_true(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) > 20);
         assert_true(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) >= 49152);
         assert_good(cuDeviceGetName(name, sizeof name, 0));

@@ -59,8 +59,7 @@ static void without_a_wait_the_station_is_the_floor(void **state)
 static void peak_is_the_lanes(void **state)
 {
     lab_machine machine = machine_of("rtx3070-laptop");
-    lab_load load = {.blocks = 4000, .held = 2, .warps = 8, .macs = 1e6, .lanes = machine.fp32,
-                     .flops = 4000 * 2e6};
+    lab_load load = {.blocks = 4000, .held = 2, .warps = 8, .macs = 1e6, .lanes = machine.fp32, .flops = 4000 * 2e6};
     lab_prediction prediction = lab_predict(&machine, &load);
     (void)state;
     assert_true(prediction.runs);
@@ -74,8 +73,14 @@ static void scattered_lines_bound_the_naive_kernel(void **state)
 {
     lab_machine machine = machine_of("rtx3070-laptop");
     double k = 8192, warps = 32, steps = k * warps;
-    lab_load load = {.blocks = 65536, .held = 1, .warps = warps, .macs = steps * 32, .lanes = machine.fp32,
-                     .requests = 2 * steps, .lines = 33 * steps, .sectors = 33 * steps,
+    lab_load load = {.blocks = 65536,
+                     .held = 1,
+                     .warps = warps,
+                     .macs = steps * 32,
+                     .lanes = machine.fp32,
+                     .requests = 2 * steps,
+                     .lines = 33 * steps,
+                     .sectors = 33 * steps,
                      .flops = 65536 * steps * 64};
     lab_prediction prediction = lab_predict(&machine, &load);
     (void)state;
@@ -90,8 +95,14 @@ static void load_store_units_bound_the_coalesced_kernel(void **state)
 {
     lab_machine machine = machine_of("rtx3070-laptop");
     double steps = 8192 * 32;
-    lab_load load = {.blocks = 40000, .held = 1, .warps = 32, .macs = steps * 32, .lanes = machine.fp32,
-                     .requests = 2 * steps, .lines = 2 * steps, .sectors = 5 * steps,
+    lab_load load = {.blocks = 40000,
+                     .held = 1,
+                     .warps = 32,
+                     .macs = steps * 32,
+                     .lanes = machine.fp32,
+                     .requests = 2 * steps,
+                     .lines = 2 * steps,
+                     .sectors = 5 * steps,
                      .flops = 40000 * steps * 64};
     lab_prediction prediction = lab_predict(&machine, &load);
     (void)state;
@@ -105,8 +116,14 @@ static void waiting_with_one_block_is_lost(void **state)
 {
     lab_machine machine = machine_of("rtx3070-laptop");
     double busy = 1000 * machine.lat_dram;
-    lab_load load = {.blocks = 4000, .held = 1, .warps = 8, .macs = busy * 128, .lanes = machine.fp32,
-                     .barriers = 1e-9, .waits = 1000, .flops = 4000 * busy * 256};
+    lab_load load = {.blocks = 4000,
+                     .held = 1,
+                     .warps = 8,
+                     .macs = busy * 128,
+                     .lanes = machine.fp32,
+                     .barriers = 1e-9,
+                     .waits = 1000,
+                     .flops = 4000 * busy * 256};
     lab_prediction half = lab_predict(&machine, &load);
     (void)state;
     assert_true(fabs(half.gflops / half.peak_gflops - 0.5) < 1e-6); /* the barriers are as good as none */
@@ -214,7 +231,8 @@ static void a_file_describes_another(void **state)
     assert_true(lab_machine_find("P100", &machine, why, sizeof why)); /* upper and lower case are the same */
     assert_string_equal(machine.name, "p100");
     assert_true(read_text("like = RTX3090\n", &machine, why));
-    assert_true(read_text("# mine\nlike = rtx3090\nunits = 46\ntitle = RTX 3070\n\nclock_mhz = 1725 # boost\n", &machine, why));
+    assert_true(
+        read_text("# mine\nlike = rtx3090\nunits = 46\ntitle = RTX 3070\n\nclock_mhz = 1725 # boost\n", &machine, why));
     assert_near(machine.units, 46);
     assert_near(machine.clock_mhz, 1725);
     assert_near(machine.fp32, 128);
@@ -237,8 +255,9 @@ static void what_is_wrong_in_a_file_is_told_with_its_line(void **state)
     assert_false(read_text("like = rtx3090\nunits = 4\nlike = p100\n", &machine, why));
     assert_non_null(strstr(why, ":3: a machine is like one other"));
     assert_false(read_text("", &machine, why));
-    assert_false(read_text("like = p100\ntitle = a machine whose title is longer than the sixty-three letters there is room for\n", &machine,
-                           why));
+    assert_false(read_text(
+        "like = p100\ntitle = a machine whose title is longer than the sixty-three letters there is room for\n",
+        &machine, why));
     assert_non_null(strstr(why, ":2: the title is longer than 63"));
     assert_false(lab_machine_find("no-such-gpu", &machine, why, sizeof why));
     assert_non_null(strstr(why, "p4000"));

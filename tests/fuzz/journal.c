@@ -26,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rungi_journal_line(head, "rung-multiply 1");
     rungi_journal_line(line, "problem f32, 5 6 7");
     strcat(head, line);
-    rungi_journal_kind kind =
-        rungi_journal_parse((const char *)data, (int64_t)size, head, &journal, count_block, &count);
+    rungi_journal_kind kind = rungi_journal_parse((const char *)data, (int64_t)size, head, &journal, count_block,
+                                                  &count);
     if (kind != RUNGI_JOURNAL_GOOD)
         return 0;
     if (journal.end < 0 || journal.end > (int64_t)size || (count > 0 && !journal.has_blocking))

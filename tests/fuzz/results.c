@@ -14,12 +14,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MUST(condition)                                                      \
-    do {                                                                     \
-        if (!(condition)) {                                                  \
-            fprintf(stderr, "line %d: not %s\n", __LINE__, #condition);      \
-            abort();                                                         \
-        }                                                                    \
+#define MUST(condition)                                                 \
+    do {                                                                \
+        if (!(condition)) {                                             \
+            fprintf(stderr, "line %d: not %s\n", __LINE__, #condition); \
+            abort();                                                    \
+        }                                                               \
     } while (0)
 
 static void look_at_rows(const lab_results *results)

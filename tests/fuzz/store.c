@@ -14,12 +14,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MUST(condition)                                                                    \
-    do {                                                                                   \
-        if (!(condition)) {                                                                \
+#define MUST(condition)                                                                         \
+    do {                                                                                        \
+        if (!(condition)) {                                                                     \
             fprintf(stderr, "line %d: not %s (%s)\n", __LINE__, #condition, rung_error_text()); \
-            abort();                                                                       \
-        }                                                                                  \
+            abort();                                                                            \
+        }                                                                                       \
     } while (0)
 
 /* ---- A device that takes everything ---------------------------------------------------------- */

@@ -21,8 +21,8 @@ static char *numbered(const char *lines)
         int length = (int)strcspn(lines, "\n");
         bool plain = *lines == '.' || *lines == '/';
         used += (size_t)(plain ? snprintf(text + used, capacity - used, "%.*s\n", length, lines)
-                               : snprintf(text + used, capacity - used, "        /*%04x*/   %.*s ;\n", address,
-                                          length, lines));
+                               : snprintf(text + used, capacity - used, "        /*%04x*/   %.*s ;\n", address, length,
+                                          lines));
         address += plain ? 0 : 16;
     }
     return text;
@@ -77,10 +77,10 @@ static void counts_every_kind(void **state)
     assert_string_equal(loop->operation, "FFMA");
     assert_int_equal(loop->multiply_adds, 3 * 32);
     const int64_t moves[LAB_MOVE_COUNT][LAB_WIDTHS] = {
-        [LAB_MOVE_SHARED_LOAD] = {1, 0, 1, 1, 1, 0}, [LAB_MOVE_MATRIX_LOAD] = {0, 0, 0, 1, 1, 0},
+        [LAB_MOVE_SHARED_LOAD] = {1, 0, 1, 1, 1, 0},  [LAB_MOVE_MATRIX_LOAD] = {0, 0, 0, 1, 1, 0},
         [LAB_MOVE_SHARED_STORE] = {0, 0, 0, 0, 1, 0}, [LAB_MOVE_GLOBAL_LOAD] = {0, 1, 0, 0, 1, 0},
-        [LAB_MOVE_GLOBAL_COPY] = {0, 0, 0, 0, 1, 0}, [LAB_MOVE_GLOBAL_STORE] = {0, 0, 0, 1, 0, 0},
-        [LAB_MOVE_LOCAL_LOAD] = {0, 0, 1, 0, 0, 0}, [LAB_MOVE_LOCAL_STORE] = {0, 0, 0, 1, 0, 0},
+        [LAB_MOVE_GLOBAL_COPY] = {0, 0, 0, 0, 1, 0},  [LAB_MOVE_GLOBAL_STORE] = {0, 0, 0, 1, 0, 0},
+        [LAB_MOVE_LOCAL_LOAD] = {0, 0, 1, 0, 0, 0},   [LAB_MOVE_LOCAL_STORE] = {0, 0, 0, 1, 0, 0},
     };
     assert_memory_equal(loop->moves, moves, sizeof moves);
     assert_int_equal(lab_mix_moves(loop, LAB_MOVE_SHARED_LOAD), 4);
@@ -264,9 +264,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_every_kind),       cmocka_unit_test(knows_shapes),
         cmocka_unit_test(finds_integer_loops),     cmocka_unit_test(chooses_among_functions),
-        cmocka_unit_test(tells_whose_line_spills),
-        cmocka_unit_test(drops_no_spill_past_the_last), cmocka_unit_test(refuses_what_is_no_code),
-        cmocka_unit_test(runs_the_disassembler),
+        cmocka_unit_test(tells_whose_line_spills), cmocka_unit_test(drops_no_spill_past_the_last),
+        cmocka_unit_test(refuses_what_is_no_code), cmocka_unit_test(runs_the_disassembler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,14 @@ enum { VENDOR, MKL, OPENBLAS, OURS, ROWS };
 /* FP32 of 1024 cubed by FMA, at a peak of 160 GFLOPS. */
 static lab_row row_of(const char *kernel, int64_t ms)
 {
-    lab_row row = {.product = {RUNG_F32, RUNG_F32}, .size = {1024, 1024, 1024}, .verified = true, .probe = LAB_PROBE_FMA_F32,
-                   .median_ns = ms * 1000000, .min_ns = ms * 1000000, .samples = 9, .probe_gflops = 160};
+    lab_row row = {.product = {RUNG_F32, RUNG_F32},
+                   .size = {1024, 1024, 1024},
+                   .verified = true,
+                   .probe = LAB_PROBE_FMA_F32,
+                   .median_ns = ms * 1000000,
+                   .min_ns = ms * 1000000,
+                   .samples = 9,
+                   .probe_gflops = 160};
     row.is_vendor = strncmp(kernel, "00_vendor", 9) == 0;
     row.is_peer = row.is_vendor && strchr(kernel, ':');
     row.gflops = 2.0 * 1024 * 1024 * 1024 / (double)row.median_ns;
@@ -289,7 +295,7 @@ static void beyond_the_roof(void **state)
     assert_non_null(strstr(rows[VENDOR].why_not, "fma f32 came to 162"));
     assert_true(rows[VENDOR].median_ns == 0 && rows[VENDOR].min_ns == 0 && rows[VENDOR].gflops == 0);
     assert_true(rows[VENDOR].samples == 0 && rows[VENDOR].worst_ns == 0 && rows[VENDOR].series.count == 0);
-    assert_false(rows[MKL].is_beyond); /* 165: within ten per cent */
+    assert_false(rows[MKL].is_beyond);              /* 165: within ten per cent */
     assert_true(rows[OURS].percent_of_vendor == 0); /* nothing is held against it */
     assert_string_equal(rows[OURS].best_peer, "00_vendor:mkl");
 
@@ -314,17 +320,21 @@ static void beyond_the_roof(void **state)
 
 /* ---- Several runs in one file ---------------------------------------------------------------------------- */
 
-#define RUN(fields)                                                                                                  \
+#define RUN(fields)                                                                                                          \
     "{\"schema\": \"rung-bench/1\", \"complete\": true, \"results\": [{\"device\": \"cpu\", \"kernel\": \"07\", \"dtype\": " \
     "\"f32\", \"m\": 8, \"n\": 8, \"k\": 8, " fields "}]}"
-#define TIMED(median, least)                                                                                         \
-    RUN("\"verified\": true, \"state\": \"ok\", \"why_not\": \"\", \"gflops\": 1, \"median_ns\": " #median ", \"min_ns\": " #least)
-static const char skipped_run[] = RUN("\"verified\": false, \"state\": \"skipped\", \"why_not\": \"skipped\", \"median_ns\": 0, "
-                                      "\"min_ns\": 0, \"gflops\": 0");
-static const char wrong_run[] = RUN("\"verified\": false, \"state\": \"wrong\", \"why_not\": \"WRONG\", \"median_ns\": 0, "
-                                    "\"min_ns\": 0, \"gflops\": 0");
-static const char implausible_run[] = RUN("\"verified\": true, \"state\": \"implausible\", \"why_not\": \"beyond the roof\", "
-                                          "\"median_ns\": 0, \"min_ns\": 0, \"gflops\": 0");
+#define TIMED(median, least)                                                                               \
+    RUN("\"verified\": true, \"state\": \"ok\", \"why_not\": \"\", \"gflops\": 1, \"median_ns\": " #median \
+        ", \"min_ns\": " #least)
+static const char skipped_run[] = RUN(
+    "\"verified\": false, \"state\": \"skipped\", \"why_not\": \"skipped\", \"median_ns\": 0, "
+    "\"min_ns\": 0, \"gflops\": 0");
+static const char wrong_run[] = RUN(
+    "\"verified\": false, \"state\": \"wrong\", \"why_not\": \"WRONG\", \"median_ns\": 0, "
+    "\"min_ns\": 0, \"gflops\": 0");
+static const char implausible_run[] = RUN(
+    "\"verified\": true, \"state\": \"implausible\", \"why_not\": \"beyond the roof\", "
+    "\"median_ns\": 0, \"min_ns\": 0, \"gflops\": 0");
 
 /* Merges three runs of one row. */
 static lab_results merge_three(const char *first, const char *second, const char *third)
@@ -381,9 +391,10 @@ static void merged_states(void **state)
     lab_results_free(&found);
 }
 
-#define CALL(wall, kernel, hidden)                                                                                    \
-    RUN("\"verified\": true, \"state\": \"ok\", \"gflops\": 1, \"median_ns\": " #wall ", \"min_ns\": 1, \"kernel_ns\": " #kernel \
-        ", \"call_wall_ns\": " #wall ", \"up_ns\": 1" #kernel ", \"hidden_percent\": " #hidden ", \"batch_wall_ns\": 2" #kernel \
+#define CALL(wall, kernel, hidden)                                                                       \
+    RUN("\"verified\": true, \"state\": \"ok\", \"gflops\": 1, \"median_ns\": " #wall                    \
+        ", \"min_ns\": 1, \"kernel_ns\": " #kernel ", \"call_wall_ns\": " #wall ", \"up_ns\": 1" #kernel \
+        ", \"hidden_percent\": " #hidden ", \"batch_wall_ns\": 2" #kernel                                \
         ", \"fast_median_ns\": 0, \"slow_median_ns\": " #kernel)
 
 /* The parts of a call are medians of their own. */
@@ -415,14 +426,12 @@ static void roofs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_times),          cmocka_unit_test(doubted_peers),
-        cmocka_unit_test(within_a_mode),        cmocka_unit_test(across_compute_modes),
-        cmocka_unit_test(steps_and_calls),      cmocka_unit_test(threads_differ),
-        cmocka_unit_test(names),                cmocka_unit_test(tables),
-        cmocka_unit_test(times),
-        cmocka_unit_test(beyond_the_roof),
-        cmocka_unit_test(roofs),
-        cmocka_unit_test(merged_states),
+        cmocka_unit_test(plain_times),     cmocka_unit_test(doubted_peers),
+        cmocka_unit_test(within_a_mode),   cmocka_unit_test(across_compute_modes),
+        cmocka_unit_test(steps_and_calls), cmocka_unit_test(threads_differ),
+        cmocka_unit_test(names),           cmocka_unit_test(tables),
+        cmocka_unit_test(times),           cmocka_unit_test(beyond_the_roof),
+        cmocka_unit_test(roofs),           cmocka_unit_test(merged_states),
         cmocka_unit_test(merged_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

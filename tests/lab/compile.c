@@ -9,8 +9,8 @@
 #include <glob.h>
 #include <unistd.h>
 
-static char nvrtc[1024];    /* the library's file */
-static bool is_hidden;      /* and as if it were not there */
+static char nvrtc[1024]; /* the library's file */
+static bool is_hidden;   /* and as if it were not there */
 
 void *__real_dlopen(const char *name, int flags);
 void *__wrap_dlopen(const char *name, int flags);
@@ -69,7 +69,7 @@ static lab_code take_apart(const rung_code *code)
 
 /* A row of compile_table.tsv. */
 typedef struct row {
-    char      kernel[32], parameters[256], type[16], path[32], architecture[16];
+    char kernel[32], parameters[256], type[16], path[32], architecture[16];
     long long registers, shared, spills;
 } row;
 
@@ -80,8 +80,8 @@ static bool find_row(const char *kernel, const char *type, const char *architect
     assert_non_null(table);
     bool found = false;
     while (!found && fgets(line, sizeof line, table)) {
-        if (sscanf(line, "%31s %255s %15s %31s %15s %lld %lld %lld", row->kernel, row->parameters, row->type,
-                   row->path, row->architecture, &row->registers, &row->shared, &row->spills) != 8)
+        if (sscanf(line, "%31s %255s %15s %31s %15s %lld %lld %lld", row->kernel, row->parameters, row->type, row->path,
+                   row->architecture, &row->registers, &row->shared, &row->spills) != 8)
             continue;
         /* A preset need not name the last parameters. */
         size_t length = strlen(row->parameters);
@@ -112,8 +112,8 @@ static void makes_what_the_table_has(void **state)
      * vectors, whole vectors; sums of another type; an architecture's own; a small C. */
     static const struct {
         const char *kernel, *type, *architecture, *path;
-        rung_type   in, out;
-        int64_t     n, threads;
+        rung_type in, out;
+        int64_t n, threads;
     } cases[] = {
         {"01_naive", "f32", "sm_86", "-", RUNG_F32, RUNG_F32, 1024, 256},
         {"07_tile2d", "f32", "sm_86", "wide", RUNG_F32, RUNG_F32, 1024, 256},
@@ -220,8 +220,8 @@ static void tells_where_it_spills(void **state)
 
 /* ---- Refusals ----------------------------------------------------------------------------------- */
 
-static void refuse(const rung_kernel *kernel, rung_problem problem, const char *parameters,
-                   const char *architecture, rung_status expected, const char *words)
+static void refuse(const rung_kernel *kernel, rung_problem problem, const char *parameters, const char *architecture,
+                   rung_status expected, const char *words)
 {
     rung_code *code = (rung_code *)(uintptr_t)&is_hidden;
     rung_status status = rung_kernel_compile(kernel, &problem, parameters, architecture, &code);
@@ -248,8 +248,10 @@ static void says_why_not(void **state)
     refuse(other, plain, NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "on the ladder of cuda");
     refuse(NULL, plain, NULL, "sm_86", RUNG_STATUS_INVALID, "needs a kernel");
     refuse(naive, plain, NULL, NULL, RUNG_STATUS_INVALID, "needs a kernel");
-    assert_int_equal(rung_kernel_from_source(NULL, "cuda", "broken.cu", "#include \"dialect.h\"\n#define BM 8\n"
-                                             "#define BN 8\nKERNEL(64)\nbroken(int m)\n{\n    oops;\n}\n", &broken),
+    assert_int_equal(rung_kernel_from_source(NULL, "cuda", "broken.cu",
+                                             "#include \"dialect.h\"\n#define BM 8\n"
+                                             "#define BN 8\nKERNEL(64)\nbroken(int m)\n{\n    oops;\n}\n",
+                                             &broken),
                      RUNG_OK);
     refuse(broken, plain, NULL, "sm_86", RUNG_STATUS_COMPILE_FAILED, "broken.cu(7)");
     rung_kernel_destroy(broken);
@@ -262,8 +264,10 @@ static void says_why_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_what_the_table_has), cmocka_unit_test(counts_dynamic_memory),
-        cmocka_unit_test(finds_the_loops),          cmocka_unit_test(tells_where_it_spills),
+        cmocka_unit_test(makes_what_the_table_has),
+        cmocka_unit_test(counts_dynamic_memory),
+        cmocka_unit_test(finds_the_loops),
+        cmocka_unit_test(tells_where_it_spills),
         cmocka_unit_test(says_why_not),
     };
     char nvdisasm[1024];

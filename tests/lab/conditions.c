@@ -15,8 +15,14 @@
 
 #include <cmocka.h>
 
-static const lab_conditions quiet = {.load = 0.1, .ticks = 1000, .steal = 10, .clock_mhz = 2000, .throttles = 5,
-                                     .gpu_clock_mhz = -1, .gpu_celsius = -1, .gpu_throttle = -1};
+static const lab_conditions quiet = {.load = 0.1,
+                                     .ticks = 1000,
+                                     .steal = 10,
+                                     .clock_mhz = 2000,
+                                     .throttles = 5,
+                                     .gpu_clock_mhz = -1,
+                                     .gpu_celsius = -1,
+                                     .gpu_throttle = -1};
 
 static lab_conditions later(int64_t ticks, int64_t steal)
 {

@@ -50,8 +50,14 @@ static bool dense_only(const lab_case *problem)
     lab_case seen = lab_case_of_kernel(problem);
     return sums(problem) && (!lab_is_dense(seen.a, seen.k) || problem->batch > 1);
 }
-static bool rows(const lab_case *problem) { return sums(problem) && lab_case_of_kernel(problem).m > 1; }
-static bool two_mistakes(const lab_case *problem) { return k_edge(problem) || beta(problem); }
+static bool rows(const lab_case *problem)
+{
+    return sums(problem) && lab_case_of_kernel(problem).m > 1;
+}
+static bool two_mistakes(const lab_case *problem)
+{
+    return k_edge(problem) || beta(problem);
+}
 
 static void traits_are_named(void **state)
 {
@@ -59,12 +65,18 @@ static void traits_are_named(void **state)
         bool (*is_wrong)(const lab_case *);
         const char *begins;
     } mistakes[] = {
-        {never, ""}, {always, "wrong on every problem"}, {sums, "wrong wherever there is something to add up"},
-        {beta, "wrong only where beta is not 0"}, {no_beta, "wrong only where beta is 0"},
-        {k_edge, "wrong only where k is no multiple of BK"}, {n_edge, "wrong only where n is no multiple of BN"},
-        {long_k, "wrong only where k is longer than BK"}, {strided_b, "right for dense matrices, wrong only where B is a strided or transposed view"},
+        {never, ""},
+        {always, "wrong on every problem"},
+        {sums, "wrong wherever there is something to add up"},
+        {beta, "wrong only where beta is not 0"},
+        {no_beta, "wrong only where beta is 0"},
+        {k_edge, "wrong only where k is no multiple of BK"},
+        {n_edge, "wrong only where n is no multiple of BN"},
+        {long_k, "wrong only where k is longer than BK"},
+        {strided_b, "right for dense matrices, wrong only where B is a strided or transposed view"},
         {dense_only, "right for dense matrices, wrong only where A is a strided or transposed view: use A's strides"},
-        {rows, "wrong only where C has more than one row"}, {two_mistakes, "wrong on "},
+        {rows, "wrong only where C has more than one row"},
+        {two_mistakes, "wrong on "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -110,8 +122,9 @@ static void races_have_lines(void **state)
 /* With a barrier between the two lines, the race is between one iteration of a loop and the next. */
 static void races_across_iterations_are_known(void **state)
 {
-    static const char log[] = "Read-write data race at local memory address 0x1000000000000\n"
-                              "\tAt line 5 (column 20) of mine.cu:\n\t  x\n\tAt line 2 (column 36) of mine.cu:\n\t  x\n";
+    static const char log[] =
+        "Read-write data race at local memory address 0x1000000000000\n"
+        "\tAt line 5 (column 20) of mine.cu:\n\t  x\n\tAt line 2 (column 36) of mine.cu:\n\t  x\n";
     rung_kernel_info kernel = mine;
     lab_check check = {.count = 0};
     (void)state;
@@ -159,8 +172,10 @@ static void what_is_not_known_is_quoted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traits_are_named),         cmocka_unit_test(writing_outside_is_told),
-        cmocka_unit_test(races_have_lines),         cmocka_unit_test(other_files_have_no_line),
+        cmocka_unit_test(traits_are_named),
+        cmocka_unit_test(writing_outside_is_told),
+        cmocka_unit_test(races_have_lines),
+        cmocka_unit_test(other_files_have_no_line),
         cmocka_unit_test(races_across_iterations_are_known),
         cmocka_unit_test(what_is_not_known_is_quoted),
     };

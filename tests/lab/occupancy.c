@@ -24,7 +24,7 @@ static lab_occupancy of(const char *architecture, int64_t threads, int64_t regis
 
 static const struct {
     const char *architecture;
-    int64_t     threads, registers, shared, blocks, warps;
+    int64_t threads, registers, shared, blocks, warps;
     const char *bound_by;
 } cases[] = {
     /* 32 warps of 48 that there are: a second block does not fit. 66.7 %. */
@@ -82,8 +82,8 @@ static void holds_what_the_rules_say(void **state)
         lab_occupancy found = of(cases[i].architecture, cases[i].threads, cases[i].registers, cases[i].shared);
         if (found.blocks != cases[i].blocks || found.warps != cases[i].warps ||
             strcmp(found.bound_by, cases[i].bound_by) != 0)
-            fail_msg("case %d: %lld blocks, %lld warps, by %s", (int)i, (long long)found.blocks,
-                     (long long)found.warps, found.bound_by);
+            fail_msg("case %d: %lld blocks, %lld warps, by %s", (int)i, (long long)found.blocks, (long long)found.warps,
+                     found.bound_by);
         double fraction = (double)found.warps / (double)lab_limits_of(cases[i].architecture)->warps;
         assert_true(found.fraction == fraction);
     }

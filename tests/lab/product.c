@@ -15,7 +15,7 @@
 
 /* Written out once more: old results and tuning files have these words. */
 static const struct {
-    rung_type   in, out, sum;
+    rung_type in, out, sum;
     const char *word;
 } expected[] = {
     {RUNG_F32, RUNG_F32, RUNG_F32, "f32"},       {RUNG_F32, RUNG_F16, RUNG_F32, "f32:f16"},

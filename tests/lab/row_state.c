@@ -37,8 +37,10 @@ static void a_dropped_contender_has_no_result(void **state)
 static void read_row(const char *fields, lab_results *results)
 {
     char text[1024], why[256];
-    snprintf(text, sizeof text, "{\"schema\": \"rung-bench/1\", \"machine\": {}, \"results\": [{\"kernel\": \"04_shared\", "
-             "\"dtype\": \"f32\", \"m\": 8, \"n\": 8, \"k\": 8, %s}]}", fields);
+    snprintf(text, sizeof text,
+             "{\"schema\": \"rung-bench/1\", \"machine\": {}, \"results\": [{\"kernel\": \"04_shared\", "
+             "\"dtype\": \"f32\", \"m\": 8, \"n\": 8, \"k\": 8, %s}]}",
+             fields);
     if (!lab_results_read(text, strlen(text), "row.json", results, why, sizeof why))
         fail_msg("%s", why);
     assert_int_equal(results->count, 1);
@@ -78,7 +80,8 @@ static void wording_does_not_matter(void **state)
 static void files_without_a_state_are_read(void **state)
 {
     (void)state;
-    assert_string_equal(compared_with("\"verified\": false, \"why_not\": \"WRONG: element (0, 0)\""), "the new is wrong");
+    assert_string_equal(compared_with("\"verified\": false, \"why_not\": \"WRONG: element (0, 0)\""),
+                        "the new is wrong");
     assert_string_equal(compared_with("\"verified\": true, \"why_not\": \"beyond the roof: 900 GFLOPS\""),
                         "the new is wrong");
     assert_string_equal(compared_with("\"verified\": false, \"why_not\": \"out of memory\""), "the new has no time");

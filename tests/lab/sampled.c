@@ -85,7 +85,9 @@ static void wrong_blocks_are_seen(void **state)
     assert_int_equal(judge(&blocking, 1, &sample), RUNG_OK);
     assert_true(!sample.is_all && sample.elements >= blocking.row_blocks * blocking.col_blocks);
     for (int i = 0; i < 12; i++) { /* the last row and column of blocks, the first, and some between */
-        int64_t row_block = i < 6 ? blocking.row_blocks - 1 : i, col_block = i == 0 ? blocking.col_blocks - 1 : i == 1 ? 0 : 5 * i % 29;
+        int64_t row_block = i < 6 ? blocking.row_blocks - 1 : i, col_block = i == 0   ? blocking.col_blocks - 1
+                                                                             : i == 1 ? 0
+                                                                                      : 5 * i % 29;
         add_to_block(&blocking, row_block, col_block, 4096);
         rung_status status = judge(&blocking, (uint64_t)i, &sample);
         add_to_block(&blocking, row_block, col_block, -4096);

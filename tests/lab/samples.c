@@ -69,7 +69,7 @@ static void outliers(void **state)
     lab_samples_add(samples, 1131, 0, 0); /* quartiles 1010 and 1040: the fence is at 1130 */
     lab_samples_add(samples, 5000, 0, 0);
     lab_samples_add(samples, 1130, 0, 0);
-    lab_samples_add(samples, 10, 0, 0);   /* none is too fast */
+    lab_samples_add(samples, 10, 0, 0); /* none is too fast */
     lab_spread spread = lab_samples_spread(samples, LAB_MODE_ANY, 0);
     assert_int_equal(spread.outliers, 2);
     assert_int_equal(spread.worst_ns, 5000);
@@ -111,7 +111,8 @@ static void series(void **state)
     assert_int_equal(made.times[2], 0);
     assert_int_equal(made.times[3], 5);
     add_in_round(401, 6);
-    lab_samples_series(samples, LAB_MODE_ANY, 0, &made); /* four rounds a number: three would do, and do not divide others */
+    lab_samples_series(samples, LAB_MODE_ANY, 0,
+                       &made); /* four rounds a number: three would do, and do not divide others */
     assert_int_equal(made.of, 4);
     assert_int_equal(made.count, 101);
     assert_int_equal(made.times[0], 7);
@@ -170,9 +171,9 @@ static void modes_are_told_apart(void **state)
 {
     (void)state;
     for (int64_t i = 0; i < 6; i++) {
-        lab_samples_add(samples, 100 + i, 2000, 2100);  /* fast */
-        lab_samples_add(samples, 300 + i, 900, 910);    /* slow */
-        lab_samples_add(samples, 5, 900, 2000);         /* it changed meanwhile */
+        lab_samples_add(samples, 100 + i, 2000, 2100); /* fast */
+        lab_samples_add(samples, 300 + i, 900, 910);   /* slow */
+        lab_samples_add(samples, 5, 900, 2000);        /* it changed meanwhile */
     }
     lab_spread fast = lab_samples_spread(samples, LAB_MODE_FAST, 2200);
     lab_spread slow = lab_samples_spread(samples, LAB_MODE_SLOW, 2200);
@@ -192,8 +193,9 @@ static void probes_measure(void **state)
     static const struct {
         lab_product product;
         rung_compute compute;
-    } all[] = {{{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT}, {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT}, {{RUNG_F64, RUNG_F32}, RUNG_COMPUTE_STRICT},
-               {{RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT}, {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT}, {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3},
+    } all[] = {{{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT}, {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT},
+               {{RUNG_F64, RUNG_F32}, RUNG_COMPUTE_STRICT}, {{RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT},
+               {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT},  {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3},
                {{RUNG_I32, RUNG_I32}, RUNG_COMPUTE_STRICT}};
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

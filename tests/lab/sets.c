@@ -87,8 +87,8 @@ static void the_fewest(void **state)
 
 static void inputs(void **state)
 {
-    lab_problem problem = {.device = device, .queue = queue, .product = {RUNG_I8, RUNG_I32}, .m = 64, .n = 48, .k = 50,
-                           .batch = 1};
+    lab_problem problem = {
+        .device = device, .queue = queue, .product = {RUNG_I8, RUNG_I32}, .m = 64, .n = 48, .k = 50, .batch = 1};
     int64_t large = 0, outside = 0;
     (void)state;
     assert_int_equal(lab_inputs_of("normal"), LAB_INPUTS_NORMAL);

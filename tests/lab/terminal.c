@@ -33,7 +33,11 @@ static void test_columns_count_characters(void **state)
     assert_non_null(table);
     assert_non_null(out);
     lab_table_add(table, 3, (const char *[]){"kernel", "ns", "why"});
-    lab_table_add(table, 3, (const char *[]){"k\xc3\xb6rnel_\xe2\x82\xac.cu", "\xc2\xb5" "7", ""});
+    lab_table_add(table, 3,
+                  (const char *[]){"k\xc3\xb6rnel_\xe2\x82\xac.cu",
+                                   "\xc2\xb5"
+                                   "7",
+                                   ""});
     lab_table_add(table, 3, (const char *[]){"plain_x.cu", "12345", "no"});
     lab_colour_choose("always");
     lab_table_colour(table, LAB_RED);
@@ -41,7 +45,8 @@ static void test_columns_count_characters(void **state)
     fclose(out);
     lab_colour_choose(NULL);
     assert_string_equal(written, "kernel          ns  why\n"
-                                 "k\xc3\xb6rnel_\xe2\x82\xac.cu     \xc2\xb5" "7  \n"
+                                 "k\xc3\xb6rnel_\xe2\x82\xac.cu     \xc2\xb5"
+                                 "7  \n"
                                  "\033[31mplain_x.cu   12345  no\033[0m\n");
     free(table);
 }
@@ -68,7 +73,8 @@ static void test_cells_end_between_characters(void **state)
 static void test_text_is_cut_and_wrapped(void **state)
 {
     (void)state;
-    char text[] = "a\xc3\xb6" "bc";
+    char text[] = "a\xc3\xb6"
+                  "bc";
     assert_int_equal(lab_text_width(text), 4);
     lab_text_cut(text, 2);
     assert_string_equal(text, "a\xc3\xb6");
@@ -143,9 +149,12 @@ static void test_nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns_count_characters), cmocka_unit_test(test_cells_end_between_characters),
-        cmocka_unit_test(test_text_is_cut_and_wrapped), cmocka_unit_test(test_progress_tells_what_is_left),
-        cmocka_unit_test(test_distance), cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_columns_count_characters),
+        cmocka_unit_test(test_cells_end_between_characters),
+        cmocka_unit_test(test_text_is_cut_and_wrapped),
+        cmocka_unit_test(test_progress_tells_what_is_left),
+        cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

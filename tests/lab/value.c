@@ -25,8 +25,9 @@ static void takes_json(void **state)
     lab_document document;
     char why[256];
     (void)state;
-    assert_true(read_text(" { \"a\" : [1, -2.5e3, true, null, \"x\\n\\u00e9\\ud83d\\ude00\"], \"b\": {\"c\": false}, \"d\": {} } ",
-                          &document, why, sizeof why));
+    assert_true(read_text(
+        " { \"a\" : [1, -2.5e3, true, null, \"x\\n\\u00e9\\ud83d\\ude00\"], \"b\": {\"c\": false}, \"d\": {} } ",
+        &document, why, sizeof why));
     const lab_value *a = lab_field(document.root, "a");
     assert_int_equal(a->kind, LAB_ARRAY);
     assert_int_equal(a->count, 5);
@@ -127,9 +128,11 @@ static void loads_results(void **state)
     lab_results results;
     char why[512];
     (void)state;
-    assert_true(load("{\"schema\": \"rung-bench/1\", \"machine\": {\"processor\": \"P\"}, \"results\": [{\"device\": \"cpu\", "
-                     "\"kernel\": \"10_pipeline\", \"dtype\": \"f32\", \"m\": 2, \"n\": 3, \"k\": 4, \"verified\": true, "
-                     "\"median_ns\": 10, \"gflops\": 4.8, \"probe_gflops\": 9}]}", &results, why, sizeof why));
+    assert_true(
+        load("{\"schema\": \"rung-bench/1\", \"machine\": {\"processor\": \"P\"}, \"results\": [{\"device\": \"cpu\", "
+             "\"kernel\": \"10_pipeline\", \"dtype\": \"f32\", \"m\": 2, \"n\": 3, \"k\": 4, \"verified\": true, "
+             "\"median_ns\": 10, \"gflops\": 4.8, \"probe_gflops\": 9}]}",
+             &results, why, sizeof why));
     assert_int_equal(results.count, 1);
     assert_string_equal(results.rows[0].kernel, "10_pipeline");
     assert_int_equal(results.rows[0].k, 4);
@@ -142,7 +145,10 @@ static void loads_results(void **state)
 static void refuses_other_files(void **state)
 {
     static const char *const wrong[] = {
-        "[]", "{}", "{\"schema\": \"rung-bench/1\"}", "{\"schema\": \"rung-bench/2\", \"results\": []}",
+        "[]",
+        "{}",
+        "{\"schema\": \"rung-bench/1\"}",
+        "{\"schema\": \"rung-bench/2\", \"results\": []}",
         "{\"schema\": \"rung-bench/1\", \"results\": [1]}",
         "{\"schema\": \"rung-bench/1\", \"results\": [{\"kernel\": \"x\", \"dtype\": \"f32\", \"m\": -1}]}",
         "{\"schema\": \"rung-bench/1\", \"results\": [{\"kernel\": \"x\", \"dtype\": \"f32\", \"verified\": true}]}",
@@ -159,8 +165,9 @@ static void refuses_other_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_json),         cmocka_unit_test(refuses_the_rest),  cmocka_unit_test(refuses_beginnings),
-        cmocka_unit_test(reads_what_is_written), cmocka_unit_test(loads_results), cmocka_unit_test(refuses_other_files),
+        cmocka_unit_test(takes_json),         cmocka_unit_test(refuses_the_rest),
+        cmocka_unit_test(refuses_beginnings), cmocka_unit_test(reads_what_is_written),
+        cmocka_unit_test(loads_results),      cmocka_unit_test(refuses_other_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void decisions(void **state)
     assert_int_equal(judge_one(pairs_of(10, 0.05, 0.01)), LAB_SLOWER);
     assert_int_equal(judge_one(pairs_of(10, -0.05, 0.01)), LAB_FASTER);
     assert_int_equal(judge_one(pairs_of(10, 0.001, 0.005)), LAB_SAME);
-    assert_int_equal(judge_one(pairs_of(10, 0.019, 0)), LAB_SAME);    /* certain, and not worth reporting */
+    assert_int_equal(judge_one(pairs_of(10, 0.019, 0)), LAB_SAME); /* certain, and not worth reporting */
     assert_int_equal(judge_one(pairs_of(10, 0.05, 0.1)), LAB_UNKNOWN);
     assert_int_equal(judge_one(pairs_of(10, 0.001, 0.1)), LAB_UNKNOWN);
     for (int64_t runs = 0; runs < LAB_RUNS_MIN; runs++)
@@ -198,8 +198,9 @@ static void interleaved_runs(void **state)
     (void)state;
     int false_alarms = count_reported(0, PROCESS, 0), busy = count_reported(0, BUSY_PROCESS, 1u << 30);
     int found = count_reported(0.05, PROCESS, 2u << 30);
-    printf("interleaved: %.2f %% of equal rows reported, %.2f %% on a busy machine, %.1f %% of those 5 %% slower found\n",
-           100.0 * false_alarms / rows, 100.0 * busy / rows, 100.0 * found / rows);
+    printf(
+        "interleaved: %.2f %% of equal rows reported, %.2f %% on a busy machine, %.1f %% of those 5 %% slower found\n",
+        100.0 * false_alarms / rows, 100.0 * busy / rows, 100.0 * found / rows);
     assert_true(false_alarms <= rows * 2 / 100);
     assert_true(busy <= rows * 2 / 100);
     assert_true(found >= rows * 90 / 100);
@@ -257,9 +258,9 @@ static void normal_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(student),          cmocka_unit_test(evidence),      cmocka_unit_test(rounds),
-        cmocka_unit_test(decisions),        cmocka_unit_test(many_rows),     cmocka_unit_test(interleaved_runs),
-        cmocka_unit_test(separate_runs),    cmocka_unit_test(normal_numbers),
+        cmocka_unit_test(student),       cmocka_unit_test(evidence),       cmocka_unit_test(rounds),
+        cmocka_unit_test(decisions),     cmocka_unit_test(many_rows),      cmocka_unit_test(interleaved_runs),
+        cmocka_unit_test(separate_runs), cmocka_unit_test(normal_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

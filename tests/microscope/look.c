@@ -36,9 +36,8 @@ static void print_lines(const lab_sight *sight)
 static void print_rest(const lab_sight *sight)
 {
     for (int64_t i = 0; i < sight->branch_count; i++)
-        printf("branch at %" PRId64 " from %" PRId64 ": %" PRId64 ", divergent %" PRId64 "\n",
-               sight->branches[i].line, sight->branches[i].from, sight->branches[i].passed,
-               sight->branches[i].divergent);
+        printf("branch at %" PRId64 " from %" PRId64 ": %" PRId64 ", divergent %" PRId64 "\n", sight->branches[i].line,
+               sight->branches[i].from, sight->branches[i].passed, sight->branches[i].divergent);
     for (int64_t i = 0; i < sight->barrier_count; i++)
         printf("barrier at %" PRId64 ": %" PRId64 "\n", sight->barriers[i].line, sight->barriers[i].passed);
     for (int64_t i = 0; i < sight->buffer_count; i++) {
@@ -59,9 +58,13 @@ static bool read_look(int argc, char **argv, lab_look *look)
     if (argc < 5 || lab_read_dtypes(&options, &compute, dtypes, &count) || count != 1)
         return false;
     *look = (lab_look){
-        .kernel = argv[1], .parameters = argc > 6 && *argv[6] ? argv[6] : NULL,
-        .product = dtypes[0].product, .compute = dtypes[0].compute,
-        .m = atoll(argv[2]), .n = atoll(argv[3]), .k = atoll(argv[4]),
+        .kernel = argv[1],
+        .parameters = argc > 6 && *argv[6] ? argv[6] : NULL,
+        .product = dtypes[0].product,
+        .compute = dtypes[0].compute,
+        .m = atoll(argv[2]),
+        .n = atoll(argv[3]),
+        .k = atoll(argv[4]),
         .b_col_major = argc > 7 && strcmp(argv[7], "col") == 0,
     };
     return true;

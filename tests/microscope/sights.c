@@ -23,7 +23,7 @@
 
 typedef struct view {
     lab_sight sight;
-    char     *source;
+    char *source;
 } view;
 
 static char *copy_of(const char *text)
@@ -45,8 +45,13 @@ static char *read_file(const char *path)
 
 static view look_at(const char *kernel, const char *parameters, lab_product product, int64_t m, int64_t n, int64_t k)
 {
-    lab_look look = {.kernel = kernel, .parameters = parameters, .product = product,
-                     .compute = RUNG_COMPUTE_STRICT, .m = m, .n = n, .k = k};
+    lab_look look = {.kernel = kernel,
+                     .parameters = parameters,
+                     .product = product,
+                     .compute = RUNG_COMPUTE_STRICT,
+                     .m = m,
+                     .n = n,
+                     .k = k};
     view view;
     char why[1000];
     rung_kernel *found;
@@ -334,7 +339,8 @@ static void warptile(void **state)
  * would meet, 1 and 3. In parts of two pieces it is as above. */
 static void warptile_deep(void **state)
 {
-    view view = look_at("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", (lab_product){RUNG_F32, RUNG_F32}, 64, 64, 16);
+    view view = look_at("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", (lab_product){RUNG_F32, RUNG_F32}, 64, 64,
+                        16);
     (void)state;
     expect_shared(&view, "bring(&a_tile[part", LAB_SHARED_STORE, "a_tile", 4, 4 * 8, 1, 1);
     leave(&view);
@@ -585,13 +591,13 @@ static void missing_parts(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(naive), cmocka_unit_test(coalesced), cmocka_unit_test(shared16),
-        cmocka_unit_test(shared32), cmocka_unit_test(padded32), cmocka_unit_test(padded16),
-        cmocka_unit_test(tile2d), cmocka_unit_test(vector), cmocka_unit_test(warptile),
-        cmocka_unit_test(warptile_deep), cmocka_unit_test(pipeline), cmocka_unit_test(wmma),
-        cmocka_unit_test(matrix), cmocka_unit_test(matrix_cut), cmocka_unit_test(user_uncoalesced),
-        cmocka_unit_test(user_column), cmocka_unit_test(user_half_empty), cmocka_unit_test(user_turns),
-        cmocka_unit_test(two_at_once), cmocka_unit_test(refusals), cmocka_unit_test(missing_parts),
+        cmocka_unit_test(naive),         cmocka_unit_test(coalesced),       cmocka_unit_test(shared16),
+        cmocka_unit_test(shared32),      cmocka_unit_test(padded32),        cmocka_unit_test(padded16),
+        cmocka_unit_test(tile2d),        cmocka_unit_test(vector),          cmocka_unit_test(warptile),
+        cmocka_unit_test(warptile_deep), cmocka_unit_test(pipeline),        cmocka_unit_test(wmma),
+        cmocka_unit_test(matrix),        cmocka_unit_test(matrix_cut),      cmocka_unit_test(user_uncoalesced),
+        cmocka_unit_test(user_column),   cmocka_unit_test(user_half_empty), cmocka_unit_test(user_turns),
+        cmocka_unit_test(two_at_once),   cmocka_unit_test(refusals),        cmocka_unit_test(missing_parts),
     };
     lab_microscope_parts parts;
     if (lab_microscope_is_child(argc, argv))

@@ -18,20 +18,30 @@ static rung_outofcore_blocking chosen(int64_t m, int64_t n, int64_t k, int64_t b
 }
 
 /* Checks what holds for all block sizes. */
-static void check_blocking(const rung_outofcore_blocking *blocking, int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_room room)
+static void check_blocking(const rung_outofcore_blocking *blocking, int64_t m, int64_t n, int64_t k, int64_t bytes,
+                           rungi_room room)
 {
     assert_true(blocking->used_bytes <= room.memory);
-    int64_t strip = rungi_strip_rows(blocking->block_rows) < blocking->block_rows ? rungi_strip_rows(blocking->block_rows) : blocking->block_rows;
-    assert_int_equal(blocking->used_bytes, bytes * (blocking->block_rows * blocking->block_cols + 2 * blocking->panel_depth * (strip + blocking->block_cols + (blocking->block_cols < 1024 ? 0 : 64))));
-    assert_true((blocking->row_blocks - 1) * blocking->block_rows < m && blocking->row_blocks * blocking->block_rows >= m);
-    assert_true((blocking->col_blocks - 1) * blocking->block_cols < n && blocking->col_blocks * blocking->block_cols >= n);
+    int64_t strip = rungi_strip_rows(blocking->block_rows) < blocking->block_rows
+                        ? rungi_strip_rows(blocking->block_rows)
+                        : blocking->block_rows;
+    assert_int_equal(
+        blocking->used_bytes,
+        bytes * (blocking->block_rows * blocking->block_cols +
+                 2 * blocking->panel_depth * (strip + blocking->block_cols + (blocking->block_cols < 1024 ? 0 : 64))));
+    assert_true((blocking->row_blocks - 1) * blocking->block_rows < m &&
+                blocking->row_blocks * blocking->block_rows >= m);
+    assert_true((blocking->col_blocks - 1) * blocking->block_cols < n &&
+                blocking->col_blocks * blocking->block_cols >= n);
     if (k > 0)
-        assert_true((blocking->panels - 1) * blocking->panel_depth < k && blocking->panels * blocking->panel_depth >= k);
+        assert_true((blocking->panels - 1) * blocking->panel_depth < k &&
+                    blocking->panels * blocking->panel_depth >= k);
     assert_int_equal(blocking->read_bytes, bytes * (m * k * blocking->col_blocks + k * n * blocking->row_blocks));
     assert_int_equal(blocking->written_bytes, bytes * m * n);
     if (room.buffer > 0) {
         assert_true(blocking->block_rows * blocking->block_cols * bytes <= room.buffer);
-        assert_true(blocking->block_rows * blocking->panel_depth * bytes <= room.buffer && blocking->block_cols * blocking->panel_depth * bytes <= room.buffer);
+        assert_true(blocking->block_rows * blocking->panel_depth * bytes <= room.buffer &&
+                    blocking->block_cols * blocking->panel_depth * bytes <= room.buffer);
     }
 }
 
@@ -112,7 +122,8 @@ static void memory_is_used_up_by_panels(void **state)
 {
     rungi_room room = {.memory = 1 << 30, .blocks = 1};
     (void)state;
-    rung_outofcore_blocking blocking = chosen(1000, 1000, 100000, 4, room); /* all of C stays: panels as deep as is of use */
+    rung_outofcore_blocking blocking = chosen(1000, 1000, 100000, 4,
+                                              room); /* all of C stays: panels as deep as is of use */
     assert_int_equal(blocking.row_blocks * blocking.col_blocks, 1);
     assert_int_equal(blocking.panel_depth, 2048);
     blocking = chosen(1000, 1000, 1000, 4, room); /* and not so deep that the first is waited for */
@@ -150,10 +161,13 @@ static void nothing_is_cut_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_bytes_are_moved),       cmocka_unit_test(never_many),
+        cmocka_unit_test(few_bytes_are_moved),
+        cmocka_unit_test(never_many),
         cmocka_unit_test(anything_fits),
-        cmocka_unit_test(ten_times_256_mib),         cmocka_unit_test(memory_is_used_up_by_panels),
-        cmocka_unit_test(what_cannot_be_is_refused), cmocka_unit_test(nothing_is_cut_too),
+        cmocka_unit_test(ten_times_256_mib),
+        cmocka_unit_test(memory_is_used_up_by_panels),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(nothing_is_cut_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,8 @@
 
 enum { DEVICES_MAX = 8 };
 
-static const char  *names[DEVICES_MAX];
-static int          count; /* of the devices that were named, and behind them the CPU */
+static const char *names[DEVICES_MAX];
+static int count; /* of the devices that were named, and behind them the CPU */
 static rung_device *opened[DEVICES_MAX];
 
 /* ---- What is wrapped ------------------------------------------------------------------------------------- */
@@ -38,11 +38,11 @@ typedef enum calls { RUNS, CREATES, WRITES, READS, CALLS } calls;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     rung_queue *queue;
-    int         device;
+    int device;
 } queues[64];
-static int     queue_count;
-static int     fail_at[DEVICES_MAX][CALLS]; /* the call that fails, from 1 on; 0: none */
-static int     calls_of[DEVICES_MAX][CALLS];
+static int queue_count;
+static int fail_at[DEVICES_MAX][CALLS]; /* the call that fails, from 1 on; 0: none */
+static int calls_of[DEVICES_MAX][CALLS];
 static int64_t rest_ns[DEVICES_MAX]; /* before each multiply */
 static int64_t held_bytes[DEVICES_MAX];
 
@@ -151,8 +151,8 @@ static void little_memory_of_a_device(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        setting setting = {.in = RUNG_F32, .out = RUNG_F32, .m = 320, .n = 320, .k = 320, .alpha = 1, .in_files = i,
-                           .out_file = i};
+        setting setting = {
+            .in = RUNG_F32, .out = RUNG_F32, .m = 320, .n = 320, .k = 320, .alpha = 1, .in_files = i, .out_file = i};
         fleet device = {{opened[0]}, {3 * 320 * 320 * 4 / 10}, 1};
         be_well();
         const rung_outofcore_report *report = multiply_and_check(&setting, &device);

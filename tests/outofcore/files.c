@@ -34,7 +34,7 @@ static void headers_are_read(void **state)
 {
     static const struct {
         const char *text;
-        rungi_npy   npy;
+        rungi_npy npy;
     } good[] = {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }  \n", {RUNG_F32, 3, 4, false, 0}},
         {"{'shape': (3, 4), 'fortran_order': True, 'descr': '<f8'}", {RUNG_F64, 3, 4, true, 0}},
@@ -133,7 +133,7 @@ static void add(char *text, const char *line)
 }
 
 typedef struct seen {
-    int     count;
+    int count;
     int64_t blocks[16];
 } seen;
 
@@ -170,7 +170,8 @@ static void journals_are_read(void **state)
     assert_int_equal(rungi_journal_parse(text, (int64_t)strlen(text), head, &journal, note, &seen), RUNGI_JOURNAL_GOOD);
     assert_int_equal(seen.count, 2);
     assert_true(seen.blocks[0] == 3 && seen.blocks[1] == 14);
-    assert_true(journal.blocking.block_rows == 512 && journal.blocking.block_cols == 256 && journal.blocking.panel_depth == 64);
+    assert_true(journal.blocking.block_rows == 512 && journal.blocking.block_cols == 256 &&
+                journal.blocking.panel_depth == 64);
     assert_int_equal(journal.end, strlen(text));
 }
 
@@ -213,7 +214,8 @@ static void torn_heads(void **state)
     assert_true(seen.count == 0 && journal.end == 0);
     assert_true(rungi_journal_is_ours(text, (int64_t)bytes));
     memset(text, 0, bytes); /* this may be anybody's */
-    assert_int_equal(rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen), RUNGI_JOURNAL_OTHER_FORMAT);
+    assert_int_equal(rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen),
+                     RUNGI_JOURNAL_OTHER_FORMAT);
     assert_false(rungi_journal_is_ours(text, (int64_t)bytes));
 }
 
@@ -243,8 +245,8 @@ static void others_journals(void **state)
     kind = rungi_journal_parse("hello\n", 6, head, &journal, note, &seen);
     assert_int_equal(kind, RUNGI_JOURNAL_OTHER_FORMAT);
     assert_false(rungi_journal_is_ours("hello\n", 6) || rungi_journal_is_ours("", 0));
-    static const char *const lines[] = {"block 100", "block", "block -1", "block 1 2", "block 07", "cut 1 1 1 1",
-                                        "blocks 1", "block 9223372036854775808"};
+    static const char *const lines[] = {"block 100", "block",       "block -1", "block 1 2",
+                                        "block 07",  "cut 1 1 1 1", "blocks 1", "block 9223372036854775808"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         make_journal(head, text);
         add(text, lines[i]);
@@ -288,10 +290,14 @@ static void samples_are_spread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers_are_read),      cmocka_unit_test(other_headers_are_refused),
-        cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(journals_are_read),
-        cmocka_unit_test(torn_and_damaged_journals), cmocka_unit_test(others_journals),
-        cmocka_unit_test(torn_heads),            cmocka_unit_test(samples_are_spread),
+        cmocka_unit_test(headers_are_read),
+        cmocka_unit_test(other_headers_are_refused),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(journals_are_read),
+        cmocka_unit_test(torn_and_damaged_journals),
+        cmocka_unit_test(others_journals),
+        cmocka_unit_test(torn_heads),
+        cmocka_unit_test(samples_are_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

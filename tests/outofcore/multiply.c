@@ -72,7 +72,7 @@ static void files_into_a_file(void **state)
 typedef struct files {
     rung_outofcore_matrix *a, *b;
     rung_outofcore_problem problem;
-    rung_matrix            read;
+    rung_matrix read;
 } files;
 
 static void open_files(void *user)
@@ -167,8 +167,8 @@ static void every_product(void **state)
 
 static void small_and_empty(void **state)
 {
-    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 200, 3}, {200, 1, 3}, {3, 4, 1000}, {5, 6, 0}, {0, 6, 5},
-                                       {5, 0, 6}, {17, 16, 15}};
+    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 200, 3}, {200, 1, 3}, {3, 4, 1000},
+                                       {5, 6, 0}, {0, 6, 5},   {5, 0, 6},   {17, 16, 15}};
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int files = 0; files < 2; files++) {
@@ -220,7 +220,8 @@ static void huge_empty_ones_are_refused(void **state)
         int refused = 0;
         for (int j = 0; j < 3; j++) {
             rung_outofcore_matrix *matrix;
-            rung_status status = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, sizes[j][0], sizes[j][1], &nothing), &matrix);
+            rung_status status = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, sizes[j][0], sizes[j][1], &nothing),
+                                                          &matrix);
             assert_true(status == RUNG_OK ? matrix != NULL : status == RUNG_STATUS_TOO_LARGE && !matrix);
             refused += status == RUNG_STATUS_TOO_LARGE;
             rung_outofcore_matrix_destroy(matrix);
@@ -250,7 +251,8 @@ static void the_system_counts_the_same(void **state)
     fill(&b, 2, 4);
     save("a.npy", &a);
     save("b.npy", &b);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
+    rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32),
+                                                               open_npy("b.npy", RUNG_F32));
     problem.path = result;
     rung_outofcore_options options = with_memory(3 * N * N * 4 / 10);
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
@@ -270,10 +272,10 @@ static void the_system_counts_the_same(void **state)
 /* ---- Stopped, refused, gone on with -------------------------------------------------------------------------- */
 
 typedef struct caller {
-    int         steps, stop_at; /* strips; -1: never */
-    double      before;
+    int steps, stop_at; /* strips; -1: never */
+    double before;
     rung_status accepts;
-    int         asked;
+    int asked;
 } caller;
 
 static int count_steps(void *user, const rung_outofcore_progress *progress)
@@ -302,7 +304,8 @@ static rung_outofcore_problem file_problem(rung_matrix *a, rung_matrix *b)
     fill(b, 2, 4);
     save("a.npy", a);
     save("b.npy", b);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32), open_npy("b.npy", RUNG_F32));
+    rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32),
+                                                               open_npy("b.npy", RUNG_F32));
     problem.path = result;
     return problem;
 }
@@ -350,11 +353,11 @@ static void a_stopped_one_is_gone_on_with(void **state)
 
 /* A callback that blocks, as on a terminal that takes nothing, until blocks beyond those in flight are done. */
 typedef struct blocking {
-    int        before;      /* blocks_done when the call began */
-    int        calls, done; /* ... and when the callback returned from its first call */
+    int before;      /* blocks_done when the call began */
+    int calls, done; /* ... and when the callback returned from its first call */
     atomic_int inside;
-    bool       is_ordered;
-    double     last;
+    bool is_ordered;
+    double last;
 } blocking;
 
 static int block_at_first(void *user, const rung_outofcore_progress *progress)
@@ -539,7 +542,8 @@ static void only_what_is_accepted_gets_its_name(void **state)
     assert_true(is_there("c.npy"));
 
     static const rung_status unable[] = {RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO, RUNG_STATUS_CANCELLED};
-    for (size_t i = 0; i < sizeof unable / sizeof *unable; i++) { /* it could not be judged, and is not computed again */
+    for (size_t i = 0; i < sizeof unable / sizeof *unable;
+         i++) { /* it could not be judged, and is not computed again */
         const rung_outofcore_report *report;
         caller.accepts = unable[i];
         unlink(path_of("c.npy"));
@@ -1013,9 +1017,18 @@ static void wrong_problems(void **state)
 /* A program may have been compiled for a header with fewer fields, or with more. */
 static void structs_are_read_by_their_size(void **state)
 {
-    struct { rung_outofcore_problem problem; int64_t later; } newer;
-    struct { rung_outofcore_options options; int64_t later; } newer_options;
-    struct { rung_outofcore_blocking blocking; int64_t later; } newer_blocking = {rung_outofcore_blocking_default(), 5};
+    struct {
+        rung_outofcore_problem problem;
+        int64_t later;
+    } newer;
+    struct {
+        rung_outofcore_options options;
+        int64_t later;
+    } newer_options;
+    struct {
+        rung_outofcore_blocking blocking;
+        int64_t later;
+    } newer_blocking = {rung_outofcore_blocking_default(), 5};
     float data[48] = {0};
     (void)state;
     memset(&newer, 0, sizeof newer);
@@ -1075,7 +1088,8 @@ static void matrices_and_their_views(void **state)
     fclose(file);
     assert_int_equal(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_F32, 3, 5, &none), RUNG_STATUS_INVALID);
     assert_null(none);
-    assert_int_equal(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_TYPE_NONE, 3, 4, &none), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_TYPE_NONE, 3, 4, &none),
+                     RUNG_STATUS_INVALID);
     must(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_F32, 3, 4, &raw));
     rung_matrix view = rung_outofcore_matrix_view(raw);
     assert_true(view.rows == 3 && view.cols == 4 && !view.data);
@@ -1090,7 +1104,8 @@ static void matrices_and_their_views(void **state)
     assert_true(got[0] == 12 && got[3] == 23);
     assert_int_equal(rung_outofcore_matrix_read(block, 0, 1, 2, 2, got), RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_matrix_read(NULL, 0, 0, 1, 1, got), RUNG_STATUS_INVALID);
-    assert_int_equal(rung_outofcore_matrix_of_file(rung_matrix_of(RUNG_F32, 3, 4, NULL), -1, 0, &none), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_outofcore_matrix_of_file(rung_matrix_of(RUNG_F32, 3, 4, NULL), -1, 0, &none),
+                     RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 3, 4, NULL), &none), RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_matrix_view(NULL).type, RUNG_TYPE_NONE);
     rung_outofcore_matrix_destroy(transposed);

@@ -104,9 +104,8 @@ static inline void save(const char *name, const rung_matrix *matrix)
     FILE *file = fopen(path_of(name), "wb");
     assert_non_null(file);
     int used = snprintf(header + 10, sizeof header - 10,
-                        "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }",
-                        npy_type(matrix->type), by_columns ? "True" : "False", (long long)matrix->rows,
-                        (long long)matrix->cols);
+                        "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }", npy_type(matrix->type),
+                        by_columns ? "True" : "False", (long long)matrix->rows, (long long)matrix->cols);
     memset(header + 10 + used, ' ', sizeof header - 10 - (size_t)used);
     memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
     header[127] = '\n';
@@ -181,7 +180,8 @@ static inline rung_outofcore_options with_progress(int64_t bytes, rung_outofcore
 }
 
 /* Multiplies. The report lives until the next call of this function. */
-static inline rung_status multiply_and_report(const rung_outofcore_problem *problem, const rung_outofcore_options *options,
+static inline rung_status multiply_and_report(const rung_outofcore_problem *problem,
+                                              const rung_outofcore_options *options,
                                               const rung_outofcore_report **report)
 {
     rung_outofcore_report_destroy(kept_report);
@@ -194,16 +194,16 @@ static inline rung_status multiply_and_report(const rung_outofcore_problem *prob
 
 typedef struct setting {
     rung_type in, out;
-    int64_t   m, n, k, memory;
-    bool      a_by_columns, b_by_columns, in_files, out_file;
-    double    alpha, beta;
+    int64_t m, n, k, memory;
+    bool a_by_columns, b_by_columns, in_files, out_file;
+    double alpha, beta;
 } setting;
 
 /* The devices of a call; NULL is the CPU. */
 typedef struct fleet {
     rung_device *devices[8];
-    int64_t      memory[8];
-    int64_t      count;
+    int64_t memory[8];
+    int64_t count;
 } fleet;
 
 /* Returns a report that lives until the next call. */
@@ -264,8 +264,8 @@ static inline const rung_outofcore_report *multiply_and_check(const setting *set
     return report;
 }
 
-static const setting plain = {.in = RUNG_F32, .out = RUNG_F32, .m = 150, .n = 130, .k = 170, .memory = 20000,
-                              .alpha = 1};
+static const setting plain = {
+    .in = RUNG_F32, .out = RUNG_F32, .m = 150, .n = 130, .k = 170, .memory = 20000, .alpha = 1};
 
 static inline int run_in_folder(int (*run)(void))
 {

@@ -13,9 +13,9 @@ enum { DEVICES_MAX = 16 };
 /* Devices at work: how long a block takes each, and when the one that it has is done. */
 typedef struct fleet {
     rungi_share share;
-    int         count;
-    double      need[DEVICES_MAX], end[DEVICES_MAX], now;
-    int64_t     held[DEVICES_MAX];
+    int count;
+    double need[DEVICES_MAX], end[DEVICES_MAX], now;
+    int64_t held[DEVICES_MAX];
 } fleet;
 
 static void take_what_is_worth_it(fleet *fleet)

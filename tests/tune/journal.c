@@ -27,8 +27,8 @@ static int remove_path(void **state)
 
 static lab_trial trial_of(lab_trial_kind kind, const char *parameters, int64_t ns)
 {
-    lab_trial trial = {.kind = kind, .m = 4, .n = 5, .k = 6, .kernel = "my kernel.cu", .source = 0xfedcba9876543210u,
-                       .ns = ns};
+    lab_trial trial = {
+        .kind = kind, .m = 4, .n = 5, .k = 6, .kernel = "my kernel.cu", .source = 0xfedcba9876543210u, .ns = ns};
     snprintf(trial.parameters, sizeof trial.parameters, "%s", parameters);
     return trial;
 }

@@ -200,9 +200,8 @@ static void test_chance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kernel), cmocka_unit_test(test_whole_product),
-        cmocka_unit_test(test_drawn),        cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_how_far),      cmocka_unit_test(test_type_counts),
+        cmocka_unit_test(test_every_kernel), cmocka_unit_test(test_whole_product), cmocka_unit_test(test_drawn),
+        cmocka_unit_test(test_neighbours),   cmocka_unit_test(test_how_far),       cmocka_unit_test(test_type_counts),
         cmocka_unit_test(test_rank),         cmocka_unit_test(test_chance),
     };
     unit_clean_environment();

@@ -17,8 +17,9 @@ static double numbers[NUMBERS];
 
 static void draw_numbers(void)
 {
-    static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149,
-                                     -0x1p-149, 1e30, -1e30, 88.7, -88.7, -87.3, -103.9, -104.5, 1e-20, -1e-20, 1, -1};
+    static const double special[] = {0.0,      -0.0,     INFINITY,  -INFINITY, NAN,   FLT_MAX, -FLT_MAX, FLT_MIN,
+                                     -FLT_MIN, 0x1p-149, -0x1p-149, 1e30,      -1e30, 88.7,    -88.7,    -87.3,
+                                     -103.9,   -104.5,   1e-20,     -1e-20,    1,     -1};
     int count = sizeof special / sizeof *special;
     uint64_t seed = 4;
     for (int i = 0; i < NUMBERS; i++) {
@@ -65,18 +66,21 @@ static double unit_of(rung_type type)
     return type == RUNG_F64 ? 0x1p-53 : type == RUNG_F16 ? 0x1p-11 : type == RUNG_BF16 ? 0x1p-8 : 0x1p-24;
 }
 
-static void check_number(rung_activation activation, rung_type in, rung_type out, double v, double found, const char *what)
+static void check_number(rung_activation activation, rung_type in, rung_type out, double v, double found,
+                         const char *what)
 {
-    double expected = (double)exact(activation, v), most = out == RUNG_F16 ? 65504 : out == RUNG_BF16 ? 0x1.fep127 : FLT_MAX;
+    double expected = (double)exact(activation, v), most = out == RUNG_F16    ? 65504
+                                                           : out == RUNG_BF16 ? 0x1.fep127
+                                                                              : FLT_MAX;
     double tiny = out == RUNG_F64 ? 0x1p-1074 : out == RUNG_F16 ? 0x1p-24 : out == RUNG_BF16 ? 0x1p-133 : 0x1p-149;
     double error = 4 * unit_of(in == RUNG_F64 ? RUNG_F64 : RUNG_F32) * fabs(v) + unit_of(out) * fabs(expected) + tiny;
     bool is_right = isnan(v) || (activation == RUNG_ACTIVATION_GELU && v == -INFINITY) ? isnan(found)
-                    : isinf(v)      ? found == expected
-                    : isinf(found)  ? out != RUNG_F64 && fabs(expected) * (1 + unit_of(out)) > most
-                                    : fabs(found - expected) <= error;
+                    : isinf(v)                                                         ? found == expected
+                    : isinf(found) ? out != RUNG_F64 && fabs(expected) * (1 + unit_of(out)) > most
+                                   : fabs(found - expected) <= error;
     if (!is_right)
-        fail_msg("%s, %s: %s of %.9g is %.17g, not %.17g", what, rung_type_name(out), rung_activation_name(activation), v,
-                 found, expected);
+        fail_msg("%s, %s: %s of %.9g is %.17g, not %.17g", what, rung_type_name(out), rung_activation_name(activation),
+                 v, found, expected);
 }
 
 /* One kernel; NULL is the library's choice. */
@@ -118,7 +122,11 @@ static void check_isa(const char *isa)
 {
     static const struct {
         rung_type in, out;
-    } types[] = {{RUNG_F32, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_BF16}, {RUNG_BF16, RUNG_F32}};
+    } types[] = {{RUNG_F32, RUNG_F32},
+                 {RUNG_F64, RUNG_F64},
+                 {RUNG_F16, RUNG_F16},
+                 {RUNG_BF16, RUNG_BF16},
+                 {RUNG_BF16, RUNG_F32}};
     static const char *const names[] = {"01", "02", "09", "10", "12"};
     rung_context *context;
     rung_device *device;

@@ -9,8 +9,8 @@
 
 enum { M = 9, N = 7, K = 5, GAP = 3, ELEMENTS = 256 };
 
-static const char *const kernels[] = {"00_vendor",          "00_vendor:mkl",  "00_vendor:openblas",
-                                      "00_vendor:blis",     "00_vendor:onednn"};
+static const char *const kernels[] = {"00_vendor", "00_vendor:mkl", "00_vendor:openblas", "00_vendor:blis",
+                                      "00_vendor:onednn"};
 
 static const struct {
     rung_type in, out;
@@ -18,8 +18,8 @@ static const struct {
 
 typedef struct bench {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
+    rung_device *device;
+    rung_queue *queue;
 } bench;
 
 static void set(void *memory, rung_type type, int64_t index, double value)
@@ -36,8 +36,9 @@ static void set(void *memory, rung_type type, int64_t index, double value)
 
 static double get(const void *memory, rung_type type, int64_t index)
 {
-    return type == RUNG_F32 ? (double)((const float *)memory)[index] : type == RUNG_F64
-               ? ((const double *)memory)[index] : (double)((const int32_t *)memory)[index];
+    return type == RUNG_F32   ? (double)((const float *)memory)[index]
+           : type == RUNG_F64 ? ((const double *)memory)[index]
+                              : (double)((const int32_t *)memory)[index];
 }
 
 /* All of an operand's memory, gaps too. */
@@ -54,7 +55,7 @@ static double poison(rung_type type)
 }
 
 typedef struct operands {
-    double       a[ELEMENTS], b[ELEMENTS], c[ELEMENTS]; /* memory that any type fits */
+    double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS]; /* memory that any type fits */
     rung_buffer *buffers[3];
     rung_problem here;
 } operands;

@@ -73,14 +73,14 @@ static void the_counter_counts(void **state)
 
 typedef struct shape {
     const char *preset;
-    int64_t     bm, bn, kb, wn, threads;
+    int64_t bm, bn, kb, wn, threads;
 } shape;
 
 /* One operand's tile in shared memory. */
 typedef struct tile {
     const shape *shape;
-    uint         l, k, element, row_bytes;
-    int          along_l;
+    uint l, k, element, row_bytes;
+    int along_l;
 } tile;
 
 static rung_kernel *kernel;
@@ -96,7 +96,7 @@ static int64_t value_of(const char *preset, const char *expression)
 static shape shape_of(const char *preset)
 {
     return (shape){preset ? preset : "defaults", value_of(preset, "BM"), value_of(preset, "BN"),
-                   value_of(preset, "KB"), value_of(preset, "WN"), value_of(preset, "THREADS")};
+                   value_of(preset, "KB"),       value_of(preset, "WN"), value_of(preset, "THREADS")};
 }
 
 typedef void shape_check(const shape *shape);
@@ -136,9 +136,8 @@ static void with_every_tile(tile_check *check)
 static void expect(const tile *tile, const char *what, bool some, int count)
 {
     if (some ? count == 0 : count != 0)
-        fail_msg("%s: %s a tile of %u x %u elements of %u bytes along %c: %d conflicts",
-                 tile->shape->preset, what, tile->l, tile->k, tile->element,
-                 tile->along_l ? 'l' : 'k', count);
+        fail_msg("%s: %s a tile of %u x %u elements of %u bytes along %c: %d conflicts", tile->shape->preset, what,
+                 tile->l, tile->k, tile->element, tile->along_l ? 'l' : 'k', count);
 }
 
 /* Where the same byte were if no chunks were exchanged: an exclusive or is its own inverse. */
@@ -185,8 +184,8 @@ static void every_element_has_a_place(void **state)
 static uint copied_to(const tile *tile, uint thread, uint i)
 {
     uint chunks = tile->row_bytes / CHUNK_BYTES, threads = (uint)tile->shape->threads;
-    return chunk_at(thread / chunks + i * (threads / chunks), thread % chunks, tile->row_bytes,
-                    tile->element, tile->along_l);
+    return chunk_at(thread / chunks + i * (threads / chunks), thread % chunks, tile->row_bytes, tile->element,
+                    tile->along_l);
 }
 
 static void check_copies(const tile *tile)
@@ -234,8 +233,8 @@ static void count_loads(const tile *tile, uint l, uint k_bytes, int *turned, int
         uint at[WARP];
         for (int lane = 0; lane < WARP; lane++) {
             ptx_place place = mma->a(lane, i);
-            at[lane] = element_at(l + (uint)place.row, k_bytes / tile->element + (uint)place.col,
-                                  tile->row_bytes, tile->element, tile->along_l);
+            at[lane] = element_at(l + (uint)place.row, k_bytes / tile->element + (uint)place.col, tile->row_bytes,
+                                  tile->element, tile->along_l);
         }
         count_both(tile, at, WARP, (int)tile->element, turned, plain);
     }
@@ -356,10 +355,8 @@ static int find_kernel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_counter_counts),
-        cmocka_unit_test(every_element_has_a_place),
-        cmocka_unit_test(copies_do_not_meet),
-        cmocka_unit_test(fragments_do_not_meet),
+        cmocka_unit_test(the_counter_counts), cmocka_unit_test(every_element_has_a_place),
+        cmocka_unit_test(copies_do_not_meet), cmocka_unit_test(fragments_do_not_meet),
         cmocka_unit_test(sums_do_not_meet),
     };
     unit_clean_environment();

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 static rung_context *context;
-static rung_device  *device;
+static rung_device *device;
 
 static int open_device(void **state)
 {
@@ -66,14 +66,13 @@ static void check_status(int line, const rung_problem *problem, rung_status expe
 {
     rung_status status = rung_problem_check(problem);
     if (status != expected)
-        fail_msg("line %d: %s and not %s: %s", line, rung_status_name(status),
-                 rung_status_name(expected), status == RUNG_OK ? "" : rung_error_text());
+        fail_msg("line %d: %s and not %s: %s", line, rung_status_name(status), rung_status_name(expected),
+                 status == RUNG_OK ? "" : rung_error_text());
 }
 
 static rung_matrix *operand(rung_problem *problem, int index)
 {
-    rung_matrix *operands[] = {&problem->a, &problem->b, &problem->c, &problem->bias,
-                               &problem->residual};
+    rung_matrix *operands[] = {&problem->a, &problem->b, &problem->c, &problem->bias, &problem->residual};
     return operands[index];
 }
 
@@ -247,8 +246,7 @@ static void offsets_of_nothing(void **state)
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     assert_int_equal(rung_context_create(&options, &own), RUNG_OK);
     assert_int_equal(rung_device_open(own, "cpu", &cpu), RUNG_OK);
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 0, NULL),
-                                           rung_matrix_of(RUNG_F32, 0, 4, NULL),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 0, NULL), rung_matrix_of(RUNG_F32, 0, 4, NULL),
                                            rung_matrix_of(RUNG_F32, 2, 4, c_data));
     problem.a.batch_offsets = (const int64_t *)(uintptr_t)8;
     assert_checked(&problem, RUNG_OK);
@@ -275,8 +273,8 @@ static void count_bytes(const rung_matrix *view, int64_t batch, unsigned char *c
     for (int64_t item = 0; item < batch; item++)
         for (int64_t i = 0; i < view->rows; i++)
             for (int64_t j = 0; j < view->cols; j++) {
-                int64_t at = start + size * (view->offset + item_at(view, item) +
-                                             i * view->row_stride + j * view->col_stride);
+                int64_t at = start +
+                             size * (view->offset + item_at(view, item) + i * view->row_stride + j * view->col_stride);
                 assert_in_range(at, 0, ARENA - size);
                 for (int64_t byte = 0; byte < size; byte++)
                     counts[at + byte]++;
@@ -310,9 +308,13 @@ static rung_matrix random_view(uint64_t *seed, int64_t rows, int64_t cols, int64
 {
     static const rung_type types[] = {RUNG_F32, RUNG_F64, RUNG_F16, RUNG_I8};
     rung_type type = types[unit_random(seed, 4)];
-    rung_matrix view = {.type = type, .rows = rows, .cols = cols,
-                        .row_stride = unit_random(seed, 9), .col_stride = unit_random(seed, 9),
-                        .batch_stride = unit_random(seed, 25), .offset = unit_random(seed, 60),
+    rung_matrix view = {.type = type,
+                        .rows = rows,
+                        .cols = cols,
+                        .row_stride = unit_random(seed, 9),
+                        .col_stride = unit_random(seed, 9),
+                        .batch_stride = unit_random(seed, 25),
+                        .offset = unit_random(seed, 60),
                         .data = arena + rung_type_size(type) * unit_random(seed, 8)};
     fill_ascending(seed, 30, offsets);
     if (unit_random(seed, 3) == 0)
@@ -327,9 +329,14 @@ static void untangle(uint64_t *seed, rung_matrix *c)
     c->row_stride = c->col_stride * c->cols + unit_random(seed, 3);
     c->batch_stride = c->row_stride * c->rows + unit_random(seed, 3);
     if (unit_random(seed, 2))
-        *c = (rung_matrix){.type = c->type, .rows = c->rows, .cols = c->cols, .data = c->data,
-                           .offset = c->offset, .row_stride = c->cols * BATCH_MAX,
-                           .col_stride = 1, .batch_stride = c->cols};
+        *c = (rung_matrix){.type = c->type,
+                           .rows = c->rows,
+                           .cols = c->cols,
+                           .data = c->data,
+                           .offset = c->offset,
+                           .row_stride = c->cols * BATCH_MAX,
+                           .col_stride = 1,
+                           .batch_stride = c->cols};
 }
 
 static void no_overlap_is_ever_taken(void **state)
@@ -379,9 +386,13 @@ static rung_matrix random_parent(uint64_t *seed, int64_t *batch)
     }
     *batch = counts[2];
     return (rung_matrix){.type = unit_random(seed, 2) ? RUNG_F32 : RUNG_F16,
-                         .rows = counts[0], .cols = counts[1], .row_stride = strides[0],
-                         .col_stride = strides[1], .batch_stride = strides[2],
-                         .offset = unit_random(seed, 5), .data = arena};
+                         .rows = counts[0],
+                         .cols = counts[1],
+                         .row_stride = strides[0],
+                         .col_stride = strides[1],
+                         .batch_stride = strides[2],
+                         .offset = unit_random(seed, 5),
+                         .data = arena};
 }
 
 /* Blocks of one parent, in every item the same, are told apart exactly. */
@@ -395,10 +406,10 @@ static void blocks_of_a_batch_are_exact(void **state)
         rung_matrix parent = random_parent(&seed, &batch);
         int64_t rows = 1 + unit_random(&seed, parent.rows), up = parent.rows - rows + 1;
         int64_t n = 1 + unit_random(&seed, parent.cols), k = 1 + unit_random(&seed, parent.cols);
-        rung_matrix a = rung_matrix_block(parent, unit_random(&seed, up),
-                                          unit_random(&seed, parent.cols - k + 1), rows, k);
-        rung_matrix c = rung_matrix_block(parent, unit_random(&seed, up),
-                                          unit_random(&seed, parent.cols - n + 1), rows, n);
+        rung_matrix a = rung_matrix_block(parent, unit_random(&seed, up), unit_random(&seed, parent.cols - k + 1), rows,
+                                          k);
+        rung_matrix c = rung_matrix_block(parent, unit_random(&seed, up), unit_random(&seed, parent.cols - n + 1), rows,
+                                          n);
         rung_problem problem = rung_problem_of(a, rung_matrix_of(RUNG_F32, k, n, arena + 3072), c);
         if (unit_random(&seed, 3) == 0)
             problem.a.batch_stride = 0; /* the first item's block for all */
@@ -561,8 +572,7 @@ static void whole_numbers_have_no_gelu(void **state)
     (void)state;
     const rung_type in[] = {RUNG_I8, RUNG_I32};
     for (int i = 0; i < 2; i++) {
-        rung_problem problem = rung_problem_of(rung_matrix_of(in[i], 2, 3, a_data),
-                                               rung_matrix_of(in[i], 3, 4, b_data),
+        rung_problem problem = rung_problem_of(rung_matrix_of(in[i], 2, 3, a_data), rung_matrix_of(in[i], 3, 4, b_data),
                                                rung_matrix_of(RUNG_I32, 2, 4, c_data));
         problem.activation = RUNG_ACTIVATION_RELU;
         assert_checked(&problem, RUNG_OK);
@@ -592,9 +602,21 @@ static void what_is_repeated(void **state)
     view = rung_matrix_broadcast(rung_matrix_block(block, 1, 0, 1, 4), 7, 4);
     assert_true(view.rows == 7 && view.offset == 3 * 8 + 3 && view.row_stride == 0);
 
-    const struct { rung_matrix from; int64_t rows, cols; } refused[] = {
-        {block, 4, 4}, {block, 2, 8}, {block, 1, 4}, {block, 2, 1}, {row, 2, 5}, {row, 2, 1},
-        {column, 4, 4}, {column, 1, 4}, {row, -1, 4}, {row, 2, -1}, {column, 2, -4},
+    const struct {
+        rung_matrix from;
+        int64_t rows, cols;
+    } refused[] = {
+        {block, 4, 4},
+        {block, 2, 8},
+        {block, 1, 4},
+        {block, 2, 1},
+        {row, 2, 5},
+        {row, 2, 1},
+        {column, 4, 4},
+        {column, 1, 4},
+        {row, -1, 4},
+        {row, 2, -1},
+        {column, 2, -4},
         {rung_matrix_of(RUNG_F32, 0, 4, NULL), 2, 4},
         {rung_matrix_block(row, 0, 0, 2, 4), 2, 4}, /* outside, and stays so */
     };
@@ -611,15 +633,13 @@ static void what_is_repeated(void **state)
 
 /* Written out once more: a line that moves in the header moves kernels' bits. */
 static const struct {
-    rung_type   in, out;
+    rung_type in, out;
     const char *word;
 } products[] = {
-    {RUNG_F32, RUNG_F32, "f32"},    {RUNG_F32, RUNG_F16, "f32:f16"},
-    {RUNG_F32, RUNG_BF16, "f32:bf16"}, {RUNG_F64, RUNG_F64, "f64"},
-    {RUNG_F64, RUNG_F32, "f64:f32"}, {RUNG_F16, RUNG_F16, "f16"},
-    {RUNG_F16, RUNG_F32, "f16:f32"}, {RUNG_BF16, RUNG_BF16, "bf16"},
-    {RUNG_BF16, RUNG_F32, "bf16:f32"}, {RUNG_I8, RUNG_I32, "i8"},
-    {RUNG_I32, RUNG_I32, "i32"},
+    {RUNG_F32, RUNG_F32, "f32"},     {RUNG_F32, RUNG_F16, "f32:f16"}, {RUNG_F32, RUNG_BF16, "f32:bf16"},
+    {RUNG_F64, RUNG_F64, "f64"},     {RUNG_F64, RUNG_F32, "f64:f32"}, {RUNG_F16, RUNG_F16, "f16"},
+    {RUNG_F16, RUNG_F32, "f16:f32"}, {RUNG_BF16, RUNG_BF16, "bf16"},  {RUNG_BF16, RUNG_F32, "bf16:f32"},
+    {RUNG_I8, RUNG_I32, "i8"},       {RUNG_I32, RUNG_I32, "i32"},
 };
 
 enum { PRODUCTS = sizeof products / sizeof *products };
@@ -697,8 +717,8 @@ static void put(rung_type type, void *memory, int64_t place, double value)
 
 static double element(const rung_matrix *view, int64_t item, int64_t i, int64_t j)
 {
-    return get(view->type, view->data, view->offset + item_at(view, item) + i * view->row_stride +
-                                           j * view->col_stride);
+    return get(view->type, view->data,
+               view->offset + item_at(view, item) + i * view->row_stride + j * view->col_stride);
 }
 
 static double activated(rung_activation activation, double value)
@@ -751,9 +771,8 @@ static void check_result(const rung_problem *problem, const char *what)
     for (int64_t item = 0; item < problem->batch; item++)
         for (int64_t i = 0; i < problem->c.rows; i++)
             for (int64_t j = 0; j < problem->c.cols; j++)
-                expected[problem->c.offset + item_at(&problem->c, item) +
-                         i * problem->c.row_stride + j * problem->c.col_stride] =
-                    expected_of(problem, item, i, j);
+                expected[problem->c.offset + item_at(&problem->c, item) + i * problem->c.row_stride +
+                         j * problem->c.col_stride] = expected_of(problem, item, i, j);
     assert_int_equal(rung_multiply(context, problem, NULL), RUNG_OK);
     for (int64_t i = 0; i < SPACE; i++) {
         double found = get(type, problem->c.data, i);
@@ -771,8 +790,7 @@ static rung_problem random_problem(uint64_t *seed, rung_type in, rung_type out)
 {
     for (int i = 0; i < OPERANDS; i++)
         fill(seed, i < C ? in : out, memories[i]);
-    rung_problem problem = rung_problem_of(rung_matrix_of(in, M, K, memories[A]),
-                                           rung_matrix_of(in, K, N, memories[B]),
+    rung_problem problem = rung_problem_of(rung_matrix_of(in, M, K, memories[A]), rung_matrix_of(in, K, N, memories[B]),
                                            rung_matrix_of(out, M, N, memories[C]));
     problem.batch = ITEMS;
     problem.alpha = 2;
@@ -843,8 +861,7 @@ static void results_are_those_of_the_loops(void **state)
     for (int product = 0; product < PRODUCTS; product++)
         for (int layout = 0; layout < LAYOUTS; layout++)
             for (int which = 0; which < EPILOGUES; which++) {
-                rung_problem problem = random_problem(&seed, products[product].in,
-                                                      products[product].out);
+                rung_problem problem = random_problem(&seed, products[product].in, products[product].out);
                 set_layout(&problem, layout);
                 set_epilogue(&problem, which);
                 snprintf(what, sizeof what, "layout %d, epilogue %d", layout, which);
@@ -881,8 +898,7 @@ static void relu_keeps_a_nan(void **state)
 {
     float a[] = {NAN, -1, 1}, one = 1, c[3] = {0};
     (void)state;
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 3, 1, a),
-                                           rung_matrix_of(RUNG_F32, 1, 1, &one),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 3, 1, a), rung_matrix_of(RUNG_F32, 1, 1, &one),
                                            rung_matrix_of(RUNG_F32, 3, 1, c));
     problem.activation = RUNG_ACTIVATION_RELU;
     assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
@@ -894,8 +910,7 @@ static void whole_numbers_wrap_before_relu(void **state)
 {
     int32_t a[] = {INT32_MAX, 1 << 30, INT32_MIN}, two = 2, bias[] = {5, 7, -1}, c[3] = {0};
     (void)state;
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I32, 3, 1, a),
-                                           rung_matrix_of(RUNG_I32, 1, 1, &two),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I32, 3, 1, a), rung_matrix_of(RUNG_I32, 1, 1, &two),
                                            rung_matrix_of(RUNG_I32, 3, 1, c));
     problem.bias = rung_matrix_of(RUNG_I32, 3, 1, bias);
     problem.activation = RUNG_ACTIVATION_RELU;

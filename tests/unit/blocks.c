@@ -20,13 +20,13 @@ static void must(rung_status status)
 
 /* Leaf 4 of Intel's processors, leaf 0x8000001D of AMD's, without the instruction caches' EDX. */
 typedef struct processor {
-    const char  *name;
-    rungi_isa    isa;
-    rungi_cpuid  leaf[5];
+    const char *name;
+    rungi_isa isa;
+    rungi_cpuid leaf[5];
     rungi_caches caches; /* as the leaf describes them */
-    int64_t      cores;  /* that share the L3, as the system reports them */
-    const char  *text;   /* for RUNG_CPU_CACHES */
-    int64_t      kc;     /* of 10_pipeline, for F32 */
+    int64_t cores;       /* that share the L3, as the system reports them */
+    const char *text;    /* for RUNG_CPU_CACHES */
+    int64_t kc;          /* of 10_pipeline, for F32 */
 } processor;
 
 /* clang-format off */
@@ -77,8 +77,10 @@ static void expect_caches(rungi_caches found, rungi_caches expected)
 
 static void cpuid_is_decoded(void **state)
 {
-    static const rungi_cpuid here[] = {{0x04000121, 0x02c0003f, 0x3f, 0}, {0x04000122, 0x03c0003f, 0x3f, 0},
-                                       {0x04000143, 0x03c0003f, 0x7ff, 0}, {0x04004163, 0x03c0003f, 0x77fff, 4}};
+    static const rungi_cpuid here[] = {{0x04000121, 0x02c0003f, 0x3f, 0},
+                                       {0x04000122, 0x03c0003f, 0x3f, 0},
+                                       {0x04000143, 0x03c0003f, 0x7ff, 0},
+                                       {0x04004163, 0x03c0003f, 0x77fff, 4}};
     static const rungi_cpuid largest = {0x61, UINT32_MAX, UINT32_MAX, UINT32_MAX};
     (void)state;
     for (int i = 0; i < PROCESSORS; i++)
@@ -141,10 +143,27 @@ static void reports_are_merged(void **state)
 
 static void values_are_parsed_strictly(void **state)
 {
-    static const char *const invalid[] = {"", "32K", "32K,", "32K,256K,", "32K,256K,8M/", "32K,256K,8M/0", "32K,256K,8M/x",
-                                          "32K,256K,8M/4,", "32k,256k", "-32K,256K", " 32K,256K", "32K 256K", "0,256K",
-                                          "32K,0", "256K,32K", "32KB,256K", "9999999999999999999,256K", "32K,99999G",
-                                          "32K,256K,8M/9999", "1e6,2e6", "off"};
+    static const char *const invalid[] = {"",
+                                          "32K",
+                                          "32K,",
+                                          "32K,256K,",
+                                          "32K,256K,8M/",
+                                          "32K,256K,8M/0",
+                                          "32K,256K,8M/x",
+                                          "32K,256K,8M/4,",
+                                          "32k,256k",
+                                          "-32K,256K",
+                                          " 32K,256K",
+                                          "32K 256K",
+                                          "0,256K",
+                                          "32K,0",
+                                          "256K,32K",
+                                          "32KB,256K",
+                                          "9999999999999999999,256K",
+                                          "32K,99999G",
+                                          "32K,256K,8M/9999",
+                                          "1e6,2e6",
+                                          "off"};
     rungi_caches caches = measured;
     (void)state;
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
@@ -218,8 +237,17 @@ static rungi_values fitted(const rung_kernel *kernel, const rungi_cpu_kernel *ta
 static rungi_cpu_form settled(const rungi_cpu_kernel *table, const rungi_cpu_features *features, rung_type in,
                               rung_type out, int64_t edge, const int64_t *parameters)
 {
-    rungi_cpu_job job = {.in = in, .out = out, .m = edge, .n = edge, .k = edge, .alpha = 1, .a = {NULL, edge, 1},
-                         .b = {NULL, edge, 1}, .c = {NULL, edge, 1}, .features = features, .parameters = parameters};
+    rungi_cpu_job job = {.in = in,
+                         .out = out,
+                         .m = edge,
+                         .n = edge,
+                         .k = edge,
+                         .alpha = 1,
+                         .a = {NULL, edge, 1},
+                         .b = {NULL, edge, 1},
+                         .c = {NULL, edge, 1},
+                         .features = features,
+                         .parameters = parameters};
     rungi_cpu_form form = {.grain_m = 1, .grain_n = 1, .whole_n = edge};
     must(table->settle(&job, RUNG_COMPUTE_STRICT, &form));
     return form;
@@ -267,8 +295,8 @@ static void matrix_fits(void **state)
     (void)state;
     for (int i = 0; i < PROCESSORS; i++) {
         rungi_caches caches = caches_of(&processors[i]);
-        rungi_cpu_features features = {.isa = RUNGI_ISA_DOT, .has_vnni = true, .has_bf16 = true,
-                                       .blocks = rungi_blocks_of(&caches)};
+        rungi_cpu_features features = {
+            .isa = RUNGI_ISA_DOT, .has_vnni = true, .has_bf16 = true, .blocks = rungi_blocks_of(&caches)};
         const rungi_values values = fitted(kernel, &rungi_cpu_12_matrix, &features.blocks, "", 4);
         int64_t kc = values.value[0], kd = values.value[1], mc = values.value[2], nc = values.value[3];
         assert_true(2 * 32 * kc < caches.l1);
@@ -282,17 +310,19 @@ static void matrix_fits(void **state)
 static void measured_parameters_are_kept(void **state)
 {
     static const struct {
-        const char             *name, *preset;
+        const char *name, *preset;
         const rungi_cpu_kernel *table;
-        int64_t                 size;
-    } kernels[] = {{"09_warptile", "", &rungi_cpu_09_warptile, 4}, {"09_warptile", "", &rungi_cpu_09_warptile, 8},
-                   {"10_pipeline", "", &rungi_cpu_10_pipeline, 4}, {"10_pipeline", "f64", &rungi_cpu_10_pipeline, 8},
+        int64_t size;
+    } kernels[] = {{"09_warptile", "", &rungi_cpu_09_warptile, 4},
+                   {"09_warptile", "", &rungi_cpu_09_warptile, 8},
+                   {"10_pipeline", "", &rungi_cpu_10_pipeline, 4},
+                   {"10_pipeline", "f64", &rungi_cpu_10_pipeline, 8},
                    {"12_matrix", "", &rungi_cpu_12_matrix, 4}};
     rungi_blocks blocks = rungi_blocks_of(&measured);
     (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        rungi_values before, after = fitted(kernel_of(kernels[i].name), kernels[i].table, &blocks, kernels[i].preset,
-                                            kernels[i].size);
+        rungi_values before,
+            after = fitted(kernel_of(kernels[i].name), kernels[i].table, &blocks, kernels[i].preset, kernels[i].size);
         must(rungi_kernel_values(kernel_of(kernels[i].name), kernels[i].preset, kernels[i].size, &before));
         assert_memory_equal(before.value, after.value, sizeof before.value);
     }
@@ -316,7 +346,8 @@ static void expect_product(rung_device *device, const char *kernel_name, const c
                                            rung_matrix_of(RUNG_F32, M, N, c));
     rung_queue *queue;
     rung_plan *plan;
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel_of(kernel_name), .parameters = parameters};
+    rung_plan_options options = {
+        .size = sizeof(rung_plan_options), .kernel = kernel_of(kernel_name), .parameters = parameters};
     must(rung_plan_create(device, &problem, &options, &plan));
     must(rung_queue_create(device, &queue));
     assert_string_equal(rung_plan_describe(plan)->parameters, shown);
@@ -343,7 +374,8 @@ static void plans_follow_the_environment(void **state)
         setenv("RUNG_CPU_CACHES", processors[i].text, 1);
         must(rung_device_open(NULL, "cpu", &device));
         snprintf(shown, sizeof shown, "KC=%lld,NC=512", (long long)processors[i].kc);
-        expect_product(device, "10", NULL, shown, processors[i].kc < 1024 ? "defaults, lowered to the caches" : "defaults");
+        expect_product(device, "10", NULL, shown,
+                       processors[i].kc < 1024 ? "defaults, lowered to the caches" : "defaults");
         expect_product(device, "10", "KC=1024", "KC=1024,NC=512", "given");
         rung_device_close(device);
     }
@@ -351,7 +383,7 @@ static void plans_follow_the_environment(void **state)
 }
 
 typedef struct lines {
-    int  count;
+    int count;
     char last[512];
 } lines;
 
@@ -367,7 +399,10 @@ static int lines_of_a_context(const char *caches, lines *lines)
     rung_context *context;
     lines->count = 0;
     setenv("RUNG_CPU_CACHES", caches, 1);
-    must(rung_context_create(&(rung_context_options){.size = sizeof(rung_context_options), .verbose = 1, .log = take_line, .log_user = lines}, &context));
+    must(rung_context_create(
+        &(rung_context_options){
+            .size = sizeof(rung_context_options), .verbose = 1, .log = take_line, .log_user = lines},
+        &context));
     rung_context_destroy(context);
     unsetenv("RUNG_CPU_CACHES");
     return lines->count;

@@ -25,20 +25,20 @@ enum { ANOTHER_USER = 12345, HEADER = 88, CODE = 300 };
 
 static const char *const key[] = {"source", "-O3", "12.9", "sm_90"};
 static const char *const other_key[] = {"source", "-O3", "12.9", "sm_80"};
-static char              code[CODE];
+static char code[CODE];
 
 /* ---- One folder a test -------------------------------------------------------------- */
 
 typedef struct fixture {
-    char          base[64];    /* all that the test makes stands below */
-    char          folder[80];  /* base/cache */
-    char          file[160];   /* of `key` */
-    char          aside[96];   /* a path that is not in the folder */
-    char          line[1024];  /* the last of the log */
-    int           descriptors; /* open before the test */
-    int           live;        /* allocations not released */
-    int           fail_at;     /* counts down; the allocation that makes it 0 fails */
-    mode_t        mask;
+    char base[64];   /* all that the test makes stands below */
+    char folder[80]; /* base/cache */
+    char file[160];  /* of `key` */
+    char aside[96];  /* a path that is not in the folder */
+    char line[1024]; /* the last of the log */
+    int descriptors; /* open before the test */
+    int live;        /* allocations not released */
+    int fail_at;     /* counts down; the allocation that makes it 0 fails */
+    mode_t mask;
     rung_context *context;
 } fixture;
 
@@ -91,8 +91,12 @@ static mode_t current_mask(void)
 
 static void make_context(fixture *f)
 {
-    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 2, .log = keep_line, .log_user = f,
-                                    .allocate = count_allocate, .release = count_release,
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .verbose = 2,
+                                    .log = keep_line,
+                                    .log_user = f,
+                                    .allocate = count_allocate,
+                                    .release = count_release,
                                     .memory_user = f};
     assert_int_equal(rung_context_create(&options, &f->context), RUNG_OK);
 }
@@ -265,12 +269,12 @@ static void the_format(void **state)
     fixture *f = *state;
     char file[HEADER + 3];
     static const char start[] = "rung code cache1"
-        "\xa3\x8a\x44\xa3\xeb\x94\x30\x83\x99\xc0\xf6\x58\x4f\x36\xcb\x9d"
-        "\xb8\x04\x17\xb2\xd2\x45\x42\x86\xc9\x89\x13\x01\xb5\x99\xf8\x51"
-        "\3\0\0\0\0\0\0\0"
-        "\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23"
-        "\xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61\xf2\x00\x15\xad"
-        "abc";
+                                "\xa3\x8a\x44\xa3\xeb\x94\x30\x83\x99\xc0\xf6\x58\x4f\x36\xcb\x9d"
+                                "\xb8\x04\x17\xb2\xd2\x45\x42\x86\xc9\x89\x13\x01\xb5\x99\xf8\x51"
+                                "\3\0\0\0\0\0\0\0"
+                                "\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23"
+                                "\xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61\xf2\x00\x15\xad"
+                                "abc";
     write_key(f, key, "abc", 3);
     find_file(f);
     assert_non_null(strstr(f->file, "/a38a44a3eb94308399c0f6584f36cb9db80417b2d2454286c9891301b599f851"));
@@ -282,9 +286,8 @@ static void keys_are_told_apart(void **state)
 {
     fixture *f = *state;
     static const char *const others[][4] = {
-        {"sourc", "e-O3", "12.9", "sm_90"}, {"source", "-O3", "12.9", "sm_9"},
-        {"source", "-O3", "", "12.9sm_90"}, {"-O3", "source", "12.9", "sm_90"},
-        {"source-O312.9sm_90", "", "", ""}, {"", "", "", ""},
+        {"sourc", "e-O3", "12.9", "sm_90"}, {"source", "-O3", "12.9", "sm_9"},  {"source", "-O3", "", "12.9sm_90"},
+        {"-O3", "source", "12.9", "sm_90"}, {"source-O312.9sm_90", "", "", ""}, {"", "", "", ""},
     };
     size_t bytes;
     keep(f);
@@ -353,8 +356,10 @@ static void every_bit_counts(void **state)
         int byte = bit / 8;
         file[byte] = (char)(file[byte] ^ 1 << bit % 8);
         store(f->file, file, sizeof file);
-        assert_refused(f, byte < 16 ? "another format" : byte < 48 ? "another key"
-                          : byte < 56 ? "another length" : "damaged");
+        assert_refused(f, byte < 16   ? "another format"
+                          : byte < 48 ? "another key"
+                          : byte < 56 ? "another length"
+                                      : "damaged");
         file[byte] = (char)(file[byte] ^ 1 << bit % 8);
     }
     assert_refused_then_replaced(f, "damaged");
@@ -891,8 +896,8 @@ static void processes_at_once(void **state)
 
 typedef struct thread {
     pthread_t id;
-    fixture   own; /* the same folder, with a context and a log of its own */
-    int       number, wrong;
+    fixture own; /* the same folder, with a context and a log of its own */
+    int number, wrong;
 } thread;
 
 static void *run_thread(void *argument)

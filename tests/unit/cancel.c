@@ -53,16 +53,16 @@ static void take_line(void *user, const char *line)
 
 typedef struct life {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
-    rung_event   *event;
-    rung_kernel  *kernel;
-    rung_buffer  *memory[4]; /* the last is the packed B */
-    rung_plan    *plan;
-    rung_problem  problem;
-    bool          packs;
-    int           verbose;
-    float         a[N * N], b[N * N], c[N * N];
+    rung_device *device;
+    rung_queue *queue;
+    rung_event *event;
+    rung_kernel *kernel;
+    rung_buffer *memory[4]; /* the last is the packed B */
+    rung_plan *plan;
+    rung_problem problem;
+    bool packs;
+    int verbose;
+    float a[N * N], b[N * N], c[N * N];
 } life;
 
 static void must(rung_status status)
@@ -74,8 +74,13 @@ static void must(rung_status status)
 static void create_context(void *user)
 {
     life *life = user;
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = device_name, .verbose = life->verbose, .log = take_line,
-                                    .allocate = allocate, .release = release, .threads = 2};
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .device = device_name,
+                                    .verbose = life->verbose,
+                                    .log = take_line,
+                                    .allocate = allocate,
+                                    .release = release,
+                                    .threads = 2};
     must(rung_context_create(&options, &life->context));
 }
 
@@ -124,7 +129,8 @@ static void create_plan(void *user)
     life->problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[0], 0),
                                     rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[1], 0),
                                     rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[2], 0));
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .packed_b = life->packs, .kernel = life->packs ? NULL : life->kernel};
+    rung_plan_options options = {
+        .size = sizeof(rung_plan_options), .packed_b = life->packs, .kernel = life->packs ? NULL : life->kernel};
     must(rung_plan_create(life->device, &life->problem, &options, &life->plan));
     if (life->packs)
         must(rung_buffer_create(life->device, rung_plan_describe(life->plan)->packed_b_bytes, &life->memory[3]));
@@ -163,8 +169,8 @@ static void read_buffer(void *user)
 static void multiply(void *user)
 {
     life *life = user;
-    must(rung_gemm(life->context, 1, rung_matrix_of(RUNG_F32, N, N, life->a), rung_matrix_of(RUNG_F32, N, N, life->b), 0,
-                   rung_matrix_of(RUNG_F32, N, N, life->c)));
+    must(rung_gemm(life->context, 1, rung_matrix_of(RUNG_F32, N, N, life->a), rung_matrix_of(RUNG_F32, N, N, life->b),
+                   0, rung_matrix_of(RUNG_F32, N, N, life->c)));
 }
 
 static void destroy_objects(void *user)
@@ -184,13 +190,16 @@ static void destroy_context(void *user)
 }
 
 static const struct {
-    const char     *name;
+    const char *name;
     cancelled_call *call;
 } steps[] = {
-#define STEP(name) {#name, name}
-    STEP(create_context), STEP(list_devices), STEP(open_device), STEP(create_objects), STEP(find_kernel),
-    STEP(write_buffers), STEP(create_plan), STEP(pack), STEP(run_plan), STEP(wait_for_it), STEP(read_buffer),
-    STEP(multiply), STEP(multiply), STEP(destroy_objects), STEP(destroy_context),
+#define STEP(name)  \
+    {               \
+#name, name \
+    }
+    STEP(create_context), STEP(list_devices), STEP(open_device), STEP(create_objects),  STEP(find_kernel),
+    STEP(write_buffers),  STEP(create_plan),  STEP(pack),        STEP(run_plan),        STEP(wait_for_it),
+    STEP(read_buffer),    STEP(multiply),     STEP(multiply),    STEP(destroy_objects), STEP(destroy_context),
 #undef STEP
 };
 enum { STEPS = sizeof steps / sizeof *steps };

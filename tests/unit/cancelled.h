@@ -14,10 +14,10 @@ typedef void cancelled_call(void *user);
 
 typedef struct cancelled {
     cancelled_call *call;
-    void           *user;
-    bool            is_pending; /* the cancellation comes before the call, else at some moment */
-    sem_t           is_ready, is_cancelled;
-    bool            has_returned, has_gone_on;
+    void *user;
+    bool is_pending; /* the cancellation comes before the call, else at some moment */
+    sem_t is_ready, is_cancelled;
+    bool has_returned, has_gone_on;
 } cancelled;
 
 static inline void *cancelled_work(void *user)

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 static rung_context *context;
-static rung_device  *device;
-static const char   *backend;
-static char          path[64];
+static rung_device *device;
+static const char *backend;
+static char path[64];
 
 static int set_up(void **state)
 {
@@ -20,8 +20,9 @@ static int set_up(void **state)
     int file = mkstemp(path);
     if (file < 0 || close(file) != 0 || unlink(path) != 0)
         return -1;
-    return rung_context_create(&options, &context) == RUNG_OK &&
-           rung_device_open(context, backend, &device) == RUNG_OK ? 0 : -1;
+    return rung_context_create(&options, &context) == RUNG_OK && rung_device_open(context, backend, &device) == RUNG_OK
+               ? 0
+               : -1;
 }
 
 static int tear_down(void **state)
@@ -113,9 +114,14 @@ static int64_t ladder_count(void)
 
 static void agrees_with_plans(void **state)
 {
-    static const struct { rung_type in, out; int64_t size; } problems[] = {
-        {RUNG_F32, RUNG_F32, 7},   {RUNG_F32, RUNG_F32, 200}, {RUNG_F64, RUNG_F64, 100},
-        {RUNG_BF16, RUNG_BF16, 64}, {RUNG_I8, RUNG_I32, 64}};
+    static const struct {
+        rung_type in, out;
+        int64_t size;
+    } problems[] = {{RUNG_F32, RUNG_F32, 7},
+                    {RUNG_F32, RUNG_F32, 200},
+                    {RUNG_F64, RUNG_F64, 100},
+                    {RUNG_BF16, RUNG_BF16, 64},
+                    {RUNG_I8, RUNG_I32, 64}};
     size_t count = strcmp(backend, "cpu") == 0 ? sizeof problems / sizeof *problems : 2; /* compiling takes time */
     (void)state;
     for (size_t i = 0; i < count; i++) {
@@ -277,8 +283,11 @@ int main(int count, char **arguments)
     char *name = count > 1 ? arguments[1] : (char *)"cpu";
     const struct CMUnitTest tests[] = {
 #define ON_DEVICE(test) cmocka_unit_test_prestate_setup_teardown(test, set_up, tear_down, name)
-        ON_DEVICE(agrees_with_plans), ON_DEVICE(vendors_are_rejected_by_default),
-        ON_DEVICE(unsupported_types_have_reasons), ON_DEVICE(records_come_first), ON_DEVICE(options_count),
+        ON_DEVICE(agrees_with_plans),
+        ON_DEVICE(vendors_are_rejected_by_default),
+        ON_DEVICE(unsupported_types_have_reasons),
+        ON_DEVICE(records_come_first),
+        ON_DEVICE(options_count),
         ON_DEVICE(failures),
     };
     unit_clean_environment();

@@ -65,8 +65,18 @@ static rung_context *context_on(const char *device)
 
 static void unknown_devices(void **state)
 {
-    const char *const names[] = {"abacus", "", ":", ":0", "cpu:", "cpu:x", "cpu:-1", "cpu:1",
-                                 "cpu:0x", "CPU", "cpu ", "opencl:99999999999999999999",
+    const char *const names[] = {"abacus",
+                                 "",
+                                 ":",
+                                 ":0",
+                                 "cpu:",
+                                 "cpu:x",
+                                 "cpu:-1",
+                                 "cpu:1",
+                                 "cpu:0x",
+                                 "CPU",
+                                 "cpu ",
+                                 "opencl:99999999999999999999",
                                  "a-name-longer-than-any-backend-has:0"};
     float c[4] = {0};
     (void)state;
@@ -113,7 +123,7 @@ static void the_environment_names_the_device(void **state)
 /* ---- The log --------------------------------------------------------------------- */
 
 typedef struct lines {
-    int  count;
+    int count;
     char last[4096];
 } lines;
 
@@ -127,8 +137,8 @@ static void keep_line(void *user, const char *line)
 static void log_one(int verbose, const char *environment, lines *lines)
 {
     rung_context *context;
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = keep_line,
-                                    .log_user = lines};
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = keep_line, .log_user = lines};
     memset(lines, 0, sizeof *lines);
     if (environment)
         setenv("RUNG_VERBOSE", environment, 1);
@@ -178,9 +188,12 @@ static void kernel_option(char *text, size_t capacity)
 static void the_line_tells_all(void **state)
 {
     char kernel[80];
-    const char *const parts[] = {"cpu", kernel, "2x2x2", "f32", " ms", "again: rung verify",
-                                 "--device cpu", "--m 2 --n 2 --k 2", "--dtype f32", "--alpha 1 ",
-                                 "--beta 0", "rejected: "};
+    const char *const parts[] = {"cpu",          kernel,
+                                 "2x2x2",        "f32",
+                                 " ms",          "again: rung verify",
+                                 "--device cpu", "--m 2 --n 2 --k 2",
+                                 "--dtype f32",  "--alpha 1 ",
+                                 "--beta 0",     "rejected: "};
     lines lines;
     (void)state;
     kernel_option(kernel, sizeof kernel);
@@ -196,15 +209,15 @@ static void the_line_tells_strides_and_scalars(void **state)
 {
     lines lines = {0};
     rung_context *context;
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = 1, .log = keep_line,
-                                    .log_user = &lines};
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .device = "cpu", .verbose = 1, .log = keep_line, .log_user = &lines};
     float a[6] = {0}, b[12] = {0}, c[32] = {0};
     (void)state;
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     rung_matrix c_view = rung_matrix_block(rung_matrix_of(RUNG_F32, 4, 8, c), 1, 2, 2, 4);
     assert_int_equal(rung_gemm(context, 0.1, rung_matrix_of(RUNG_F32, 2, 3, a),
-                               rung_matrix_transpose(rung_matrix_of(RUNG_F32, 4, 3, b)), -2.0,
-                               c_view), RUNG_OK);
+                               rung_matrix_transpose(rung_matrix_of(RUNG_F32, 4, 3, b)), -2.0, c_view),
+                     RUNG_OK);
     assert_non_null(strstr(lines.last, "--m 2 --n 4 --k 3"));
     assert_null(strstr(lines.last, "--a-strides"));
     assert_non_null(strstr(lines.last, "--b-strides 1,3"));
@@ -226,7 +239,8 @@ static void lines_of_a_queue(void **state)
     rung_queue *queue;
     rung_plan *plan;
     rung_event *event;
-    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 1, .log = keep_line, .log_user = &lines};
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .verbose = 1, .log = keep_line, .log_user = &lines};
     float a[4] = {1, 2, 3, 4}, c[4] = {0};
     (void)state;
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
@@ -290,11 +304,11 @@ static void silent_unless_asked(void **state)
 
 typedef struct objects {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
-    rung_buffer  *buffer;
-    rung_plan    *plan;
-    rung_event   *event;
+    rung_device *device;
+    rung_queue *queue;
+    rung_buffer *buffer;
+    rung_plan *plan;
+    rung_event *event;
 } objects;
 
 enum { OBJECTS = 6 };
@@ -437,8 +451,8 @@ static void failed_calls_leave_null(void **state)
     assert_int_equal(rung_kernel_find(NULL, NULL, NULL, &found), RUNG_STATUS_INVALID);
     assert_int_equal(rung_kernel_from_source(NULL, NULL, NULL, NULL, &read), RUNG_STATUS_INVALID);
     assert_int_equal(rung_plan_create(NULL, NULL, NULL, &plan), RUNG_STATUS_INVALID);
-    const void *const left[] = {device, wrapped, queue, wrapped_queue, event, wrapped_event, buffer,
-                                wrapped_buffer, kernel, found, read, plan};
+    const void *const left[] = {device, wrapped,        queue,  wrapped_queue, event, wrapped_event,
+                                buffer, wrapped_buffer, kernel, found,         read,  plan};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         if (left[i])
             fail_msg("object %zu of the list was left as it was", i);
@@ -459,16 +473,18 @@ static void copies_stay_inside(void **state)
     assert_int_equal(rung_buffer_create(device, 16, &buffer), RUNG_OK);
     assert_int_equal(rung_buffer_write(queue, buffer, 0, 16, from, NULL), RUNG_OK);
     assert_int_equal(rung_buffer_read(queue, buffer, 5, 3, to + 1, NULL), RUNG_OK);
-    assert_memory_equal(to, "\0" "567", 5);
+    assert_memory_equal(to,
+                        "\0"
+                        "567",
+                        5);
     assert_int_equal(rung_buffer_write(queue, buffer, 16, 0, NULL, NULL), RUNG_OK);
 
-    const int64_t outside[][2] = {{0, 17}, {16, 1}, {17, 0}, {-1, 1}, {0, -1}, {1, INT64_MAX},
-                                  {INT64_MAX, 1}, {INT64_MIN, 1}};
+    const int64_t outside[][2] = {{0, 17}, {16, 1},        {17, 0},        {-1, 1},
+                                  {0, -1}, {1, INT64_MAX}, {INT64_MAX, 1}, {INT64_MIN, 1}};
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         assert_int_equal(rung_buffer_write(queue, buffer, outside[i][0], outside[i][1], from, NULL),
                          RUNG_STATUS_INVALID);
-        assert_int_equal(rung_buffer_read(queue, buffer, outside[i][0], outside[i][1], to, NULL),
-                         RUNG_STATUS_INVALID);
+        assert_int_equal(rung_buffer_read(queue, buffer, outside[i][0], outside[i][1], to, NULL), RUNG_STATUS_INVALID);
     }
     assert_int_equal(rung_buffer_write(queue, buffer, 0, 1, NULL, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_buffer_create(device, 0, &nothing), RUNG_OK);
@@ -536,7 +552,8 @@ static void devices_are_kept_apart(void **state)
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
     run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &mine.event, .wait_count = -1};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_STATUS_INVALID);
-    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &mine.event, .wait_count = 1, .signal = mine.event};
+    run = (rung_run_options){
+        .size = sizeof(rung_run_options), .wait = &mine.event, .wait_count = 1, .signal = mine.event};
     assert_int_equal(rung_plan_run(mine.plan, mine.queue, &problem, &run), RUNG_OK);
     assert_int_equal(rung_buffer_write(other.queue, mine.buffer, 0, 4, memory, NULL), RUNG_STATUS_INVALID);
     problem.a.row_stride = 5; /* another form than the plan's */
@@ -552,8 +569,9 @@ static void rung_gemm_takes_memory_alone(void **state)
     (void)state;
     make_objects(&objects, "cpu");
     rung_matrix view = rung_matrix_of(RUNG_F32, 4, 4, memory);
-    assert_int_equal(rung_gemm(objects.context, 1.0, view, view, 0.0,
-                               rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.buffer, 0)), RUNG_STATUS_INVALID);
+    assert_int_equal(
+        rung_gemm(objects.context, 1.0, view, view, 0.0, rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.buffer, 0)),
+        RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "plan"));
     destroy_in_order(&objects, 0);
 }
@@ -573,8 +591,9 @@ static void what_is_not_read_stays(void **state)
     assert_int_equal(rung_gemm(NULL, 3.0, view, view, 0.0, out), RUNG_OK);
     for (int i = 0; i < 4; i++)
         assert_true(c[i] == 6);
-    assert_int_equal(rung_gemm(NULL, 1.0, rung_matrix_of(RUNG_F32, 2, 0, NULL),
-                               rung_matrix_of(RUNG_F32, 0, 2, NULL), 0.0, out), RUNG_OK);
+    assert_int_equal(
+        rung_gemm(NULL, 1.0, rung_matrix_of(RUNG_F32, 2, 0, NULL), rung_matrix_of(RUNG_F32, 0, 2, NULL), 0.0, out),
+        RUNG_OK);
     for (int i = 0; i < 4; i++)
         assert_true(c[i] == 0);
 }
@@ -601,8 +620,7 @@ static void types_that_no_kernel_takes(void **state)
     double data[4] = {0}, c[4] = {0};
     (void)state;
     rung_matrix a = rung_matrix_of(RUNG_I8, 2, 2, data), b = rung_matrix_of(RUNG_F64, 2, 2, data);
-    assert_int_equal(rung_gemm(NULL, 1.0, a, b, 0.0, rung_matrix_of(RUNG_F16, 2, 2, c)),
-                     RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_gemm(NULL, 1.0, a, b, 0.0, rung_matrix_of(RUNG_F16, 2, 2, c)), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "i8 x f64 into f16"));
 }
 
@@ -611,7 +629,10 @@ static void types_that_no_kernel_takes(void **state)
 /* One sentence that names the types and the products there are, not the refusal of each kernel. */
 static void a_type_mismatch_is_one_sentence(void **state)
 {
-    static const struct { rung_type a, b, c; const char *sentence; } mismatches[] = {
+    static const struct {
+        rung_type a, b, c;
+        const char *sentence;
+    } mismatches[] = {
         {RUNG_F32, RUNG_F64, RUNG_F32, "no kernel multiplies f32 x f64 into f32; supported products"},
         {RUNG_F32, RUNG_F32, RUNG_I32, "no kernel multiplies f32 x f32 into i32; supported products"},
         {RUNG_I8, RUNG_I8, RUNG_F32, "no kernel multiplies i8 x i8 into f32; supported products"},
@@ -619,7 +640,8 @@ static void a_type_mismatch_is_one_sentence(void **state)
     double memory[12] = {0};
     (void)state;
     for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++) {
-        rung_matrix a = rung_matrix_of(mismatches[i].a, 2, 2, memory), b = rung_matrix_of(mismatches[i].b, 2, 2, memory + 4);
+        rung_matrix a = rung_matrix_of(mismatches[i].a, 2, 2, memory),
+                    b = rung_matrix_of(mismatches[i].b, 2, 2, memory + 4);
         assert_int_equal(rung_gemm(NULL, 1.0, a, b, 0.0, rung_matrix_of(mismatches[i].c, 2, 2, memory + 8)),
                          RUNG_STATUS_UNSUPPORTED);
         const char *text = rung_error_text();

@@ -13,9 +13,9 @@ enum { PATTERNS = 65536 };
 
 typedef struct format {
     const char *name;
-    rung_type   type;
-    int         fraction_bits, bias;
-    uint16_t    infinity, one, quiet;
+    rung_type type;
+    int fraction_bits, bias;
+    uint16_t infinity, one, quiet;
     float (*widen)(uint16_t bits);
     uint16_t (*narrow)(float value);
 } format;
@@ -33,9 +33,8 @@ static double number_of(const format *format, int bits)
 {
     int magnitude = bits % 0x8000, one = (int)ldexp(1, format->fraction_bits);
     int fraction = magnitude % one, exponent = magnitude / one;
-    double value = exponent == 0
-                       ? ldexp(fraction, 1 - format->bias - format->fraction_bits)
-                       : ldexp(one + fraction, exponent - format->bias - format->fraction_bits);
+    double value = exponent == 0 ? ldexp(fraction, 1 - format->bias - format->fraction_bits)
+                                 : ldexp(one + fraction, exponent - format->bias - format->fraction_bits);
     return bits >= 0x8000 ? -value : value;
 }
 
@@ -75,11 +74,9 @@ static void check_widened_nan(const format *format, int bits)
 {
     uint32_t wide = bits_of(format->widen((uint16_t)bits));
     uint32_t payload = (uint32_t)bits % (1u << format->fraction_bits);
-    uint32_t expected = (bits >= 0x8000 ? 0xffc00000u : 0x7fc00000u) |
-                        payload << (23 - format->fraction_bits);
+    uint32_t expected = (bits >= 0x8000 ? 0xffc00000u : 0x7fc00000u) | payload << (23 - format->fraction_bits);
     if (wide != expected)
-        fail_msg("%s 0x%04x is 0x%08x, not 0x%08x", format->name, (unsigned)bits, (unsigned)wide,
-                 (unsigned)expected);
+        fail_msg("%s 0x%04x is 0x%08x, not 0x%08x", format->name, (unsigned)bits, (unsigned)wide, (unsigned)expected);
 }
 
 static void every_value_is_what_it_stands_for(void **state)
@@ -101,8 +98,7 @@ static void every_value_comes_back(void **state)
             int expected = is_nan_pattern(&formats[i], bits) ? bits | formats[i].quiet : bits;
             int back = formats[i].narrow(formats[i].widen((uint16_t)bits));
             if (back != expected)
-                fail_msg("%s 0x%04x comes back as 0x%04x", formats[i].name, (unsigned)bits,
-                         (unsigned)back);
+                fail_msg("%s 0x%04x comes back as 0x%04x", formats[i].name, (unsigned)bits, (unsigned)back);
         }
 }
 
@@ -112,8 +108,7 @@ static void greater_bits_are_greater_numbers(void **state)
     for (int i = 0; i < FORMATS; i++)
         for (int bits = 1; bits <= formats[i].infinity; bits++) {
             assert_true(formats[i].widen((uint16_t)bits) > formats[i].widen((uint16_t)(bits - 1)));
-            assert_true(formats[i].widen((uint16_t)(bits + 0x8000)) <
-                        formats[i].widen((uint16_t)(bits + 0x7fff)));
+            assert_true(formats[i].widen((uint16_t)(bits + 0x8000)) < formats[i].widen((uint16_t)(bits + 0x7fff)));
         }
 }
 
@@ -129,8 +124,8 @@ static void check_narrowed(const format *format, float value, int expected)
 {
     int narrow = format->narrow(value);
     if (narrow != expected)
-        fail_msg("%a becomes the %s 0x%04x, not 0x%04x", (double)value, format->name,
-                 (unsigned)narrow, (unsigned)expected);
+        fail_msg("%a becomes the %s 0x%04x, not 0x%04x", (double)value, format->name, (unsigned)narrow,
+                 (unsigned)expected);
 }
 
 static void rounding_to_nearest_and_even(void **state)
@@ -200,8 +195,8 @@ static void numbers_at_the_ends(void **state)
 /* A payload that does not fit must not leave an infinity behind, nor reach the sign. */
 static void a_nan_stays_one(void **state)
 {
-    static const uint32_t payloads[] = {1, 0x1fff, 0x2000, 0x8000, 0x10000, 0x123456, 0x3fffff,
-                                        0x400000, 0x400001, 0x7fffff};
+    static const uint32_t payloads[] = {1,        0x1fff,   0x2000,   0x8000,   0x10000,
+                                        0x123456, 0x3fffff, 0x400000, 0x400001, 0x7fffff};
     (void)state;
     for (int i = 0; i < FORMATS; i++)
         for (size_t j = 0; j < sizeof payloads / sizeof *payloads; j++)
@@ -217,8 +212,8 @@ static void a_nan_stays_one(void **state)
 
 typedef struct bench {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
+    rung_device *device;
+    rung_queue *queue;
 } bench;
 
 static bool open_bench(const char *name, bench *bench)
@@ -249,8 +244,8 @@ static rung_buffer *buffer_of(bench *bench, int64_t bytes, const void *data)
 }
 
 /* A column of numbers times one, of these types, which converts and does nothing else. */
-static void convert_there(bench *bench, const char *name, rung_type in, rung_type out, int64_t count,
-                          const void *from, void *to)
+static void convert_there(bench *bench, const char *name, rung_type in, rung_type out, int64_t count, const void *from,
+                          void *to)
 {
     const float one = 1.0f;
     const uint16_t narrow_one = in == RUNG_F16 ? formats[0].one : formats[1].one;
@@ -296,9 +291,8 @@ static void check_widening_there(bench *bench, const char *kernel, const format 
         float expected = format->widen((uint16_t)bits);
         bool right = isnan(expected) ? isnan(to[bits]) : to[bits] == expected;
         if (!right && !(flushes && to[bits] == 0 && fabsf(expected) < FLT_MIN))
-            fail_msg("%s on %s: %s 0x%04x is %a, not %a", kernel,
-                     rung_device_describe(bench->device)->name, format->name, (unsigned)bits,
-                     (double)to[bits], (double)expected);
+            fail_msg("%s on %s: %s 0x%04x is %a, not %a", kernel, rung_device_describe(bench->device)->name,
+                     format->name, (unsigned)bits, (double)to[bits], (double)expected);
     }
 }
 
@@ -335,8 +329,8 @@ static void check_narrowing_there(bench *bench, const char *kernel, const format
                                     : told == expected || (told | expected) % 0x8000 == 0;
         if (!right && !(flushes && told % 0x8000 == 0 && fabsf(from[i]) < FLT_MIN))
             fail_msg("%s on %s: %a becomes the %s 0x%04x, not 0x%04x", kernel,
-                     rung_device_describe(bench->device)->name, (double)from[i], format->name,
-                     (unsigned)told, (unsigned)expected);
+                     rung_device_describe(bench->device)->name, (double)from[i], format->name, (unsigned)told,
+                     (unsigned)expected);
     }
 }
 

@@ -94,7 +94,9 @@ static void test_packed_sizes(void **state)
     (void)state;
     a.row_stride = a.col_stride = b.row_stride = b.col_stride = 0;
     rung_problem problem = rung_problem_of(a, b, wide);
-    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = true}, &plan), RUNG_STATUS_TOO_LARGE);
+    assert_int_equal(rung_plan_create(device, &problem,
+                                      &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = true}, &plan),
+                     RUNG_STATUS_TOO_LARGE);
     assert_null(plan);
     assert_non_null(strstr(rung_error_text(), "packed"));
 }
@@ -138,7 +140,8 @@ static void test_cancelled_callers(void **state)
     b[0] = 5;
     for (int i = 0; i < 8; i++)
         assert_int_equal(rung_gemm(NULL, 1, rung_matrix_of(RUNG_F32, N, N, a), rung_matrix_of(RUNG_F32, N, N, b), 0,
-                                   rung_matrix_of(RUNG_F32, N, N, c)), RUNG_OK);
+                                   rung_matrix_of(RUNG_F32, N, N, c)),
+                         RUNG_OK);
     alarm(0);
     assert_true(c[0] == 15);
 }

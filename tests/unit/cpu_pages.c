@@ -22,7 +22,7 @@
 enum { PAGE = 65536, PAGES = 16, SCRATCH_PAGES = 512, OPERANDS = 5 };
 
 typedef struct region {
-    char   *start;
+    char *start;
     int64_t bytes;
 } region;
 
@@ -31,8 +31,8 @@ static region regions[OPERANDS], scratch;
 /* A, B, C, bias and residual. */
 typedef struct operand {
     rung_type type;
-    int64_t   rows, cols, row_stride, col_stride;
-    char     *first;
+    int64_t rows, cols, row_stride, col_stride;
+    char *first;
 } operand;
 
 enum { A, B, C, BIAS, RESIDUAL };
@@ -65,8 +65,7 @@ static void put(operand *operand, region region, bool at_end)
 
 static char *place_of(const operand *operand, int64_t i, int64_t j)
 {
-    return operand->first +
-           (i * operand->row_stride + j * operand->col_stride) * rung_type_size(operand->type);
+    return operand->first + (i * operand->row_stride + j * operand->col_stride) * rung_type_size(operand->type);
 }
 
 static void set(const operand *operand, int64_t i, int64_t j, int64_t value)
@@ -86,10 +85,10 @@ static double get(const operand *operand, int64_t i, int64_t j)
 {
     const char *from = place_of(operand, i, j);
     union {
-        float    f32;
-        double   f64;
+        float f32;
+        double f64;
         uint16_t bits;
-        int32_t  i32;
+        int32_t i32;
     } value;
     memcpy(&value, from, operand->type == RUNG_I8 ? 1 : (size_t)rung_type_size(operand->type));
     switch (operand->type) {
@@ -114,19 +113,18 @@ static void fill(operand *operand, int which)
     const int64_t sizes[OPERANDS] = {1, 2, 9, 9, 9};
     for (int64_t i = 0; i < operand->rows; i++)
         for (int64_t j = 0; j < operand->cols; j++)
-            set(operand, i, j,
-                value_at(which, operand->row_stride ? i : 0, operand->col_stride ? j : 0, sizes[which]));
+            set(operand, i, j, value_at(which, operand->row_stride ? i : 0, operand->col_stride ? j : 0, sizes[which]));
 }
 
 /* ---- Cases ---------------------------------------------------------------------------------------- */
 
 typedef struct page_case {
-    rungi_product    product;
-    rung_type       in, out;
-    int64_t         m, n, k, alpha, beta;
-    operand         operands[OPERANDS];
+    rungi_product product;
+    rung_type in, out;
+    int64_t m, n, k, alpha, beta;
+    operand operands[OPERANDS];
     rung_activation activation;
-    bool            has_epilogue;
+    bool has_epilogue;
 } page_case;
 
 static const struct {
@@ -152,8 +150,8 @@ static operand make_operand(rung_type type, int64_t rows, int64_t cols, int64_t 
 
 static page_case make_case(rungi_product product, int64_t m, int64_t n, int64_t k, uint64_t *seed)
 {
-    page_case made = {.product = product, .in = products[product].in, .out = products[product].out,
-                      .m = m, .n = n, .k = k};
+    page_case made = {
+        .product = product, .in = products[product].in, .out = products[product].out, .m = m, .n = n, .k = k};
     const bool at_end = unit_random(seed, 2) != 0;
     made.alpha = unit_random(seed, 2) ? 1 : -1;
     made.beta = unit_random(seed, 3) - 1;
@@ -205,8 +203,8 @@ static void tell_fault(int signal)
 {
     static const char before[] = "a fault, in ";
     (void)signal;
-    if (write(STDERR_FILENO, before, sizeof before - 1) < 0 ||
-        write(STDERR_FILENO, running, strlen(running)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
+    if (write(STDERR_FILENO, before, sizeof before - 1) < 0 || write(STDERR_FILENO, running, strlen(running)) < 0 ||
+        write(STDERR_FILENO, "\n", 1) < 0)
         _exit(2);
     _exit(1);
 }
@@ -214,11 +212,11 @@ static void tell_fault(int signal)
 static void tell_case(const char *kernel, const char *preset, const rungi_cpu_features *features, const page_case *c)
 {
     int used = snprintf(running, sizeof running, "%s %s %s %s %lld x %lld x %lld", kernel, preset,
-                        rungi_isa_name(features->isa), rungi_product_name(c->product), (long long)c->m,
-                        (long long)c->n, (long long)c->k);
+                        rungi_isa_name(features->isa), rungi_product_name(c->product), (long long)c->m, (long long)c->n,
+                        (long long)c->k);
     for (int i = A; i <= C; i++)
         used += snprintf(running + used, sizeof running - (size_t)used, ", %c by %lld,%lld", "ABC"[i],
-                         (long long)c->operands[i].row_stride, (long long)c->operands[i].col_stride);
+                         (long long)c -> operands[i].row_stride, (long long)c->operands[i].col_stride);
 }
 
 static rungi_cpu_input input_of(const operand *operand)
@@ -229,9 +227,15 @@ static rungi_cpu_input input_of(const operand *operand)
 static rungi_cpu_job job_of(const page_case *c)
 {
     rungi_cpu_job job = {
-        .in = c->in, .out = c->out, .m = c->m, .n = c->n, .k = c->k,
-        .alpha = (double)c->alpha, .beta = (double)c->beta,
-        .a = input_of(&c->operands[A]), .b = input_of(&c->operands[B]),
+        .in = c->in,
+        .out = c->out,
+        .m = c->m,
+        .n = c->n,
+        .k = c->k,
+        .alpha = (double)c->alpha,
+        .beta = (double)c->beta,
+        .a = input_of(&c->operands[A]),
+        .b = input_of(&c->operands[B]),
         .c = {c->operands[C].first, c->operands[C].row_stride, c->operands[C].col_stride},
         .activation = c->activation,
     };

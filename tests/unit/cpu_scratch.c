@@ -19,7 +19,7 @@
 enum { PAGE = 4096, PIECES = 4096 };
 
 static struct piece {
-    void  *memory, *map;
+    void *memory, *map;
     size_t bytes;
 } pieces[PIECES];
 
@@ -66,22 +66,33 @@ static void release(void *user, void *memory)
 
 static void multiply(rungi_product product, rung_compute compute, int64_t m, int64_t n, int64_t k, int64_t threads)
 {
-    rung_type in = product == RUNGI_F64_TO_F64 ? RUNG_F64 : product == RUNGI_BF16_TO_F32 ? RUNG_BF16
-                   : product == RUNGI_I8_TO_I32 ? RUNG_I8 : RUNG_F32;
+    rung_type in = product == RUNGI_F64_TO_F64    ? RUNG_F64
+                   : product == RUNGI_BF16_TO_F32 ? RUNG_BF16
+                   : product == RUNGI_I8_TO_I32   ? RUNG_I8
+                                                  : RUNG_F32;
     rung_type out = in == RUNG_F64 ? RUNG_F64 : in == RUNG_I8 ? RUNG_I32 : RUNG_F32;
     rung_context *context;
     rung_device *device;
     rung_queue *queue;
     rung_plan *plan;
-    void *a = calloc((size_t)(m * k), (size_t)rung_type_size(in)), *b = calloc((size_t)(k * n), (size_t)rung_type_size(in));
+    void *a = calloc((size_t)(m * k), (size_t)rung_type_size(in)),
+         *b = calloc((size_t)(k * n), (size_t)rung_type_size(in));
     void *c = malloc((size_t)(m * n * rung_type_size(out)));
-    rung_problem problem = rung_problem_of(rung_matrix_of(in, m, k, a), rung_matrix_of(in, k, n, b), rung_matrix_of(out, m, n, c));
+    rung_problem problem = rung_problem_of(rung_matrix_of(in, m, k, a), rung_matrix_of(in, k, n, b),
+                                           rung_matrix_of(out, m, n, c));
     problem.compute = compute;
     assert_true(a && b && c);
-    assert_int_equal(rung_context_create(&(rung_context_options){.size = sizeof(rung_context_options), .allocate = allocate, .release = release}, &context), RUNG_OK);
+    assert_int_equal(
+        rung_context_create(
+            &(rung_context_options){.size = sizeof(rung_context_options), .allocate = allocate, .release = release},
+            &context),
+        RUNG_OK);
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
-    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .threads = threads}, &plan), RUNG_OK);
+    assert_int_equal(rung_plan_create(device, &problem,
+                                      &(rung_plan_options){.size = sizeof(rung_plan_options), .threads = threads},
+                                      &plan),
+                     RUNG_OK);
     assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
     rung_plan_destroy(plan);
@@ -129,8 +140,7 @@ static void test_parts_of_layouts(void **state)
     for (int i = 0; i < 200000; i++) {
         rungi_packing packing = packings[i % 3];
         int64_t m = draw(6000), n = draw(6000), k = draw(i % 2 ? 2000 : 40000), kc = 256 * draw(16);
-        rungi_cuts cuts = {kc, kc * draw(8), 32 * draw(32), 32 * draw(32), i % 5 == 0, 16 << 20, INT64_MAX,
-                           i % 7 == 0};
+        rungi_cuts cuts = {kc, kc * draw(8), 32 * draw(32), 32 * draw(32), i % 5 == 0, 16 << 20, INT64_MAX, i % 7 == 0};
         rungi_layout whole = rungi_lay_out(m, n, k, packing, &cuts);
         cuts.most_kept = whole.kept;
         assert_true(rungi_lay_out(draw(m), draw(n), k, packing, &cuts).bytes <= whole.bytes);

@@ -80,13 +80,16 @@ typedef struct lines {
 
 static void keep_line(void *user, const char *line)
 {
-    snprintf(((lines *)user)->last, sizeof ((lines *)user)->last, "%s", line);
+    snprintf(((lines *)user)->last, sizeof((lines *)user)->last, "%s", line);
 }
 
 static rung_context *context_of(int64_t threads, lines *lines)
 {
     rung_context *context;
-    rung_context_options options = {.size = sizeof(rung_context_options), .threads = threads, .verbose = lines ? 1 : -1, .log = lines ? keep_line : NULL,
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .threads = threads,
+                                    .verbose = lines ? 1 : -1,
+                                    .log = lines ? keep_line : NULL,
                                     .log_user = lines};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     return context;
@@ -188,12 +191,14 @@ static void assert_calls_reject(rung_device *device, int64_t threads)
     rung_run_options run = rung_run_options_default();
     options.threads = run.threads = threads;
     assert_int_equal(rung_multiply(rung_device_context(device), &problem, &options), RUNG_STATUS_INVALID);
-    snprintf(words, sizeof words, "threads is %lld; valid numbers are 1 to 8192 (0 selects the context's number)", (long long)threads);
+    snprintf(words, sizeof words, "threads is %lld; valid numbers are 1 to 8192 (0 selects the context's number)",
+             (long long)threads);
     assert_string_equal(rung_error_text(), words);
     assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
     assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
     assert_int_equal(rung_plan_run(plan, queue, &problem, &run), RUNG_STATUS_INVALID);
-    snprintf(words, sizeof words, "threads is %lld; valid numbers are 1 to 8192 (0 selects all threads of the plan)", (long long)threads);
+    snprintf(words, sizeof words, "threads is %lld; valid numbers are 1 to 8192 (0 selects all threads of the plan)",
+             (long long)threads);
     assert_string_equal(rung_error_text(), words);
     rung_plan_destroy(plan);
     rung_queue_destroy(queue);
@@ -337,11 +342,11 @@ static void fewer_threads_are_logged(void **state)
 
 typedef struct shape {
     int64_t m, n, k, batch;
-    bool    by_columns; /* C */
+    bool by_columns; /* C */
 } shape;
 
 static const shape shapes[] = {
-    {101, 67, 83, 1, false}, {67, 101, 83, 1, true}, {1, 997, 700, 1, false}, {997, 1, 700, 1, true},
+    {101, 67, 83, 1, false},  {67, 101, 83, 1, true}, {1, 997, 700, 1, false}, {997, 1, 700, 1, true},
     {129, 130, 40, 1, false}, {33, 31, 129, 5, true}, {40, 17, 90, 23, false},
 };
 
@@ -392,8 +397,8 @@ static void fill(uint64_t *seed, rung_type type, void *values, int64_t count)
 
 typedef struct operands {
     rung_problem problem;
-    int64_t      bytes; /* of C */
-    void        *before;
+    int64_t bytes; /* of C */
+    void *before;
 } operands;
 
 static rung_matrix filled(uint64_t *seed, rung_type type, int64_t rows, int64_t cols, int64_t batch, bool by_columns)
@@ -472,7 +477,8 @@ static bool compare(rung_device *device, const rung_kernel *kernel, const shape 
     assert_non_null(expected);
     memcpy(expected, made.problem.c.data, (size_t)made.bytes);
     for (size_t i = 0; alone == 1 && i < sizeof counts / sizeof *counts; i++) {
-        int64_t planned = multiply(device, kernel, &made, counts[i], (int64_t)i); /* 7 threads, 1 of 3, 2 of 2, 3 of 7 */
+        int64_t planned = multiply(device, kernel, &made, counts[i],
+                                   (int64_t)i); /* 7 threads, 1 of 3, 2 of 2, 3 of 7 */
         assert_in_range(planned, 1, counts[i]);
         if (memcmp(made.problem.c.data, expected, (size_t)made.bytes) != 0)
             fail_msg("%s, %s:%s, %lld x %lld x %lld, %lld items: other bits on %lld threads than on one",
@@ -493,8 +499,8 @@ static int compare_all(rung_device *device, const rung_kernel *kernel)
 {
     int cut = 0, turn = 0;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-#define X(in, out, sum, word)                                                        \
-    if (turn++ % 4 == 0)                                                             \
+#define X(in, out, sum, word) \
+    if (turn++ % 4 == 0)      \
         cut += compare(device, kernel, &shapes[i], RUNG_##in, RUNG_##out);
         RUNGI_PRODUCT_LIST(X)
 #undef X
@@ -526,7 +532,10 @@ static void the_same_bits(void **state)
 static void the_same_bits_of_large_ones(void **state)
 {
     static const shape large[] = {
-        {1, 997, 700, 1, false}, {20, 600, 700, 1, false}, {60, 700, 800, 1, false}, {300, 2000, 512, 1, false},
+        {1, 997, 700, 1, false},
+        {20, 600, 700, 1, false},
+        {60, 700, 800, 1, false},
+        {300, 2000, 512, 1, false},
     };
     rung_context *context = context_of(0, NULL);
     rung_device *device;
@@ -627,12 +636,12 @@ static void only_bits_of_nan_may_differ(void **state)
 enum { CALLERS = 200, RUNS = 2 };
 
 typedef struct caller {
-    rung_device    *device;
-    rung_plan      *plan;
+    rung_device *device;
+    rung_plan *plan;
     const operands *made; /* of whom A and B are shared, */
-    const void     *expected;
-    void           *c; /* and C is not */
-    int             failures;
+    const void *expected;
+    void *c; /* and C is not */
+    int failures;
 } caller;
 
 static void *run_often(void *user)
@@ -722,15 +731,19 @@ static void scratch_is_for_threads_in_use(void **state)
         rung_queue *queue;
         rung_plan *plan;
         rung_kernel *kernel;
-        rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1, .allocate = allocate, .release = release};
+        rung_context_options options = {
+            .size = sizeof(rung_context_options), .verbose = -1, .allocate = allocate, .release = release};
         assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
         assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
         assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
         assert_int_equal(rung_kernel_find(context, "cpu", "10", &kernel), RUNG_OK);
         atomic_store(&blocks, 0);
         atomic_store(&block_bytes, 0);
-        assert_int_equal(rung_plan_create(device, &made.problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads},
-                                          &plan), RUNG_OK);
+        assert_int_equal(
+            rung_plan_create(
+                device, &made.problem,
+                &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads}, &plan),
+            RUNG_OK);
         assert_int_equal(rung_plan_describe(plan)->threads, threads);
         assert_int_equal(atomic_load(&blocks), threads);
         assert_true(atomic_load(&block_bytes) <= (long long)threads * (4 << 20));

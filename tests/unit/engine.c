@@ -24,9 +24,9 @@ enum { PAGE = 4096 };
 /* ---- Memory between pages that cannot be read ------------------------------------------------------ */
 
 typedef struct arena {
-    char  *map;
+    char *map;
     size_t bytes; /* of the map */
-    void  *first; /* of what may be touched */
+    void *first;  /* of what may be touched */
 } arena;
 
 /* At the end of its pages, or at their beginning. */
@@ -58,12 +58,12 @@ typedef enum standing { BY_ROWS, BY_COLUMNS, SPREAD, ALIGNED, STANDINGS } standi
 
 typedef struct setting {
     rungi_cpu_features features;
-    rungi_cpu_form     form;
-    rungi_cpu_job      job;
-    rung_kernel       *kernel;
-    int64_t            parameters[7];
-    arena              a, b, c, bias, scratch;
-    int64_t            c_bytes;
+    rungi_cpu_form form;
+    rungi_cpu_job job;
+    rung_kernel *kernel;
+    int64_t parameters[7];
+    arena a, b, c, bias, scratch;
+    int64_t c_bytes;
 } setting;
 
 static rungi_cpu_input strides_of(standing standing, int64_t rows, int64_t cols)
@@ -95,7 +95,8 @@ static void set(rung_type type, void *to, int64_t place, float x, int64_t whole)
 
 /* Ordinary numbers, and where they may be wild here and there such that parts do not take: huge, tiny, infinite. The
  * same ones however the matrix stands; between them NaN. */
-static void fill(rung_type type, void *to, rungi_cpu_input view, int64_t rows, int64_t cols, uint64_t seed, bool is_wild)
+static void fill(rung_type type, void *to, rungi_cpu_input view, int64_t rows, int64_t cols, uint64_t seed,
+                 bool is_wild)
 {
     memset(to, 0xff, (size_t)(span_of(view, rows, cols) * rung_type_size(type)));
     for (int64_t i = 0; i < rows; i++)
@@ -136,10 +137,18 @@ static void begin(setting *setting, rung_type in, rung_type out, shape size, sta
     a.first = setting->a.first;
     b.first = setting->b.first;
     setting->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1};
-    setting->job = (rungi_cpu_job){
-        .in = in, .out = out, .m = size.m, .n = size.n, .k = size.k, .alpha = 1, .a = a, .b = b,
-        .c = {setting->c.first, c_stride, 1}, .form = &setting->form, .features = &setting->features,
-        .parameters = setting->parameters};
+    setting->job = (rungi_cpu_job){.in = in,
+                                   .out = out,
+                                   .m = size.m,
+                                   .n = size.n,
+                                   .k = size.k,
+                                   .alpha = 1,
+                                   .a = a,
+                                   .b = b,
+                                   .c = {setting->c.first, c_stride, 1},
+                                   .form = &setting->form,
+                                   .features = &setting->features,
+                                   .parameters = setting->parameters};
     assert_int_equal(rungi_cpu_12_matrix.settle(&setting->job, RUNG_COMPUTE_BF16X3, &setting->form), RUNG_OK);
     setting->scratch = arena_of((setting->form.scratch + PAGE - 1) / PAGE * PAGE, true);
     setting->job.scratch = setting->scratch.first;
@@ -188,10 +197,13 @@ static const struct {
 enum { PRODUCTS = sizeof products / sizeof *products };
 
 /* Small ones, thin ones, large ones, one row, one column; edges of panels, of steps and of slices. */
-static const shape shapes[] = {
-    {64, 64, 64}, {33, 65, 31}, {70, 100, 300}, {1, 130, 77}, {129, 1, 77}, {16, 64, 128}, {17, 200, 129}, {5, 33, 600},
-    {100, 90, 1}, {96, 160, 65}, {40, 41, 513},
-    {70, 64, 140000}, /* more of B than is kept packed; the last, and not for all tests */
+static const shape
+    shapes
+        [] =
+            {
+                {64, 64, 64},  {33, 65, 31},     {70, 100, 300}, {1, 130, 77}, {129, 1, 77},
+                {16, 64, 128}, {17, 200, 129},   {5, 33, 600},   {100, 90, 1}, {96, 160, 65},
+                {40, 41, 513}, {70, 64, 140000}, /* more of B than is kept packed; the last, and not for all tests */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes - 1 };
 
@@ -223,8 +235,8 @@ static void in_each_way(const char *(*parameters)(int way), check *check)
             for (int shape = 0; takes(levels[level], product) && shape < SHAPES; shape++)
                 for (int way = 0; way < 2 * STANDINGS; way++) {
                     setting setting;
-                    begin(&setting, products[product].in, products[product].out, shapes[shape],
-                          (standing)(way / 2), way % 2, parameters(way));
+                    begin(&setting, products[product].in, products[product].out, shapes[shape], (standing)(way / 2),
+                          way % 2, parameters(way));
                     check(&setting, way);
                     end(&setting);
                 }
@@ -371,11 +383,13 @@ static void test_standings(void **state)
 static void test_less_than_dot_products(void **state)
 {
     static const struct {
-        rung_type   in, out;
+        rung_type in, out;
         const char *level, *words;
     } refused[] = {
-        {RUNG_BF16, RUNG_F32, "avx512", "AVX512_BF16"}, {RUNG_I8, RUNG_I32, "avx512", "AVX512_VNNI"},
-        {RUNG_F32, RUNG_F32, "dot", "AMX"},             {RUNG_F32, RUNG_F32, "portable", "AMX"},
+        {RUNG_BF16, RUNG_F32, "avx512", "AVX512_BF16"},
+        {RUNG_I8, RUNG_I32, "avx512", "AVX512_VNNI"},
+        {RUNG_F32, RUNG_F32, "dot", "AMX"},
+        {RUNG_F32, RUNG_F32, "portable", "AMX"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -385,8 +399,15 @@ static void test_less_than_dot_products(void **state)
         setenv("RUNG_CPU_ISA", refused[i].level, 1);
         rungi_cpu_features_find(&features);
         set_parameters(&setting, NULL);
-        rungi_cpu_job job = {.in = refused[i].in, .out = refused[i].out, .m = 8, .n = 8, .k = 8, .a = {NULL, 8, 1},
-                             .b = {NULL, 8, 1}, .c = {NULL, 8, 1}, .features = &features,
+        rungi_cpu_job job = {.in = refused[i].in,
+                             .out = refused[i].out,
+                             .m = 8,
+                             .n = 8,
+                             .k = 8,
+                             .a = {NULL, 8, 1},
+                             .b = {NULL, 8, 1},
+                             .c = {NULL, 8, 1},
+                             .features = &features,
                              .parameters = setting.parameters};
         assert_int_equal(rungi_cpu_12_matrix.settle(&job, RUNG_COMPUTE_BF16X3, &form), RUNG_STATUS_UNSUPPORTED);
         assert_non_null(strstr(rung_error_text(), "12_matrix"));
@@ -408,11 +429,13 @@ static int plan_without_tiles(void)
     rung_queue *queue;
     rung_kernel *kernel;
     rung_plan *plan;
-    rung_problem parts = rung_problem_of(rung_matrix_of(RUNG_F32, 4, 4, numbers[0]), rung_matrix_of(RUNG_F32, 4, 4, numbers[1]),
+    rung_problem parts = rung_problem_of(rung_matrix_of(RUNG_F32, 4, 4, numbers[0]),
+                                         rung_matrix_of(RUNG_F32, 4, 4, numbers[1]),
                                          rung_matrix_of(RUNG_F32, 4, 4, numbers[2]));
-    rung_problem whole = rung_problem_of(rung_matrix_of(RUNG_I8, 4, 4, bytes[0]), rung_matrix_of(RUNG_I8, 4, 4, bytes[1]),
-                                         rung_matrix_of(RUNG_I32, 4, 4, sums));
-    rung_problem half = rung_problem_of(rung_matrix_of(RUNG_BF16, 4, 4, halves), rung_matrix_of(RUNG_BF16, 4, 4, halves),
+    rung_problem whole = rung_problem_of(rung_matrix_of(RUNG_I8, 4, 4, bytes[0]),
+                                         rung_matrix_of(RUNG_I8, 4, 4, bytes[1]), rung_matrix_of(RUNG_I32, 4, 4, sums));
+    rung_problem half = rung_problem_of(rung_matrix_of(RUNG_BF16, 4, 4, halves),
+                                        rung_matrix_of(RUNG_BF16, 4, 4, halves),
                                         rung_matrix_of(RUNG_F32, 4, 4, numbers[2]));
     if (rung_device_open(NULL, "cpu", &device) != RUNG_OK || rung_queue_create(device, &queue) != RUNG_OK ||
         rung_kernel_find(NULL, "cpu", "12", &kernel) != RUNG_OK)
@@ -423,8 +446,8 @@ static int plan_without_tiles(void)
         return 2;
     if (!strstr(rung_error_text(), "12_matrix") || !strstr(rung_error_text(), "sigaltstack"))
         return 3;
-    if (rung_plan_create(device, &whole, &options, &plan) != RUNG_OK || rung_plan_run(plan, queue, &whole, NULL) != RUNG_OK ||
-        sums[0] != 10 || sums[5] != -21)
+    if (rung_plan_create(device, &whole, &options, &plan) != RUNG_OK ||
+        rung_plan_run(plan, queue, &whole, NULL) != RUNG_OK || sums[0] != 10 || sums[5] != -21)
         return 4;
     if (rung_plan_create(device, &half, NULL, &plan) != RUNG_OK)
         return 5;
@@ -517,14 +540,10 @@ static void test_few_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_tiles),
-        cmocka_unit_test(test_less_than_dot_products),
-        cmocka_unit_test(test_ends_of_memory),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_standings),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_no_tiles),       cmocka_unit_test(test_less_than_dot_products),
+        cmocka_unit_test(test_ends_of_memory), cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_packed),         cmocka_unit_test(test_standings),
+        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_few_rows),
     };
     unit_clean_environment();
     if (!has_level("dot")) {

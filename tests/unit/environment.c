@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 typedef struct lines {
-    int  count;
+    int count;
     char text[8192];
 } lines;
 
@@ -24,12 +24,13 @@ static lines lines_of(int verbose)
     float data[3][16] = {{1}, {1}, {0}};
     lines lines = {0};
     rung_context *context;
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = log_line, .log_user = &lines};
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = log_line, .log_user = &lines};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(rung_gemm(context, 1, rung_matrix_of(RUNG_F32, 4, 4, data[0]),
-                                   rung_matrix_of(RUNG_F32, 4, 4, data[1]), 0,
-                                   rung_matrix_of(RUNG_F32, 4, 4, data[2])), RUNG_OK);
+                                   rung_matrix_of(RUNG_F32, 4, 4, data[1]), 0, rung_matrix_of(RUNG_F32, 4, 4, data[2])),
+                         RUNG_OK);
     rung_context_destroy(context);
     return lines;
 }
@@ -63,12 +64,15 @@ static const struct {
 static const struct {
     const char *name, *value;
 } right[] = {
-    {"RUNG_CPU_ISA", "portable"}, {"RUNG_CPU_ISA", "amx"},         {"RUNG_OVERLAP", "0"},
-    {"RUNG_OVERLAP", "1048576"},  {"RUNG_THREADS", "1"},           {"RUNG_THREADS", "8192"},
-    {"RUNG_CPU_VENDOR", "blis"},  {"RUNG_CPU_VENDOR", "/no/x.so"}, {"RUNG_DEVICE", "cpu"},
-    {"RUNG_DEVICE", "cpu,cuda:1"}, {"RUNG_BLAS", "off"},            {"RUNG_BLAS", "on"},
-    {"RUNG_TUNING", "off"},       {"RUNG_VERBOSE", "0"},           {"XDG_CACHE_HOME", "/tmp"},
-    {"RUNG_CPU_ISA", ""},         {"RUNG_OVERLAP", ""},            {"RUNG_THREADS", ""},
+    {"RUNG_CPU_ISA", "portable"}, {"RUNG_CPU_ISA", "amx"},
+    {"RUNG_OVERLAP", "0"},        {"RUNG_OVERLAP", "1048576"},
+    {"RUNG_THREADS", "1"},        {"RUNG_THREADS", "8192"},
+    {"RUNG_CPU_VENDOR", "blis"},  {"RUNG_CPU_VENDOR", "/no/x.so"},
+    {"RUNG_DEVICE", "cpu"},       {"RUNG_DEVICE", "cpu,cuda:1"},
+    {"RUNG_BLAS", "off"},         {"RUNG_BLAS", "on"},
+    {"RUNG_TUNING", "off"},       {"RUNG_VERBOSE", "0"},
+    {"XDG_CACHE_HOME", "/tmp"},   {"RUNG_CPU_ISA", ""},
+    {"RUNG_OVERLAP", ""},         {"RUNG_THREADS", ""},
 };
 
 static void forget(const char *name)

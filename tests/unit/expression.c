@@ -21,7 +21,7 @@
 
 typedef struct definition {
     const char *name;
-    int64_t     value;
+    int64_t value;
     const char *text; /* NULL: the value */
 } definition;
 
@@ -34,7 +34,7 @@ static rungi_name look_up(const void *names, const char *name, size_t length)
 }
 
 static const definition values[] = {
-    {"TILE", TILE, NULL}, {"ONE", ONE, NULL}, {"NONE", NONE, NULL}, {"LARGE", LARGE, NULL},
+    {"TILE", TILE, NULL},           {"ONE", ONE, NULL}, {"NONE", NONE, NULL}, {"LARGE", LARGE, NULL},
     {"WARP_SIZE", WARP_SIZE, NULL}, {"x_1", x_1, NULL}, {NULL, 0, NULL},
 };
 
@@ -63,10 +63,13 @@ static rung_status evaluate(const char *text, const definition *names, int64_t *
 
 typedef struct checked_expression {
     const char *text;
-    int64_t     value;
+    int64_t value;
 } checked_expression;
 
-#define BOTH(expression) {#expression, (expression)}
+#define BOTH(expression)          \
+    {                             \
+#expression, (expression) \
+    }
 /* clang-format off */
 static const checked_expression table[] = {
     BOTH(0), BOTH(00), BOTH(010), BOTH(0x10), BOTH(0XfF), BOTH(16u), BOTH(16UL), BOTH(42),
@@ -99,14 +102,18 @@ static const checked_expression table[] = {
 
 /* Constraints guard a division with what stands before it. */
 static const checked_expression guarded[] = {
-    BOTH(NONE && 1 / NONE), BOTH(ONE || 1 / NONE), BOTH(NONE != 0 && TILE % NONE == 0),
-    BOTH(NONE == 0 || TILE % NONE == 0), BOTH(NONE && (ONE || 1 / NONE)),
-    BOTH(NONE ? 1 / NONE : 7), BOTH(ONE ? 7 : 1 / NONE), BOTH((NONE && 1 / NONE) + 1),
+    BOTH(NONE && 1 / NONE),
+    BOTH(ONE || 1 / NONE),
+    BOTH(NONE != 0 && TILE % NONE == 0),
+    BOTH(NONE == 0 || TILE % NONE == 0),
+    BOTH(NONE && (ONE || 1 / NONE)),
+    BOTH(NONE ? 1 / NONE : 7),
+    BOTH(ONE ? 7 : 1 / NONE),
+    BOTH((NONE && 1 / NONE) + 1),
     BOTH(NONE && 1 / NONE || TILE > 8),
 };
 
-static void check_table(const checked_expression *expressions, size_t count,
-                        const definition *names)
+static void check_table(const checked_expression *expressions, size_t count, const definition *names)
 {
     for (size_t i = 0; i < count; i++) {
         int64_t value;
@@ -140,21 +147,28 @@ static void what_is_not_reached_is_not_computed(void **state)
 /* As in an #if, where a name that nobody defined is zero, or is asked about. */
 static void unknown_names_in_constraints(void **state)
 {
-    const struct { const char *text; int64_t value; } cases[] = {
-        {"UNKNOWN", 0}, {"UNKNOWN + 1", 1}, {"!UNKNOWN", 1}, {"defined(TILE)", 1},
-        {"defined TILE", 1}, {"defined(UNKNOWN)", 0}, {"!defined(UNKNOWN) && TILE > 8", 1},
-        {"defined(UNKNOWN) && UNKNOWN > 1", 0}, {"defined(NONE)", 1},
+    const struct {
+        const char *text;
+        int64_t value;
+    } cases[] = {
+        {"UNKNOWN", 0},
+        {"UNKNOWN + 1", 1},
+        {"!UNKNOWN", 1},
+        {"defined(TILE)", 1},
+        {"defined TILE", 1},
+        {"defined(UNKNOWN)", 0},
+        {"!defined(UNKNOWN) && TILE > 8", 1},
+        {"defined(UNKNOWN) && UNKNOWN > 1", 0},
+        {"defined(NONE)", 1},
     };
     int64_t value;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text = cases[i].text;
-        assert_int_equal(rungi_expression_value(text, strlen(text), look_up, values, true, &value),
-                         RUNG_OK);
+        assert_int_equal(rungi_expression_value(text, strlen(text), look_up, values, true, &value), RUNG_OK);
         assert_int_equal(value, cases[i].value);
     }
-    assert_int_equal(rungi_expression_value("1 / UNKNOWN", 11, look_up, values, true, &value),
-                     RUNG_STATUS_INVALID);
+    assert_int_equal(rungi_expression_value("1 / UNKNOWN", 11, look_up, values, true, &value), RUNG_STATUS_INVALID);
 }
 
 static void blanks_do_not_count(void **state)
@@ -174,16 +188,15 @@ static void the_length_counts(void **state)
     assert_int_equal(value, 12);
     assert_int_equal(rungi_expression_value("TILE2", 4, look_up, values, false, &value), RUNG_OK);
     assert_int_equal(value, TILE);
-    assert_int_equal(rungi_expression_value("1<=2", 2, look_up, values, false, &value),
-                     RUNG_STATUS_INVALID);
+    assert_int_equal(rungi_expression_value("1<=2", 2, look_up, values, false, &value), RUNG_STATUS_INVALID);
 }
 
 /* ---- Names that stand for names -------------------------------------------------- */
 
 static void texts_are_read_through(void **state)
 {
-    const definition names[] = {{"TILE", 16, NULL}, {"BM", 0, "TILE"}, {"BN", 0, "(TILE * 2)"},
-                                {"AREA", 0, "BM * BN"}, {NULL, 0, NULL}};
+    const definition names[] = {
+        {"TILE", 16, NULL}, {"BM", 0, "TILE"}, {"BN", 0, "(TILE * 2)"}, {"AREA", 0, "BM * BN"}, {NULL, 0, NULL}};
     int64_t value;
     (void)state;
     assert_int_equal(evaluate("BM", names, &value), RUNG_OK);
@@ -200,10 +213,10 @@ static void texts_are_not_parenthesised(void **state)
 #define NOT !
 #define LESS 1 <
     const definition names[] = {{"SUM", 0, "2 + 3"}, {"TWICE", 0, "SUM * 2"}, {"OPEN", 0, "(1"},
-                                {"NOT", 0, "!"}, {"LESS", 0, "1 <"}, {NULL, 0, NULL}};
+                                {"NOT", 0, "!"},     {"LESS", 0, "1 <"},      {NULL, 0, NULL}};
     const checked_expression cases[] = {
-        BOTH(SUM * 4), BOTH(4 * SUM), BOTH(SUM * SUM), BOTH(-SUM), BOTH((SUM) * 4),
-        BOTH(NOT 0 + NOT 0), BOTH(LESS 2), BOTH(LESS SUM == 1), {"TWICE", 8}, {"OPEN + 1) * 2", 4},
+        BOTH(SUM * 4),       BOTH(4 * SUM), BOTH(SUM * SUM),     BOTH(-SUM),   BOTH((SUM)*4),
+        BOTH(NOT 0 + NOT 0), BOTH(LESS 2),  BOTH(LESS SUM == 1), {"TWICE", 8}, {"OPEN + 1) * 2", 4},
     };
     (void)state;
     check_table(cases, sizeof cases / sizeof *cases, names);
@@ -258,9 +271,8 @@ static void sentences_name_the_trouble(void **state)
 
 static void names_defined_by_themselves(void **state)
 {
-    const definition names[] = {{"A", 0, "A"}, {"B", 0, "C + 1"}, {"C", 0, "B"}, {"E", 0, ""},
-                                {"P", 0, "(1"}, {"Q", 0, "UNKNOWN"}, {"S", 0, "S + S"},
-                                {"L", 0, "1 <"}, {NULL, 0, NULL}};
+    const definition names[] = {{"A", 0, "A"},       {"B", 0, "C + 1"}, {"C", 0, "B"},   {"E", 0, ""},   {"P", 0, "(1"},
+                                {"Q", 0, "UNKNOWN"}, {"S", 0, "S + S"}, {"L", 0, "1 <"}, {NULL, 0, NULL}};
     const char *const texts[] = {"A", "B", "1 + C", "E", "1 + E", "P", "Q", "S", "L", "L= 2"};
     int64_t value;
     (void)state;

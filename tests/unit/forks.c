@@ -44,11 +44,11 @@ enum { SIZE = 72, SECONDS_MAX = 60 };
 static int forks_wanted = HAS_ASAN || HAS_TSAN ? 20 : 50;
 
 /* What all threads, and all children, multiply with: made before any of them. */
-static float         a_data[SIZE * SIZE], b_data[SIZE * SIZE], expected[SIZE * SIZE];
+static float a_data[SIZE * SIZE], b_data[SIZE * SIZE], expected[SIZE * SIZE];
 static rung_context *context; /* with three threads; the default one is used too */
-static rung_device  *device;
-static rung_plan    *plan;
-static threaded      kernel;
+static rung_device *device;
+static rung_plan *plan;
+static threaded kernel;
 
 static rung_matrix view(const float *data)
 {

@@ -17,8 +17,11 @@ typedef unsigned int uint;
 #include "simt/kernels/swizzle.h"
 
 enum {
-    ROWS = 2, COLS = 4, /* what a warp of the test multiplies: 2 of A's fragments, 4 operands */
-    M_MAX = 16 * ROWS, N_MAX = 8 * COLS, K_MAX = 32,
+    ROWS = 2,
+    COLS = 4, /* what a warp of the test multiplies: 2 of A's fragments, 4 operands */
+    M_MAX = 16 * ROWS,
+    N_MAX = 8 * COLS,
+    K_MAX = 32,
     WARPS = 256,        /* of a launch, each with a product of its own */
     TILE_MAX = 32768,   /* bytes of the largest tile of shared memory */
     SCRATCH_WORDS = 64, /* that a thread publishes in */
@@ -35,11 +38,11 @@ typedef struct use {
 } use;
 
 typedef struct engine {
-    const char    *options;
-    type           type;
+    const char *options;
+    type type;
     const ptx_mma *mma;
-    int            use_count;
-    use            uses[4];
+    int use_count;
+    use uses[4];
 } engine;
 
 static const engine engines[] = {
@@ -47,9 +50,11 @@ static const engine engines[] = {
     {"-DIN_BF16 -DEMULATED=80", BF16, &ptx_m16n8k16_f16, 1, {{{0, 1, 2, 3}, {0, 1}, 0, 0, 0}}},
     {"-DIN_I8 -DEMULATED=80", I8, &ptx_m16n8k32_s8, 1, {{{0, 1, 2, 3}, {0, 1}, 0, 0, 0}}},
     {"-DEMULATED=80", F32, &ptx_m16n8k8_tf32, 1, {{{0, 1, 2, 3}, {0, 1}, 0, 0, 0}}},
-    {"-DIN_F16 -DEMULATED=75", F16, &ptx_m16n8k8_f16, 2,
-     {{{0, 1}, {0}, 0, 0, 0}, {{2, 3}, {1}, 0, 0, 8}}},
-    {"-DIN_I8 -DEMULATED=75", I8, &ptx_m8n8k16_s8, 4,
+    {"-DIN_F16 -DEMULATED=75", F16, &ptx_m16n8k8_f16, 2, {{{0, 1}, {0}, 0, 0, 0}, {{2, 3}, {1}, 0, 0, 8}}},
+    {"-DIN_I8 -DEMULATED=75",
+     I8,
+     &ptx_m8n8k16_s8,
+     4,
      {{{0}, {0}, 0, 0, 0}, {{2}, {1}, 0, 0, 16}, {{1}, {0}, 2, 8, 0}, {{3}, {1}, 2, 8, 16}}},
 };
 
@@ -86,7 +91,7 @@ static uint32_t sum_bits(type type, int value)
 /* Whole numbers as a matrix, either way round. */
 typedef struct numbers {
     const int *first;
-    int        down, across;
+    int down, across;
 } numbers;
 
 static int number_at(numbers of, int row, int col)
@@ -116,8 +121,7 @@ static void a_registers(const engine *engine, numbers a, uint32_t registers[WARP
             for (int i = 0; i < mma->a_count; i++) {
                 ptx_place at = mma->a(lane, i);
                 int value = number_at(a, use->row + at.row, use->k + at.col);
-                put_element(engine, &registers[lane][use->a[i / mma->in_register]], i,
-                            bits_of(engine->type, value));
+                put_element(engine, &registers[lane][use->a[i / mma->in_register]], i, bits_of(engine->type, value));
             }
         }
     }
@@ -169,11 +173,13 @@ static void fill_product(product *product, int number)
     bool by_chance = one_in_b >= b_count;
     uint64_t seed = (uint64_t)number;
     for (int i = 0; i < a_count; i++)
-        product->a[i] = by_chance ? (int)unit_random(&seed, 9) - 4
-                        : one_in_a < a_count ? i == one_in_a : digit_of(i, digit);
+        product->a[i] = by_chance            ? (int)unit_random(&seed, 9) - 4
+                        : one_in_a < a_count ? i == one_in_a
+                                             : digit_of(i, digit);
     for (int i = 0; i < b_count; i++)
-        product->b[i] = by_chance ? (int)unit_random(&seed, 9) - 4
-                        : one_in_a < a_count ? digit_of(i, digit) : i == one_in_b;
+        product->b[i] = by_chance            ? (int)unit_random(&seed, 9) - 4
+                        : one_in_a < a_count ? digit_of(i, digit)
+                                             : i == one_in_b;
     for (int i = 0; i < product->m * product->n; i++)
         product->c[i] = digit_of(i, digit);
 }
@@ -186,13 +192,12 @@ static int element_of_product(const product *product, int row, int col)
     return sum;
 }
 
-static void expect_sum(const engine *engine, const product *product, int number, int row, int col,
-                       uint32_t bits)
+static void expect_sum(const engine *engine, const product *product, int number, int row, int col, uint32_t bits)
 {
     int expected = element_of_product(product, row, col);
     if (bits != sum_bits(engine->type, expected))
-        fail_msg("%s: element (%d, %d) of product %d is %#x and not %d", engine->options, row, col,
-                 number, (unsigned)bits, expected);
+        fail_msg("%s: element (%d, %d) of product %d is %#x and not %d", engine->options, row, col, number,
+                 (unsigned)bits, expected);
 }
 
 /* ---- Kernels on the device --------------------------------------------------------- */
@@ -267,18 +272,23 @@ static cl_program programs[ENGINES];
 
 static cl_program program_of(const engine *engine)
 {
-    const char *const texts[] = {rungi_source_dialect, rungi_source_finish, rungi_source_swizzle,
-                                 rungi_source_engine, rungi_source_matrix, rungi_source_wmma, kernels};
+    const char *const texts[] = {rungi_source_dialect,
+                                 rungi_source_finish,
+                                 rungi_source_swizzle,
+                                 rungi_source_engine,
+                                 rungi_source_matrix,
+                                 rungi_source_wmma,
+                                 kernels};
     cl_program *program = &programs[engine - engines];
     rungi_opencl_device *own = rungi_opencl_device_of(device);
     char options[256], log[4096] = "";
     cl_int error;
     if (*program)
         return *program;
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -w -DROWS=%d -DCOLS=%d -DTILE_MAX=%d %s", ROWS,
-             COLS, TILE_MAX, engine->options);
-    *program = own->cl->CreateProgramWithSource(own->context, sizeof texts / sizeof *texts,
-                                                (const char **)texts, NULL, &error);
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -w -DROWS=%d -DCOLS=%d -DTILE_MAX=%d %s", ROWS, COLS, TILE_MAX,
+             engine->options);
+    *program = own->cl->CreateProgramWithSource(own->context, sizeof texts / sizeof *texts, (const char **)texts, NULL,
+                                                &error);
     assert_int_equal(error, CL_SUCCESS);
     error = own->cl->BuildProgram(*program, 1, &own->id, options, NULL, NULL);
     if (error != CL_SUCCESS) {
@@ -298,11 +308,11 @@ static int close_all(void **state)
 
 typedef struct argument {
     const void *value;
-    size_t      bytes;
+    size_t bytes;
 } argument;
 
-static void launch(const engine *engine, const char *name, const argument *arguments, int count,
-                   size_t blocks, size_t threads)
+static void launch(const engine *engine, const char *name, const argument *arguments, int count, size_t blocks,
+                   size_t threads)
 {
     rungi_cl *cl = rungi_opencl_device_of(device)->cl;
     size_t all = blocks * threads;
@@ -310,20 +320,19 @@ static void launch(const engine *engine, const char *name, const argument *argum
     cl_kernel kernel = cl->CreateKernel(program_of(engine), name, &error);
     assert_int_equal(error, CL_SUCCESS);
     for (int i = 0; i < count; i++)
-        assert_int_equal(cl->SetKernelArg(kernel, (cl_uint)i, arguments[i].bytes, arguments[i].value),
-                         CL_SUCCESS);
-    assert_int_equal(cl->EnqueueNDRangeKernel(rung_queue_native(queue), kernel, 1, NULL, &all, &threads,
-                                              0, NULL, NULL), CL_SUCCESS);
+        assert_int_equal(cl->SetKernelArg(kernel, (cl_uint)i, arguments[i].bytes, arguments[i].value), CL_SUCCESS);
+    assert_int_equal(cl->EnqueueNDRangeKernel(rung_queue_native(queue), kernel, 1, NULL, &all, &threads, 0, NULL, NULL),
+                     CL_SUCCESS);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
     cl->ReleaseKernel(kernel);
 }
 
 /* Memory here and there. */
 typedef struct shared_words {
-    uint32_t    *words;
-    int64_t      bytes;
+    uint32_t *words;
+    int64_t bytes;
     rung_buffer *buffer;
-    void        *native;
+    void *native;
 } shared_words;
 
 static shared_words new_words(int64_t count)
@@ -343,14 +352,12 @@ static void free_words(shared_words *words)
 
 static void send(const shared_words *words)
 {
-    assert_int_equal(rung_buffer_write(queue, words->buffer, 0, words->bytes, words->words, NULL),
-                     RUNG_OK);
+    assert_int_equal(rung_buffer_write(queue, words->buffer, 0, words->bytes, words->words, NULL), RUNG_OK);
 }
 
 static void receive(const shared_words *words)
 {
-    assert_int_equal(rung_buffer_read(queue, words->buffer, 0, words->bytes, words->words, NULL),
-                     RUNG_OK);
+    assert_int_equal(rung_buffer_read(queue, words->buffer, 0, words->bytes, words->words, NULL), RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
 }
 
@@ -407,8 +414,7 @@ static void tables_are_whole(void **state)
 /* ---- mma --------------------------------------------------------------------------- */
 
 /* The word of a warp's sums that has an instruction's sum i, and the element it is of. */
-static int sum_at(const engine *engine, int fragment, int operand, int use, int lane, int i,
-                  ptx_place *place)
+static int sum_at(const engine *engine, int fragment, int operand, int use, int lane, int i, ptx_place *place)
 {
     *place = engine->mma->c(lane, i);
     place->row += 16 * fragment + engine->uses[use].row;
@@ -459,8 +465,7 @@ static void check_engine(const engine *engine)
     product product = {.m = M_MAX, .n = N_MAX, .k = 32 / bytes_of(engine->type)};
     shared_words a = new_words(WARPS * A_WORDS), b = new_words(WARPS * B_WORDS);
     shared_words c = new_words(WARPS * SUMS), scratch = new_words(WARPS * WARP * SCRATCH_WORDS);
-    const argument arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c),
-                                  argument_of(&scratch)};
+    const argument arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c), argument_of(&scratch)};
     for (int first = 0; first < product_count(&product); first += WARPS) {
         for (int warp = 0; warp < WARPS; warp++) {
             fill_product(&product, first + warp);
@@ -505,8 +510,7 @@ static uint row_bytes_of(const tile *tile)
 }
 
 /* The registers of the 16 x 32 bytes at (l, k) must be A's there, or B's. */
-static void expect_fragment(const engine *engine, const tile *tile, int l, int k,
-                            uint32_t registers[WARP][4])
+static void expect_fragment(const engine *engine, const tile *tile, int l, int k, uint32_t registers[WARP][4])
 {
     uint32_t expected[WARP][4];
     int twos[16 * 32];
@@ -524,9 +528,9 @@ static void expect_fragment(const engine *engine, const tile *tile, int l, int k
         for (int r = 0; r < 4; r++)
             if (registers[lane][r] != expected[lane][r])
                 fail_msg("%s, %d x %d bytes, along %c, at (%d, %d) of %c: register %d of lane %d is %#x, "
-                         "not %#x", engine->options, tile->l, tile->bytes, tile->along_l ? 'l' : 'k', l, k,
-                         tile->is_b ? 'B' : 'A', r, lane, (unsigned)registers[lane][r],
-                         (unsigned)expected[lane][r]);
+                         "not %#x",
+                         engine->options, tile->l, tile->bytes, tile->along_l ? 'l' : 'k', l, k, tile->is_b ? 'B' : 'A',
+                         r, lane, (unsigned)registers[lane][r], (unsigned)expected[lane][r]);
 }
 
 typedef void tile_check(const engine *engine, const tile *tile);
@@ -553,9 +557,9 @@ static void check_taken(const engine *engine, const tile *tile)
     shared_words scratch = new_words(WARP * SCRATCH_WORDS);
     cl_uint l = (cl_uint)tile->l, bytes = (cl_uint)tile->bytes;
     cl_int along_l = tile->along_l, is_b = tile->is_b;
-    const argument arguments[] = {argument_of(&from), argument_of(&to), {&l, sizeof l},
-                                  {&bytes, sizeof bytes}, {&along_l, sizeof along_l},
-                                  {&is_b, sizeof is_b}, argument_of(&scratch)};
+    const argument arguments[] = {argument_of(&from),     argument_of(&to),           {&l, sizeof l},
+                                  {&bytes, sizeof bytes}, {&along_l, sizeof along_l}, {&is_b, sizeof is_b},
+                                  argument_of(&scratch)};
     for (int i = 0; i < tile->l * tile->k; i++)
         put_roughly(engine->type, from.words, i, tile->numbers[i]);
     send(&from);
@@ -588,8 +592,11 @@ static uint32_t loaded(const unsigned char *bytes, const tile *tile, int l, int 
         int pointer = 0;
         while (ptx_ldmatrix_matrix(pointer) != r || ptx_ldmatrix_row(pointer) != at.row)
             pointer++;
-        memcpy(&half, &bytes[ldmatrix_at((uint)pointer, (uint)l, (uint)k_bytes, row_bytes_of(tile),
-                                         (uint)(tile->bytes / tile->k), tile->along_l, tile->is_b) + (uint)at.col * 2], 2);
+        memcpy(&half,
+               &bytes[ldmatrix_at((uint)pointer, (uint)l, (uint)k_bytes, row_bytes_of(tile),
+                                  (uint)(tile->bytes / tile->k), tile->along_l, tile->is_b) +
+                      (uint)at.col * 2],
+               2);
         word |= (uint32_t)half << 16 * i;
     }
     return word;
@@ -617,8 +624,9 @@ static void check_pointers(const engine *engine, const tile *tile)
         return; /* not by this instruction */
     for (int i = 0; i < tile->l * tile->k; i++)
         put_in_memory(engine->type, memory,
-                      element_at((uint)(i / tile->k), (uint)(i % tile->k), row_bytes_of(tile), bytes,
-                                 tile->along_l) / bytes, tile->numbers[i]);
+                      element_at((uint)(i / tile->k), (uint)(i % tile->k), row_bytes_of(tile), bytes, tile->along_l) /
+                          bytes,
+                      tile->numbers[i]);
     for (int l = 0; l < tile->l; l += 16) {
         for (int k = 0; k < tile->bytes; k += 32) {
             uint32_t registers[WARP][4];
@@ -658,8 +666,7 @@ static void check_boxes(const engine *engine)
     int operand = 16 * product.k;
     shared_words a = new_words(WARPS * operand), b = new_words(WARPS * operand);
     shared_words c = new_words(WARPS * 256), scratch = new_words(WARPS * WARP * SCRATCH_WORDS);
-    const argument arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c),
-                                  argument_of(&scratch)};
+    const argument arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c), argument_of(&scratch)};
     for (int first = 0; first < product_count(&product); first += WARPS) {
         for (int warp = 0; warp < WARPS; warp++) {
             fill_product(&product, first + warp);
@@ -714,9 +721,8 @@ static void expect_rounded(uint32_t bits, uint32_t rounded)
 
 static void floats_become_the_nearest_tf32(void **state)
 {
-    static const uint32_t ends[] = {0x0000, 0x0001, 0x0fff, 0x1000, 0x1001, 0x1fff, 0x2000, 0x2fff,
-                                    0x3000, 0x3001, 0x7fe000, 0x7fefff, 0x7ff000, 0x7fffff,
-                                    0x400000, 0x3fffff};
+    static const uint32_t ends[] = {0x0000, 0x0001, 0x0fff,   0x1000,   0x1001,   0x1fff,   0x2000,   0x2fff,
+                                    0x3000, 0x3001, 0x7fe000, 0x7fefff, 0x7ff000, 0x7fffff, 0x400000, 0x3fffff};
     enum { ENDS = sizeof ends / sizeof *ends, COUNT = 512 * ENDS + 4096 };
     uint64_t seed = 5;
     const engine *engine = &engines[3];

@@ -8,12 +8,12 @@
 /* A struct of this version, and the same struct in a later version. */
 typedef struct known {
     size_t size;
-    int    first, second;
+    int first, second;
 } known;
 
 typedef struct newer {
-    known  old;
-    int    third, fourth; /* no padding, whose bytes would be undefined */
+    known old;
+    int third, fourth; /* no padding, whose bytes would be undefined */
 } newer;
 
 static void a_smaller_struct_is_filled_with_zeros(void **state)
@@ -59,7 +59,8 @@ static void public_calls_check_sizes(void **state)
     rung_plan_options plan_options = rung_plan_options_default();
     rung_run_options run_options = rung_run_options_default();
     rung_tuning tuning = rung_tuning_default();
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 2, memory[0]), rung_matrix_of(RUNG_F32, 2, 2, memory[1]),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 2, memory[0]),
+                                           rung_matrix_of(RUNG_F32, 2, 2, memory[1]),
                                            rung_matrix_of(RUNG_F32, 2, 2, memory[2]));
     rung_problem unsized = problem;
     rung_context *context;
@@ -103,7 +104,7 @@ static void a_newer_problem_runs(void **state)
     static float a[4] = {1, 2, 3, 4}, b[4] = {1, 0, 0, 1}, c[4];
     struct {
         rung_problem problem;
-        int64_t      later[3];
+        int64_t later[3];
     } newer;
     (void)state;
     memset(&newer, 0, sizeof newer);
@@ -132,7 +133,8 @@ static void unimplemented_types_and_scales_say_so(void **state)
         assert_non_null(strstr(rung_error_text(), rung_type_name((rung_type)type)));
         assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
     }
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I8, 4, 4, memory[0]), rung_matrix_of(RUNG_I8, 4, 4, memory[1]),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I8, 4, 4, memory[0]),
+                                           rung_matrix_of(RUNG_I8, 4, 4, memory[1]),
                                            rung_matrix_of(RUNG_I32, 4, 4, memory[2]));
     problem.b_quantization = &scaled;
     assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_UNSUPPORTED);

@@ -16,7 +16,7 @@ enum { SIDE = 16 };
 typedef struct counts {
     int64_t live, made;
     int64_t lines;
-    char    last_line[1024];
+    char last_line[1024];
 } counts;
 
 static void *count_allocate(void *user, size_t bytes, size_t alignment)
@@ -47,8 +47,13 @@ static rung_context *make_context(counts *counts, int verbose)
 {
     rung_context *context;
     memset(counts, 0, sizeof *counts);
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = count_line, .log_user = counts,
-                                    .allocate = count_allocate, .release = count_release,
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .device = "cpu",
+                                    .verbose = verbose,
+                                    .log = count_line,
+                                    .log_user = counts,
+                                    .allocate = count_allocate,
+                                    .release = count_release,
                                     .memory_user = counts};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     return context;
@@ -296,8 +301,8 @@ static void saved_records_are_taken(void **state)
 
 typedef struct worker {
     rung_context *context;
-    int64_t       first;
-    int           wrong;
+    int64_t first;
+    int wrong;
 } worker;
 
 static void *work(void *user)
@@ -342,12 +347,9 @@ static void threads_do_not_share_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_forms_are_kept),
-        cmocka_unit_test(refused_problems_put_out_nothing),
-        cmocka_unit_test(problems_alike_are_told_apart),
-        cmocka_unit_test(form_and_alignment_must_suit),
-        cmocka_unit_test(plans_differ_by_threads),
-        cmocka_unit_test(saved_records_are_taken),
+        cmocka_unit_test(the_last_forms_are_kept),       cmocka_unit_test(refused_problems_put_out_nothing),
+        cmocka_unit_test(problems_alike_are_told_apart), cmocka_unit_test(form_and_alignment_must_suit),
+        cmocka_unit_test(plans_differ_by_threads),       cmocka_unit_test(saved_records_are_taken),
         cmocka_unit_test(threads_do_not_share_plans),
     };
     unit_clean_environment();

@@ -116,14 +116,11 @@ static void the_cpu_takes_no_files(void **state)
 {
     rung_kernel *kernel;
     (void)state;
-    assert_int_equal(rung_kernel_from_source(context, "cpu", "mine.c", "", &kernel),
-                     RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_kernel_from_source(context, "cpu", "mine.c", "", &kernel), RUNG_STATUS_UNSUPPORTED);
     assert_null(kernel);
-    assert_int_equal(rung_kernel_from_source(context, "abacus", "mine.c", "", &kernel),
-                     RUNG_STATUS_NO_DEVICE);
+    assert_int_equal(rung_kernel_from_source(context, "abacus", "mine.c", "", &kernel), RUNG_STATUS_NO_DEVICE);
     assert_int_equal(rung_kernel_from_source(context, "cpu", NULL, "", &kernel), RUNG_STATUS_INVALID);
-    assert_int_equal(rung_kernel_from_source(context, "cpu", "mine.c", NULL, &kernel),
-                     RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_from_source(context, "cpu", "mine.c", NULL, &kernel), RUNG_STATUS_INVALID);
 }
 
 /* Whether 0 is a value worth trying: a limit may be 0, a block never. */
@@ -174,8 +171,7 @@ static void kernels_are_found_by_any_of_their_names(void **state)
         assert_string_equal(rung_kernel_describe(kernel)->name, "04_shared");
         rung_kernel_destroy(kernel); /* the context's own: does nothing */
     }
-    const char *const unknown[] = {"999", "-4", "share", "shared_", "04_", "_shared", "", " ",
-                                   "04_shared.cu", "4x"};
+    const char *const unknown[] = {"999", "-4", "share", "shared_", "04_", "_shared", "", " ", "04_shared.cu", "4x"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         assert_int_equal(rung_kernel_find(context, "opencl", unknown[i], &kernel), RUNG_STATUS_NOT_FOUND);
         assert_null(kernel);
@@ -207,31 +203,30 @@ static void assert_slice(rungi_slice slice, const char *expected)
     assert_memory_equal(slice.text, expected, slice.length);
 }
 
-static const char whole_text[] =
-    "/* SPDX-License-Identifier: Apache-2.0 */\n"
-    "/* mine - what it is about. */\n"
-    "#include \"dialect.h\"\n"
-    "#ifndef TILE\n"
-    "#define TILE 16 // 8 16, 32\n"
-    "#endif\n"
-    "  #  ifndef   UNROLL  \n"
-    "#define UNROLL 4 /* 1 2 4 */\n"
-    "#endif // UNROLL\n"
-    "#ifndef WIDE\n"
-    "#define WIDE 1 // as wide as you like: 2\n"
-    "#endif\n"
-    "#if TILE * TILE > 1024 // too many\n"
-    "#error \"too many threads\"\n"
-    "#endif\n"
-    "#if UNROLL < 1\n"
-    "#error UNROLL is at least one\n"
-    "#endif\n"
-    "#define BM TILE\n"
-    "#define BN (TILE * WIDE) /* columns */\n"
-    "#define MAD(a, b, c) ((a) * (b) + (c))\n"
-    "#define FLAG\n"
-    "KERNEL(TILE * TILE)\n"
-    "my_kernel(index_t m) { }\n";
+static const char whole_text[] = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+                                 "/* mine - what it is about. */\n"
+                                 "#include \"dialect.h\"\n"
+                                 "#ifndef TILE\n"
+                                 "#define TILE 16 // 8 16, 32\n"
+                                 "#endif\n"
+                                 "  #  ifndef   UNROLL  \n"
+                                 "#define UNROLL 4 /* 1 2 4 */\n"
+                                 "#endif // UNROLL\n"
+                                 "#ifndef WIDE\n"
+                                 "#define WIDE 1 // as wide as you like: 2\n"
+                                 "#endif\n"
+                                 "#if TILE * TILE > 1024 // too many\n"
+                                 "#error \"too many threads\"\n"
+                                 "#endif\n"
+                                 "#if UNROLL < 1\n"
+                                 "#error UNROLL is at least one\n"
+                                 "#endif\n"
+                                 "#define BM TILE\n"
+                                 "#define BN (TILE * WIDE) /* columns */\n"
+                                 "#define MAD(a, b, c) ((a) * (b) + (c))\n"
+                                 "#define FLAG\n"
+                                 "KERNEL(TILE * TILE)\n"
+                                 "my_kernel(index_t m) { }\n";
 
 static void a_whole_text(void **state)
 {
@@ -303,10 +298,9 @@ static void parameters_are_given(void **state)
 static void constraints_over_unknown_names(void **state)
 {
     (void)state;
-    rung_kernel *kernel = read_text(
-        "#ifndef TILE\n#define TILE 8 // 8\n#endif\n"
-        "#if defined(__SOME_COMPILER__) && TILE > 4\n#error no\n#endif\n"
-        "#if SOME_VERSION > 3 || TILE > 16\n#error \"too many\"\n#endif\n");
+    rung_kernel *kernel = read_text("#ifndef TILE\n#define TILE 8 // 8\n#endif\n"
+                                    "#if defined(__SOME_COMPILER__) && TILE > 4\n#error no\n#endif\n"
+                                    "#if SOME_VERSION > 3 || TILE > 16\n#error \"too many\"\n#endif\n");
     assert_int_equal(rung_kernel_check(kernel, NULL), RUNG_OK);
     assert_int_equal(rung_kernel_check(kernel, "TILE=17"), RUNG_STATUS_INVALID);
     rung_kernel_destroy(kernel);
@@ -336,20 +330,19 @@ static void malformed_parameters(void **state)
 static void comments_say_nothing(void **state)
 {
     (void)state;
-    rung_kernel *kernel = read_text(
-        "/* KERNEL(1) in_comment( \n"
-        "#ifndef NO\n#define NO 1 // 1 2\n#endif\n"
-        "#define BM 7\n"
-        "KERNEL(2) in_comment_too( */\n"
-        "// KERNEL(3) in_line_comment(\n"
-        "// a line with \" one quote, and /* no comment\n"
-        "static const char *s = \"no comment: /* \";\n"
-        "char q = '\"'; // KERNEL(5) five(\n"
-        "static const char *t = \"\\\" /* \";\n"
-        "MY_KERNEL(7) other(\nKERNELS(8) others(\n"
-        "#define BM 9 /* BM 8 */\n"
-        "KERNEL(64) real(\n"
-        "KERNEL(65) second(\n");
+    rung_kernel *kernel = read_text("/* KERNEL(1) in_comment( \n"
+                                    "#ifndef NO\n#define NO 1 // 1 2\n#endif\n"
+                                    "#define BM 7\n"
+                                    "KERNEL(2) in_comment_too( */\n"
+                                    "// KERNEL(3) in_line_comment(\n"
+                                    "// a line with \" one quote, and /* no comment\n"
+                                    "static const char *s = \"no comment: /* \";\n"
+                                    "char q = '\"'; // KERNEL(5) five(\n"
+                                    "static const char *t = \"\\\" /* \";\n"
+                                    "MY_KERNEL(7) other(\nKERNELS(8) others(\n"
+                                    "#define BM 9 /* BM 8 */\n"
+                                    "KERNEL(64) real(\n"
+                                    "KERNEL(65) second(\n");
     assert_int_equal(rung_kernel_describe(kernel)->parameter_count, 0);
     assert_slice(kernel->threads, "64");
     assert_slice(kernel->entry, "real");
@@ -414,21 +407,20 @@ static void strings_hide_heads(void **state)
 static void conditionals_say_nothing(void **state)
 {
     (void)state;
-    rung_kernel *kernel = read_text(
-        "#ifndef MINE_H\n"
-        "#define MINE_H\n"
-        "#ifndef NESTED\n#define NESTED 4 // 4 8\n#endif\n"
-        "#if NESTED > 4\n#error \"nested\"\n#endif\n"
-        "#define BM 7\n"
-        "#endif\n"
-        "#ifdef SOMETHING\n#define BM 8\n#else\n#define BM 9\n#endif\n"
-        "#ifndef LONG\n#define LONG 1 // 1 2\n#define OTHER 2\n#endif\n"
-        "#ifndef TEXT\n#define TEXT one\n#endif\n"
-        "#ifndef TWO\n#define ANOTHER 2\n#endif\n"
-        "#if 1\n#error \"but\"\n#define MORE 1\n#endif\n"
-        "#ifndef REAL\n#define REAL 3\n#endif\n"
-        "#define BN REAL\n"
-        "KERNEL(64) real(\n");
+    rung_kernel *kernel = read_text("#ifndef MINE_H\n"
+                                    "#define MINE_H\n"
+                                    "#ifndef NESTED\n#define NESTED 4 // 4 8\n#endif\n"
+                                    "#if NESTED > 4\n#error \"nested\"\n#endif\n"
+                                    "#define BM 7\n"
+                                    "#endif\n"
+                                    "#ifdef SOMETHING\n#define BM 8\n#else\n#define BM 9\n#endif\n"
+                                    "#ifndef LONG\n#define LONG 1 // 1 2\n#define OTHER 2\n#endif\n"
+                                    "#ifndef TEXT\n#define TEXT one\n#endif\n"
+                                    "#ifndef TWO\n#define ANOTHER 2\n#endif\n"
+                                    "#if 1\n#error \"but\"\n#define MORE 1\n#endif\n"
+                                    "#ifndef REAL\n#define REAL 3\n#endif\n"
+                                    "#define BN REAL\n"
+                                    "KERNEL(64) real(\n");
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     assert_int_equal(info->parameter_count, 1);
     assert_string_equal(rung_kernel_parameter(kernel, 0)->name, "REAL");
@@ -451,7 +443,9 @@ static void a_head_in_a_conditional_is_none(void **state)
 
 static void heads_across_lines(void **state)
 {
-    const struct { const char *text, *threads, *name; } heads[] = {
+    const struct {
+        const char *text, *threads, *name;
+    } heads[] = {
         {"KERNEL(64) f(", "64", "f"},
         {"KERNEL(64)\nf\n(\n", "64", "f"},
         {"KERNEL (\n  (A + B) * C\n)\r\n\tf(", "\n  (A + B) * C\n", "f"},
@@ -474,12 +468,39 @@ static void heads_across_lines(void **state)
 static void texts_without_a_head(void **state)
 {
     const char *const texts[] = {
-        "", "\n", "\n\n\n", "KERNEL", "KERNEL(", "KERNEL()", "KERNEL(64", "KERNEL(64)",
-        "KERNEL(64) name", "KERNEL(64) 1name(", "kernel(64) name(", "/*", "/* never closed\n",
-        "/* never closed\nKERNEL(64) name(\n", "//", "\"", "'", "\\", "\"\\", "#", "#define",
-        "#ifndef", "#ifndef A", "#ifndef A\n#define A 1", "#if", "#if 1\n#error", "#endif\n#endif",
+        "",
+        "\n",
+        "\n\n\n",
+        "KERNEL",
+        "KERNEL(",
+        "KERNEL()",
+        "KERNEL(64",
+        "KERNEL(64)",
+        "KERNEL(64) name",
+        "KERNEL(64) 1name(",
+        "kernel(64) name(",
+        "/*",
+        "/* never closed\n",
+        "/* never closed\nKERNEL(64) name(\n",
+        "//",
+        "\"",
+        "'",
+        "\\",
+        "\"\\",
+        "#",
+        "#define",
+        "#ifndef",
+        "#ifndef A",
+        "#ifndef A\n#define A 1",
+        "#if",
+        "#if 1\n#error",
+        "#endif\n#endif",
         "#define 1 2",
-        "#error", "*/", "/", "/*/", "\x80\xFF",
+        "#error",
+        "*/",
+        "/",
+        "/*/",
+        "\x80\xFF",
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -509,8 +530,7 @@ static void write_parameters(char *text, size_t capacity, int count)
 {
     size_t used = 0;
     for (int i = 0; i < count; i++)
-        used += (size_t)snprintf(text + used, capacity - used,
-                                 "#ifndef P%d\n#define P%d %d // 1 2\n#endif\n", i, i, i);
+        used += (size_t)snprintf(text + used, capacity - used, "#ifndef P%d\n#define P%d %d // 1 2\n#endif\n", i, i, i);
 }
 
 static void sixteen_parameters_and_no_more(void **state)
@@ -524,8 +544,7 @@ static void sixteen_parameters_and_no_more(void **state)
     assert_int_equal(value_of(kernel, "P15=99", "P15 + P14"), 99 + 14);
     rung_kernel_destroy(kernel);
     write_parameters(text, sizeof text, 17);
-    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel),
-                     RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel), RUNG_STATUS_INVALID);
     assert_null(kernel);
     assert_non_null(strstr(rung_error_text(), "16"));
 }
@@ -541,8 +560,7 @@ static void long_names_are_not_cut(void **state)
     (void)state;
     for (int i = 0; i < 16; i++) {
         snprintf(name, sizeof name, "A_RATHER_LONG_NAME_OF_A_PARAMETER_%02d", i);
-        used += (size_t)snprintf(text + used, sizeof text - used,
-                                 "#ifndef %s\n#define %s 1\n#endif\n", name, name);
+        used += (size_t)snprintf(text + used, sizeof text - used, "#ifndef %s\n#define %s 1\n#endif\n", name, name);
     }
     rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel);
     if (status == RUNG_STATUS_INVALID)
@@ -582,7 +600,9 @@ static void carriage_returns_are_blanks(void **state)
 
 static void summaries(void **state)
 {
-    const struct { const char *text, *summary; } cases[] = {
+    const struct {
+        const char *text, *summary;
+    } cases[] = {
         {"/* mine - one line */\n", "one line"},
         {"// mine - a line comment\n", "a line comment"},
         {"/* mine - first of many\n * second - line\n */\n", "first of many"},
@@ -604,7 +624,10 @@ static void summaries(void **state)
 
 static void what_a_kernel_takes(void **state)
 {
-    const struct { const char *text; unsigned products; } cases[] = {
+    const struct {
+        const char *text;
+        unsigned products;
+    } cases[] = {
         {HEAD, RUNGI_PRODUCTS_ALL},
         {"// takes: f32\n" HEAD, 1u << RUNGI_F32_TO_F32},
         {"// takes: f32,f16:f32\n" HEAD, 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F16_TO_F32},
@@ -681,7 +704,10 @@ static void ends_of_lists(void **state)
 
 static void how_a_kernel_computes(void **state)
 {
-    const struct { const char *text; rung_compute compute; } cases[] = {
+    const struct {
+        const char *text;
+        rung_compute compute;
+    } cases[] = {
         {"// computes: strict\n" HEAD, RUNG_COMPUTE_STRICT},
         {"// computes: bf16x3\n" HEAD, RUNG_COMPUTE_BF16X3},
         {"// computes:tf32\n" HEAD, RUNG_COMPUTE_TF32},
@@ -698,24 +724,31 @@ static void how_a_kernel_computes(void **state)
 /* A word that is misread would give the kernel problems it is not for. */
 static void words_that_are_none(void **state)
 {
-    const struct { const char *text, *told; } cases[] = {
-        {"// takes: f33\n", "f33"}, {"// takes: f32,f99:f32\n", "f99:f32"},
-        {"// takes: f32 f16\n", "f32 f16"}, {"// takes: f32,,f16\n", "\"\""},
-        {"// takes: F32\n", "F32"}, {"// takes: f32:f32\n", "f32:f32"},
-        {"// takes: i8:i32\n", "i8:i32"}, {"// computes: loosely\n", "loosely"},
-        {"// computes: tf32,strict\n", "tf32,strict"}, {"// computes:\n", "\"\""},
+    const struct {
+        const char *text, *told;
+    } cases[] = {
+        {"// takes: f33\n", "f33"},
+        {"// takes: f32,f99:f32\n", "f99:f32"},
+        {"// takes: f32 f16\n", "f32 f16"},
+        {"// takes: f32,,f16\n", "\"\""},
+        {"// takes: F32\n", "F32"},
+        {"// takes: f32:f32\n", "f32:f32"},
+        {"// takes: i8:i32\n", "i8:i32"},
+        {"// computes: loosely\n", "loosely"},
+        {"// computes: tf32,strict\n", "tf32,strict"},
+        {"// computes:\n", "\"\""},
         {"// computes: tf3\n", "tf3"},
-        {"// takes: f16 from sm_\n", "from sm_80"}, {"// takes: f16 from sm_7x\n", "from sm_80"},
-        {"// takes: f16 from sm80\n", "f16 from sm80"}, {"// takes: from sm_80\n", "from sm_80"},
+        {"// takes: f16 from sm_\n", "from sm_80"},
+        {"// takes: f16 from sm_7x\n", "from sm_80"},
+        {"// takes: f16 from sm80\n", "f16 from sm80"},
+        {"// takes: from sm_80\n", "from sm_80"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rung_kernel *kernel;
-        rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", cases[i].text,
-                                                     &kernel);
+        rung_status status = rung_kernel_from_source(context, "opencl", "mine.cu", cases[i].text, &kernel);
         if (status != RUNG_STATUS_INVALID || !strstr(rung_error_text(), cases[i].told))
-            fail_msg("\"%s\" gave %s: %s", cases[i].text, rung_status_name(status),
-                     rung_error_text());
+            fail_msg("\"%s\" gave %s: %s", cases[i].text, rung_status_name(status), rung_error_text());
         assert_null(kernel);
         assert_non_null(strstr(rung_error_text(), "mine.cu"));
     }

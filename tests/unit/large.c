@@ -54,8 +54,12 @@ static void assert_neighbours_untouched(const rung_matrix *matrix)
 /* 3 x 3 with rows (or columns) more than 2^31 elements apart, 2^31 elements in. */
 static rung_matrix far_view(float *memory, int64_t start, bool transposed)
 {
-    rung_matrix view = {.type = RUNG_F32, .rows = SIZE, .cols = SIZE,
-                        .row_stride = TWO_TO_31 + 64, .col_stride = 2, .data = memory,
+    rung_matrix view = {.type = RUNG_F32,
+                        .rows = SIZE,
+                        .cols = SIZE,
+                        .row_stride = TWO_TO_31 + 64,
+                        .col_stride = 2,
+                        .data = memory,
                         .offset = TWO_TO_31 + start};
     return transposed ? rung_matrix_transpose(view) : view;
 }
@@ -93,8 +97,7 @@ static const size_t map_bytes = (size_t)(3 * TWO_TO_31 + 8192) * sizeof(float);
 /* Some 24 GiB of addresses; NULL where they are not to be had. */
 static void *map_memory(void)
 {
-    void *memory = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -112,9 +115,9 @@ static void the_cpu_past_two_to_31(void **state)
 
 typedef struct bench {
     rung_context *context;
-    rung_device  *device;
-    rung_queue   *queue;
-    rung_buffer  *buffer;
+    rung_device *device;
+    rung_queue *queue;
+    rung_buffer *buffer;
 } bench;
 
 /* A buffer as large as the device has, if that is past 2^31 bytes. */
@@ -126,8 +129,7 @@ static bool open_bench(bench *bench)
     if (rung_device_open(bench->context, "opencl", &bench->device) != RUNG_OK)
         return false;
     int64_t bytes = rung_device_describe(bench->device)->max_buffer_bytes;
-    return bytes > TWO_TO_31 + (1 << 20) &&
-           rung_queue_create(bench->device, &bench->queue) == RUNG_OK &&
+    return bytes > TWO_TO_31 + (1 << 20) && rung_queue_create(bench->device, &bench->queue) == RUNG_OK &&
            rung_buffer_create(bench->device, bytes, &bench->buffer) == RUNG_OK;
 }
 
@@ -144,9 +146,8 @@ static void copy_rows(bench *bench, const rung_matrix *there, float (*host)[SIZE
 {
     for (int64_t i = 0; i < SIZE; i++) {
         int64_t at = 4 * (there->offset + i * there->row_stride);
-        rung_status status =
-            to_device ? rung_buffer_write(bench->queue, bench->buffer, at, SIZE * 4, host[i], NULL)
-                      : rung_buffer_read(bench->queue, bench->buffer, at, SIZE * 4, host[i], NULL);
+        rung_status status = to_device ? rung_buffer_write(bench->queue, bench->buffer, at, SIZE * 4, host[i], NULL)
+                                       : rung_buffer_read(bench->queue, bench->buffer, at, SIZE * 4, host[i], NULL);
         assert_int_equal(status, RUNG_OK);
     }
     assert_int_equal(rung_queue_finish(bench->queue), RUNG_OK);
@@ -160,7 +161,7 @@ static void multiply_in_one_buffer(bench *bench, int64_t stride, int64_t last)
     rung_matrix views[3], dense[3];
     for (int i = 0; i < 3; i++) {
         views[i] = rung_matrix_in_buffer(RUNG_F32, SIZE, SIZE, bench->buffer,
-                                  last - 64 * (3 - i) - (SIZE - 1) * stride);
+                                         last - 64 * (3 - i) - (SIZE - 1) * stride);
         views[i].row_stride = stride;
         dense[i] = rung_matrix_of(RUNG_F32, SIZE, SIZE, host[i]);
         unit_fill(&seed, host[i][0], SIZE * SIZE);
@@ -170,10 +171,9 @@ static void multiply_in_one_buffer(bench *bench, int64_t stride, int64_t last)
     int64_t before = 4 * (views[2].offset + (SIZE - 1) * stride) - 4 * GUARD;
     for (int i = 0; i < 2 * GUARD; i++)
         marks[i] = mark;
-    assert_int_equal(rung_buffer_write(bench->queue, bench->buffer, before, 4 * GUARD, marks, NULL),
-                     RUNG_OK);
-    assert_int_equal(rung_buffer_write(bench->queue, bench->buffer, before + 4 * (GUARD + SIZE),
-                                       4 * GUARD, marks, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_write(bench->queue, bench->buffer, before, 4 * GUARD, marks, NULL), RUNG_OK);
+    assert_int_equal(
+        rung_buffer_write(bench->queue, bench->buffer, before + 4 * (GUARD + SIZE), 4 * GUARD, marks, NULL), RUNG_OK);
 
     rung_problem problem = rung_problem_of(views[0], views[1], views[2]);
     assert_int_equal(rung_plan_create(bench->device, &problem, NULL, &plan), RUNG_OK);
@@ -181,10 +181,10 @@ static void multiply_in_one_buffer(bench *bench, int64_t stride, int64_t last)
     copy_rows(bench, &views[2], host[2], false);
     rung_plan_destroy(plan);
     assert_int_equal(unit_first_wrong(&dense[0], &dense[1], &dense[2]), -1);
-    assert_int_equal(rung_buffer_read(bench->queue, bench->buffer, before, 4 * GUARD, back, NULL),
-                     RUNG_OK);
-    assert_int_equal(rung_buffer_read(bench->queue, bench->buffer, before + 4 * (GUARD + SIZE),
-                                      4 * GUARD, back + GUARD, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_read(bench->queue, bench->buffer, before, 4 * GUARD, back, NULL), RUNG_OK);
+    assert_int_equal(
+        rung_buffer_read(bench->queue, bench->buffer, before + 4 * (GUARD + SIZE), 4 * GUARD, back + GUARD, NULL),
+        RUNG_OK);
     assert_int_equal(rung_queue_finish(bench->queue), RUNG_OK);
     assert_memory_equal(back, marks, sizeof marks);
 }
@@ -217,10 +217,8 @@ static void send_bytes(bench *bench, const rung_matrix *view, int64_t batch, int
         for (int64_t i = 0; i < SIZE; i++)
             for (int64_t j = 0; j < SIZE; j++) {
                 int8_t value = (int8_t)(sign * far_value(item, i, j));
-                int64_t place = view->offset + item * view->batch_stride + i * view->row_stride +
-                                j * view->col_stride;
-                assert_int_equal(rung_buffer_write(bench->queue, bench->buffer, place, 1, &value, NULL),
-                                 RUNG_OK);
+                int64_t place = view->offset + item * view->batch_stride + i * view->row_stride + j * view->col_stride;
+                assert_int_equal(rung_buffer_write(bench->queue, bench->buffer, place, 1, &value, NULL), RUNG_OK);
                 assert_int_equal(rung_queue_finish(bench->queue), RUNG_OK);
             }
 }
@@ -273,8 +271,7 @@ static void bytes_past_two_to_31(void **state)
     static const char *const kernels[] = {"01", "02", "03", "04", "05", "06", "07", "08", "09", "10"};
     bench bench;
     (void)state;
-    if (!open_bench(&bench) ||
-        rung_device_describe(bench.device)->max_buffer_bytes < TWO_TO_31 + (INT64_C(3) << 29)) {
+    if (!open_bench(&bench) || rung_device_describe(bench.device)->max_buffer_bytes < TWO_TO_31 + (INT64_C(3) << 29)) {
         close_bench(&bench);
         skip();
     }

@@ -136,10 +136,21 @@ static void blocks_outside_are_refused_later(void **state)
     (void)state;
     rung_matrix matrix = rung_matrix_of(RUNG_F32, 5, 12, data);
     const int64_t outside[][4] = {
-        {-1, 0, 1, 1}, {0, -1, 1, 1}, {0, 0, -1, 1}, {0, 0, 1, -1}, {5, 0, 1, 1}, {0, 12, 1, 1},
-        {0, 0, 6, 1}, {0, 0, 1, 13}, {4, 0, 2, 1}, {0, 11, 1, 2},
-        {INT64_MAX, 0, INT64_MAX, 1}, {INT64_MAX, 0, 1, 1}, {1, 1, INT64_MAX, INT64_MAX},
-        {INT64_MIN, INT64_MIN, 1, 1}, {0, 0, INT64_MIN, INT64_MIN},
+        {-1, 0, 1, 1},
+        {0, -1, 1, 1},
+        {0, 0, -1, 1},
+        {0, 0, 1, -1},
+        {5, 0, 1, 1},
+        {0, 12, 1, 1},
+        {0, 0, 6, 1},
+        {0, 0, 1, 13},
+        {4, 0, 2, 1},
+        {0, 11, 1, 2},
+        {INT64_MAX, 0, INT64_MAX, 1},
+        {INT64_MAX, 0, 1, 1},
+        {1, 1, INT64_MAX, INT64_MAX},
+        {INT64_MIN, INT64_MIN, 1, 1},
+        {0, 0, INT64_MIN, INT64_MIN},
     };
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         const int64_t *at = outside[i];
@@ -152,8 +163,7 @@ static void blocks_outside_are_refused_later(void **state)
 static void blocks_whose_offset_overflows(void **state)
 {
     (void)state;
-    rung_matrix matrix = {.type = RUNG_F32, .rows = INT64_MAX, .cols = 2,
-                          .row_stride = INT64_MAX, .col_stride = 1};
+    rung_matrix matrix = {.type = RUNG_F32, .rows = INT64_MAX, .cols = 2, .row_stride = INT64_MAX, .col_stride = 1};
     assert_int_equal(rung_matrix_block(matrix, 3, 0, 1, 1).rows, -1);
     matrix.offset = INT64_MAX;
     assert_int_equal(rung_matrix_block(matrix, 1, 0, 1, 1).rows, -1);
@@ -190,12 +200,13 @@ static void spans_that_overflow(void **state)
         {.type = RUNG_I8, .rows = 1, .cols = INT64_MAX, .row_stride = 1, .col_stride = 2},
         {.type = RUNG_I8, .rows = 2, .cols = 2, .row_stride = INT64_MAX, .col_stride = 1},
         {.type = RUNG_I8, .rows = 2, .cols = 1, .row_stride = INT64_MAX, .col_stride = 1},
-        {.type = RUNG_I8, .rows = 1, .cols = 1, .row_stride = 1, .col_stride = 1,
-         .offset = INT64_MAX},
-        {.type = RUNG_F64, .rows = 1, .cols = 1, .row_stride = 1, .col_stride = 1,
-         .offset = INT64_MAX / 8},
-        {.type = RUNG_F32, .rows = INT64_C(1) << 31, .cols = INT64_C(1) << 31,
-         .row_stride = INT64_C(1) << 31, .col_stride = 1},
+        {.type = RUNG_I8, .rows = 1, .cols = 1, .row_stride = 1, .col_stride = 1, .offset = INT64_MAX},
+        {.type = RUNG_F64, .rows = 1, .cols = 1, .row_stride = 1, .col_stride = 1, .offset = INT64_MAX / 8},
+        {.type = RUNG_F32,
+         .rows = INT64_C(1) << 31,
+         .cols = INT64_C(1) << 31,
+         .row_stride = INT64_C(1) << 31,
+         .col_stride = 1},
     };
     int64_t span;
     (void)state;
@@ -221,8 +232,7 @@ static void set_element(unsigned char *place, int64_t size, int64_t number)
 static unsigned char *element(const rung_matrix *matrix, int64_t i, int64_t j)
 {
     return (unsigned char *)matrix->data +
-           rung_type_size(matrix->type) *
-               (matrix->offset + i * matrix->row_stride + j * matrix->col_stride);
+           rung_type_size(matrix->type) * (matrix->offset + i * matrix->row_stride + j * matrix->col_stride);
 }
 
 static void assert_same_elements(const rung_matrix *x, const rung_matrix *y)
@@ -284,29 +294,30 @@ static void check_round_trip(const rung_matrix *form)
 
 static void round_trips(void **state)
 {
-    const struct { int64_t rows, cols, row_stride, col_stride, offset; } forms[] = {
-        {4, 5, 5, 1, 0},    /* row-major */
-        {4, 5, 1, 4, 3},    /* column-major */
-        {4, 5, 9, 1, 2},    /* a row-major block */
-        {4, 5, 1, 7, 2},    /* a column-major block */
-        {4, 5, 20, 3, 1},   /* gaps both ways */
-        {4, 5, 2, 11, 1},
-        {4, 5, 0, 1, 0},    /* the same row again and again */
-        {4, 5, 1, 0, 6},    /* the same column */
-        {4, 5, 0, 3, 2},
-        {4, 5, 3, 0, 2},
-        {4, 5, 0, 0, 9},    /* the same element */
-        {1, 6, 6, 1, 0}, {1, 6, 0, 1, 0}, {1, 6, 1, 1, 4}, {1, 6, 2, 5, 0}, {1, 6, 9, 0, 0},
-        {6, 1, 1, 1, 0}, {6, 1, 5, 1, 0}, {6, 1, 1, 0, 3}, {6, 1, 0, 9, 0},
-        {1, 1, 0, 0, 8}, {1, 1, 5, 7, 8},
-        {0, 5, 5, 1, 0}, {5, 0, 1, 1, 0}, {0, 0, 0, 0, 0},
+    const struct {
+        int64_t rows, cols, row_stride, col_stride, offset;
+    } forms[] = {
+        {4, 5, 5, 1, 0},                                    /* row-major */
+        {4, 5, 1, 4, 3},                                    /* column-major */
+        {4, 5, 9, 1, 2},                                    /* a row-major block */
+        {4, 5, 1, 7, 2},                                    /* a column-major block */
+        {4, 5, 20, 3, 1},                                   /* gaps both ways */
+        {4, 5, 2, 11, 1}, {4, 5, 0, 1, 0},                  /* the same row again and again */
+        {4, 5, 1, 0, 6},                                    /* the same column */
+        {4, 5, 0, 3, 2},  {4, 5, 3, 0, 2}, {4, 5, 0, 0, 9}, /* the same element */
+        {1, 6, 6, 1, 0},  {1, 6, 0, 1, 0}, {1, 6, 1, 1, 4}, {1, 6, 2, 5, 0}, {1, 6, 9, 0, 0},
+        {6, 1, 1, 1, 0},  {6, 1, 5, 1, 0}, {6, 1, 1, 0, 3}, {6, 1, 0, 9, 0}, {1, 1, 0, 0, 8},
+        {1, 1, 5, 7, 8},  {0, 5, 5, 1, 0}, {5, 0, 1, 1, 0}, {0, 0, 0, 0, 0},
     };
     (void)state;
     for (int t = 0; t < TYPES; t++)
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-            rung_matrix form = {.type = types[t], .rows = forms[i].rows, .cols = forms[i].cols,
+            rung_matrix form = {.type = types[t],
+                                .rows = forms[i].rows,
+                                .cols = forms[i].cols,
                                 .row_stride = forms[i].row_stride,
-                                .col_stride = forms[i].col_stride, .offset = forms[i].offset};
+                                .col_stride = forms[i].col_stride,
+                                .offset = forms[i].offset};
             check_round_trip(&form);
         }
 }
@@ -314,8 +325,7 @@ static void round_trips(void **state)
 /* The order in which it already stands is kept, so that the copy is one run. */
 static void dense_keeps_the_order(void **state)
 {
-    rung_matrix dense, view = {.type = RUNG_F32, .rows = 3, .cols = 4, .row_stride = 1,
-                               .col_stride = 9};
+    rung_matrix dense, view = {.type = RUNG_F32, .rows = 3, .cols = 4, .row_stride = 1, .col_stride = 9};
     int64_t elements;
     (void)state;
     assert_true(rungi_matrix_dense(&view, &dense, &elements));
@@ -330,17 +340,22 @@ static void dense_keeps_the_order(void **state)
 
 static void what_is_dense(void **state)
 {
-    const struct { int64_t rows, cols, row_stride, col_stride; bool dense; } cases[] = {
-        {3, 4, 4, 1, true},   {3, 4, 1, 3, true},   {3, 4, 5, 1, false}, {3, 4, 1, 4, false},
-        {3, 4, 8, 2, false},  {1, 4, 99, 1, true},  {3, 1, 1, 99, true}, {1, 4, 1, 2, false},
-        {3, 1, 2, 1, false},  {3, 4, 0, 1, true},   {3, 4, 1, 0, true},  {3, 4, 0, 2, false},
-        {3, 4, 0, 0, true},   {1, 1, 5, 7, true},
-        {3, 4, 3, 1, false}, /* rows that overlap: fewer elements than the shape has */
+    const struct {
+        int64_t rows, cols, row_stride, col_stride;
+        bool dense;
+    } cases[] = {
+        {3, 4, 4, 1, true},  {3, 4, 1, 3, true},  {3, 4, 5, 1, false}, {3, 4, 1, 4, false},
+        {3, 4, 8, 2, false}, {1, 4, 99, 1, true}, {3, 1, 1, 99, true}, {1, 4, 1, 2, false},
+        {3, 1, 2, 1, false}, {3, 4, 0, 1, true},  {3, 4, 1, 0, true},  {3, 4, 0, 2, false},
+        {3, 4, 0, 0, true},  {1, 1, 5, 7, true},  {3, 4, 3, 1, false}, /* rows that overlap: fewer elements than the shape has */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        rung_matrix view = {.type = RUNG_F32, .rows = cases[i].rows, .cols = cases[i].cols,
-                            .row_stride = cases[i].row_stride, .col_stride = cases[i].col_stride};
+        rung_matrix view = {.type = RUNG_F32,
+                            .rows = cases[i].rows,
+                            .cols = cases[i].cols,
+                            .row_stride = cases[i].row_stride,
+                            .col_stride = cases[i].col_stride};
         assert_int_equal(rungi_matrix_is_dense(&view), cases[i].dense);
     }
 }
@@ -348,8 +363,8 @@ static void what_is_dense(void **state)
 static void dense_forms_that_overflow(void **state)
 {
     /* Rows that overlap are few bytes as they stand and too many when copied. */
-    rung_matrix dense, view = {.type = RUNG_F32, .rows = INT64_C(1) << 31,
-                               .cols = INT64_C(1) << 31, .row_stride = 1, .col_stride = 1};
+    rung_matrix dense,
+        view = {.type = RUNG_F32, .rows = INT64_C(1) << 31, .cols = INT64_C(1) << 31, .row_stride = 1, .col_stride = 1};
     int64_t elements;
     (void)state;
     assert_true(rungi_matrix_span(&view, &elements));
@@ -367,8 +382,10 @@ static void random_round_trips(void **state)
     for (int n = 0; n < 3000; n++) {
         rung_matrix form = {
             .type = types[unit_random(&seed, TYPES)],
-            .rows = unit_random(&seed, 6), .cols = unit_random(&seed, 6),
-            .row_stride = unit_random(&seed, 20), .col_stride = unit_random(&seed, 20),
+            .rows = unit_random(&seed, 6),
+            .cols = unit_random(&seed, 6),
+            .row_stride = unit_random(&seed, 20),
+            .col_stride = unit_random(&seed, 20),
             .offset = unit_random(&seed, 10),
         };
         check_round_trip(&form);

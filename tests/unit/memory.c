@@ -50,8 +50,12 @@ static void pool_release(void *user, void *memory)
 
 static rung_status make_context(pool *pool, const char *device, int verbose, rung_context **context)
 {
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .verbose = verbose, .allocate = pool_allocate,
-                                    .release = pool_release, .memory_user = pool};
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .device = device,
+                                    .verbose = verbose,
+                                    .allocate = pool_allocate,
+                                    .release = pool_release,
+                                    .memory_user = pool};
     return rung_context_create(&options, context);
 }
 
@@ -67,7 +71,7 @@ static bool has_opencl(void)
 
 /* Matrices with gaps, so that each is staged on its way to a device. */
 typedef struct operands {
-    float       a_data[512], b_data[512], c_data[512];
+    float a_data[512], b_data[512], c_data[512];
     rung_matrix a, b, c;
 } operands;
 
@@ -167,11 +171,11 @@ static void gemm_in_panels(void **state)
 
 typedef struct objects {
     rung_device *device;
-    rung_queue  *queue;
-    rung_event  *event;
+    rung_queue *queue;
+    rung_event *event;
     rung_buffer *a, *b, *c;
-    rung_plan   *plan;
-    float        result[16];
+    rung_plan *plan;
+    float result[16];
 } objects;
 
 static rung_status make_objects(rung_context *context, const char *device, objects *objects)
@@ -246,8 +250,12 @@ static bool survives_the_long_way(const char *device, int64_t n)
     pool pool = {0};
     rung_context *context;
     int lines = 0;
-    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 1, .log = ignore_line, .log_user = &lines,
-                                    .allocate = pool_allocate, .release = pool_release,
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .verbose = 1,
+                                    .log = ignore_line,
+                                    .log_user = &lines,
+                                    .allocate = pool_allocate,
+                                    .release = pool_release,
                                     .memory_user = &pool};
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     pool.made = 0;
@@ -302,7 +310,8 @@ static void running_allocates_nothing(void **state)
         rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.a, 0),
                                                rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.b, 0),
                                                rung_matrix_in_buffer(RUNG_F32, 4, 4, objects.c, 0));
-        rung_run_options run = {.size = sizeof(rung_run_options), .wait = &objects.event, .wait_count = 1, .signal = objects.event};
+        rung_run_options run = {
+            .size = sizeof(rung_run_options), .wait = &objects.event, .wait_count = 1, .signal = objects.event};
         for (int repeat = 0; repeat < 10; repeat++)
             assert_int_equal(rung_plan_run(objects.plan, objects.queue, &problem, &run), RUNG_OK);
         assert_int_equal(rung_queue_finish(objects.queue), RUNG_OK);
@@ -360,7 +369,8 @@ static void lists_of_devices(void **state)
 
 static rung_status list_candidates(rung_context *context)
 {
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 40, 40, NULL), rung_matrix_of(RUNG_F32, 40, 40, NULL),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 40, 40, NULL),
+                                           rung_matrix_of(RUNG_F32, 40, 40, NULL),
                                            rung_matrix_of(RUNG_F32, 40, 40, NULL));
     rung_candidate_list *list = NULL;
     rung_device *device;
@@ -381,7 +391,8 @@ static int stop_at_three(void *user, const rung_tune_progress *progress)
 
 static rung_status tune(rung_context *context)
 {
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 16, 16, NULL), rung_matrix_of(RUNG_F32, 16, 16, NULL),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 16, 16, NULL),
+                                           rung_matrix_of(RUNG_F32, 16, 16, NULL),
                                            rung_matrix_of(RUNG_F32, 16, 16, NULL));
     rung_tune_options options = rung_tune_options_default();
     rung_tune_report *report = NULL;
@@ -475,8 +486,7 @@ static void a_kernel_outlives_its_context(void **state)
     int64_t value;
     (void)state;
     assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
-    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", "#define BM 5\n",
-                                             &kernel), RUNG_OK);
+    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", "#define BM 5\n", &kernel), RUNG_OK);
     rung_context_destroy(context);
     assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM", &value), RUNG_OK);
     assert_int_equal(value, 5);
@@ -488,18 +498,13 @@ static void a_kernel_outlives_its_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm_on_the_cpu),
-        cmocka_unit_test(gemm_on_opencl),
-        cmocka_unit_test(gemm_in_panels),
-        cmocka_unit_test(plans_on_the_cpu),
-        cmocka_unit_test(plans_on_opencl),
-        cmocka_unit_test(running_allocates_nothing),
-        cmocka_unit_test(lists_of_devices),
-        cmocka_unit_test(listing_candidates),
+        cmocka_unit_test(gemm_on_the_cpu),  cmocka_unit_test(gemm_on_opencl),
+        cmocka_unit_test(gemm_in_panels),   cmocka_unit_test(plans_on_the_cpu),
+        cmocka_unit_test(plans_on_opencl),  cmocka_unit_test(running_allocates_nothing),
+        cmocka_unit_test(lists_of_devices), cmocka_unit_test(listing_candidates),
         cmocka_unit_test(tuning),
 #ifdef RUNG_WITH_OPENCL
-        cmocka_unit_test(reading_a_kernel),
-        cmocka_unit_test(a_kernel_outlives_its_context),
+        cmocka_unit_test(reading_a_kernel), cmocka_unit_test(a_kernel_outlives_its_context),
 #endif
     };
     unit_clean_environment();

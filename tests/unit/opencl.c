@@ -81,7 +81,8 @@ static void a_plan_from_end_to_end(void **state)
 
     rung_run_options run = {.size = sizeof(rung_run_options), .signal = sent};
     send_operands(queue, &operands, &run);
-    run = (rung_run_options){.size = sizeof(rung_run_options), .wait = &sent, .wait_count = 1, .signal = done, .threads = 1};
+    run = (rung_run_options){
+        .size = sizeof(rung_run_options), .wait = &sent, .wait_count = 1, .signal = done, .threads = 1};
     assert_int_equal(rung_plan_run(plan, queue, &operands.problem, &run), RUNG_OK);
     fetch_and_check(queue, &operands);
     assert_int_equal(rung_event_time(done, &time), RUNG_OK);
@@ -139,12 +140,14 @@ static void scalars_of_zero(void **state)
         assert_true(c[i] == 6);
     for (int i = 0; i < 4; i++)
         c[i] = nan;
-    assert_int_equal(rung_gemm(context, 1.0, rung_matrix_of(RUNG_F32, 2, 0, NULL),
-                               rung_matrix_of(RUNG_F32, 0, 2, NULL), 0.0, out), RUNG_OK);
+    assert_int_equal(
+        rung_gemm(context, 1.0, rung_matrix_of(RUNG_F32, 2, 0, NULL), rung_matrix_of(RUNG_F32, 0, 2, NULL), 0.0, out),
+        RUNG_OK);
     for (int i = 0; i < 4; i++)
         assert_true(c[i] == 0);
-    assert_int_equal(rung_gemm(context, 1.0, rung_matrix_of(RUNG_F32, 0, 2, NULL), view, 0.0,
-                               rung_matrix_of(RUNG_F32, 0, 2, NULL)), RUNG_OK);
+    assert_int_equal(
+        rung_gemm(context, 1.0, rung_matrix_of(RUNG_F32, 0, 2, NULL), view, 0.0, rung_matrix_of(RUNG_F32, 0, 2, NULL)),
+        RUNG_OK);
 }
 
 /* The same where A and B are in a buffer, so that nothing keeps them from it. */
@@ -160,14 +163,14 @@ static void what_is_not_read_stays(void **state)
     for (int i = 0; i < 30; i++)
         operands.c_data[i] = (float)i;
     send_operands(queue, &operands, NULL);
-    assert_int_equal(rung_buffer_write(queue, operands.c_buffer, 12, sizeof operands.c_data,
-                                       operands.c_data, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_write(queue, operands.c_buffer, 12, sizeof operands.c_data, operands.c_data, NULL),
+                     RUNG_OK);
     assert_int_equal(rung_plan_create(device, &operands.problem, NULL, &plan), RUNG_OK);
     operands.problem.alpha = 0.0; /* alpha and beta are not of the plan's form */
     operands.problem.beta = 3.0;
     assert_int_equal(rung_plan_run(plan, queue, &operands.problem, NULL), RUNG_OK);
-    assert_int_equal(rung_buffer_read(queue, operands.c_buffer, 12, sizeof operands.c_data,
-                                      operands.c_data, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_read(queue, operands.c_buffer, 12, sizeof operands.c_data, operands.c_data, NULL),
+                     RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
     for (int i = 0; i < 30; i++)
         assert_true(operands.c_data[i] == (float)(3 * i));
@@ -177,21 +180,20 @@ static void what_is_not_read_stays(void **state)
 
 /* ---- Kernels of the caller's own ------------------------------------------------- */
 
-#define ARGUMENTS                                                                     \
+#define ARGUMENTS                                                                      \
     "(index_t m, index_t n, index_t k, sum_t alpha, GLOBAL const in_t *a, view_t av, " \
     "GLOBAL const in_t *b, view_t bv, sum_t beta, GLOBAL out_t *c, view_t cv)\n"
-#define PLAIN_BODY                                                                    \
-    "{\n    index_t across = (n + BN - 1) / BN;\n"                                     \
-    "    index_t i = blockIdx.x / across * BM + threadIdx.x / BN;\n"                   \
-    "    index_t j = blockIdx.x % across * BN + threadIdx.x % BN;\n"                   \
-    "    sum_t sum = 0;\n    if (i >= m || j >= n) return;\n"                          \
-    "    for (index_t p = 0; p < k; p++)\n"                                           \
-    "        sum += a[at(av, i, p)] * b[at(bv, p, j)];\n"                              \
+#define PLAIN_BODY                                                   \
+    "{\n    index_t across = (n + BN - 1) / BN;\n"                   \
+    "    index_t i = blockIdx.x / across * BM + threadIdx.x / BN;\n" \
+    "    index_t j = blockIdx.x % across * BN + threadIdx.x % BN;\n" \
+    "    sum_t sum = 0;\n    if (i >= m || j >= n) return;\n"        \
+    "    for (index_t p = 0; p < k; p++)\n"                          \
+    "        sum += a[at(av, i, p)] * b[at(bv, p, j)];\n"            \
     "    store(&c[at(cv, i, j)], alpha, sum, beta);\n}\n"
 
 /* The status of a plan with a kernel of this text; the plan goes to `plan`. */
-static rung_status plan_with(const char *text, const char *parameters, operands *operands,
-                             rung_plan **plan)
+static rung_status plan_with(const char *text, const char *parameters, operands *operands, rung_plan **plan)
 {
     rung_kernel *kernel;
     assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel), RUNG_OK);
@@ -216,8 +218,7 @@ static void a_kernel_of_the_caller_s(void **state)
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
         assert_int_equal(plan_with(sound_text, parameters[i], &operands, &plan), RUNG_OK);
         assert_string_equal(rung_plan_describe(plan)->kernel, "mine.cu");
-        assert_string_equal(rung_plan_describe(plan)->parameters,
-                            parameters[i] ? parameters[i] : "BN=4");
+        assert_string_equal(rung_plan_describe(plan)->parameters, parameters[i] ? parameters[i] : "BN=4");
         assert_int_equal(rung_plan_run(plan, queue, &operands.problem, NULL), RUNG_OK);
         memset(operands.c_data, 0, sizeof operands.c_data);
         fetch_and_check(queue, &operands);
@@ -236,16 +237,16 @@ static void errors_name_file_and_line(void **state)
     (void)state;
     make_operands(device, &operands);
     rung_status status = plan_with("/* line 1 */\n#include \"dialect.h\"\n"
-                                   "#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS
-                                   "{\n    int x = ;\n}\n", NULL, &operands, &plan);
+                                   "#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS "{\n    int x = ;\n}\n",
+                                   NULL, &operands, &plan);
     assert_int_equal(status, RUNG_STATUS_COMPILE_FAILED);
     assert_null(plan);
     if (!strstr(rung_error_text(), "mine.cu:8"))
         fail_msg("no \"mine.cu:8\" in: %s", rung_error_text());
 
     status = plan_with("#error \"on line one\"\n#include \"dialect.h\"\n"
-                       "#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS "{\n}\n", NULL,
-                       &operands, &plan);
+                       "#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS "{\n}\n",
+                       NULL, &operands, &plan);
     assert_int_equal(status, RUNG_STATUS_COMPILE_FAILED);
     if (!strstr(rung_error_text(), "mine.cu:1"))
         fail_msg("no \"mine.cu:1\" in: %s", rung_error_text());
@@ -254,15 +255,19 @@ static void errors_name_file_and_line(void **state)
 
 static void kernels_that_cannot_be(void **state)
 {
-    const struct { const char *text; rung_status status; const char *told; } cases[] = {
+    const struct {
+        const char *text;
+        rung_status status;
+        const char *told;
+    } cases[] = {
         {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\n", RUNG_STATUS_INVALID, "KERNEL("},
-        {"#include \"dialect.h\"\n#define BM 1\nKERNEL(1)\nmine" ARGUMENTS "{}\n", RUNG_STATUS_INVALID,
-         "BN"},
+        {"#include \"dialect.h\"\n#define BM 1\nKERNEL(1)\nmine" ARGUMENTS "{}\n", RUNG_STATUS_INVALID, "BN"},
         {"#define BM 1\n#define BN 1\nKERNEL(1)\nmine" ARGUMENTS "{}\n", RUNG_STATUS_COMPILE_FAILED, "#include"},
         {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(1)\n"
-         "mine(index_t m, GLOBAL out_t *c) { *c = m; }\n", RUNG_STATUS_INVALID, "2 arguments"},
-        {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(1000000)\nmine" ARGUMENTS
-         "{}\n", RUNG_STATUS_UNSUPPORTED, "1000000 threads"},
+         "mine(index_t m, GLOBAL out_t *c) { *c = m; }\n",
+         RUNG_STATUS_INVALID, "2 arguments"},
+        {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(1000000)\nmine" ARGUMENTS "{}\n",
+         RUNG_STATUS_UNSUPPORTED, "1000000 threads"},
         {"#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(4)\nmine" ARGUMENTS
          "{\n    __shared__ sum_t all[1 << 26];\n    all[threadIdx.x * k] = alpha;\n"
          "    __syncthreads();\n    *c = all[(threadIdx.x ^ 1) * k];\n}\n",
@@ -299,8 +304,7 @@ static void doubles_where_there_are_none(void **state)
 {
     rung_plan *plan;
     (void)state;
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F64, 3, 4, NULL),
-                                           rung_matrix_of(RUNG_F64, 4, 5, NULL),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F64, 3, 4, NULL), rung_matrix_of(RUNG_F64, 4, 5, NULL),
                                            rung_matrix_of(RUNG_F64, 3, 5, NULL));
     rungi_opencl_device *own = rungi_opencl_device_of(device);
     long programs = rungi_opencl_live(context, RUNGI_CL_PROGRAM);
@@ -322,7 +326,9 @@ static void a_failed_plan_leaves_nothing(void **state)
     for (int kind = 0; kind < RUNGI_CL_KINDS; kind++)
         before[kind] = rungi_opencl_live(context, (rungi_cl_kind)kind);
     assert_int_equal(plan_with("#include \"dialect.h\"\n#define BM 1\n#define BN 1\nKERNEL(1)\n"
-                               "mine" ARGUMENTS "{ no }\n", NULL, &operands, &plan), RUNG_STATUS_COMPILE_FAILED);
+                               "mine" ARGUMENTS "{ no }\n",
+                               NULL, &operands, &plan),
+                     RUNG_STATUS_COMPILE_FAILED);
     assert_live(context, before);
     destroy_operands(&operands);
 }

@@ -20,14 +20,17 @@ static void ignore_span(void *user, const rung_span *span)
     (void)span;
 }
 
-static int                fresh_verbose = -1;
+static int fresh_verbose = -1;
 static rung_span_function fresh_span;
 
 static rung_context *fresh_context(void)
 {
     rung_context *fresh;
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "opencl", .verbose = fresh_verbose,
-                                    .log = ignore_line, .span = fresh_span};
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .device = "opencl",
+                                    .verbose = fresh_verbose,
+                                    .log = ignore_line,
+                                    .span = fresh_span};
     assert_int_equal(rung_context_create(&options, &fresh), RUNG_OK);
     return fresh;
 }
@@ -81,8 +84,7 @@ static void a_multiply_leaves_nothing(void **state)
     rung_context *fresh = fresh_context();
     (void)state;
     assert_int_equal(multiply_strided(fresh, 0.0f), RUNG_OK);
-    const long expected[RUNGI_CL_KINDS] = {[RUNGI_CL_CONTEXT] = 1, [RUNGI_CL_QUEUE] = 1,
-                                           [RUNGI_CL_PROGRAM] = 1};
+    const long expected[RUNGI_CL_KINDS] = {[RUNGI_CL_CONTEXT] = 1, [RUNGI_CL_QUEUE] = 1, [RUNGI_CL_PROGRAM] = 1};
     assert_live(fresh, expected);
     for (int i = 0; i < 5; i++)
         assert_int_equal(multiply_strided(fresh, 1.0f), RUNG_OK);
@@ -97,9 +99,9 @@ static void a_multiply_leaves_nothing(void **state)
  * driver is over when the test looks at it. */
 static struct {
     rungi_cl real;
-    int      countdown, met;
-    cl_int   error;
-    int      finished_after; /* calls of Finish since the fault */
+    int countdown, met;
+    cl_int error;
+    int finished_after; /* calls of Finish since the fault */
 } fault;
 
 static bool due(void)
@@ -115,10 +117,10 @@ static cl_int CL_API_CALL fail_get_platforms(cl_uint room, cl_platform_id *ids, 
     return due() ? fault.error : fault.real.GetPlatformIDs(room, ids, count);
 }
 
-static cl_context CL_API_CALL fail_create_context(
-    const cl_context_properties *properties, cl_uint count, const cl_device_id *ids,
-    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
-    cl_int *error)
+static cl_context CL_API_CALL fail_create_context(const cl_context_properties *properties, cl_uint count,
+                                                  const cl_device_id *ids,
+                                                  void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                                                  void *user, cl_int *error)
 {
     if (!due())
         return fault.real.CreateContext(properties, count, ids, notify, user, error);
@@ -127,8 +129,7 @@ static cl_context CL_API_CALL fail_create_context(
 }
 
 static cl_command_queue CL_API_CALL fail_create_queue(cl_context of, cl_device_id id,
-                                                      cl_command_queue_properties properties,
-                                                      cl_int *error)
+                                                      cl_command_queue_properties properties, cl_int *error)
 {
     if (!due())
         return fault.real.CreateCommandQueue(of, id, properties, error);
@@ -136,8 +137,7 @@ static cl_command_queue CL_API_CALL fail_create_queue(cl_context of, cl_device_i
     return NULL;
 }
 
-static cl_mem CL_API_CALL fail_create_buffer(cl_context of, cl_mem_flags flags, size_t size,
-                                             void *host, cl_int *error)
+static cl_mem CL_API_CALL fail_create_buffer(cl_context of, cl_mem_flags flags, size_t size, void *host, cl_int *error)
 {
     if (!due())
         return fault.real.CreateBuffer(of, flags, size, host, error);
@@ -162,59 +162,49 @@ static cl_kernel CL_API_CALL fail_create_kernel(cl_program of, const char *name,
     return NULL;
 }
 
-static cl_int CL_API_CALL fail_set_argument(cl_kernel of, cl_uint index, size_t size,
-                                            const void *value)
+static cl_int CL_API_CALL fail_set_argument(cl_kernel of, cl_uint index, size_t size, const void *value)
 {
     return due() ? fault.error : fault.real.SetKernelArg(of, index, size, value);
 }
 
-static cl_int CL_API_CALL fail_kernel_info(cl_kernel of, cl_kernel_info what, size_t room, void *to,
-                                           size_t *size)
+static cl_int CL_API_CALL fail_kernel_info(cl_kernel of, cl_kernel_info what, size_t room, void *to, size_t *size)
 {
     return due() ? fault.error : fault.real.GetKernelInfo(of, what, room, to, size);
 }
 
-static cl_int CL_API_CALL fail_group_info(cl_kernel of, cl_device_id id,
-                                          cl_kernel_work_group_info what, size_t room, void *to,
-                                          size_t *size)
+static cl_int CL_API_CALL fail_group_info(cl_kernel of, cl_device_id id, cl_kernel_work_group_info what, size_t room,
+                                          void *to, size_t *size)
 {
     return due() ? fault.error : fault.real.GetKernelWorkGroupInfo(of, id, what, room, to, size);
 }
 
-static cl_int CL_API_CALL fail_launch(cl_command_queue on, cl_kernel kernel, cl_uint dimensions,
-                                      const size_t *offset, const size_t *all, const size_t *group,
-                                      cl_uint waits, const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL fail_launch(cl_command_queue on, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                                      const size_t *all, const size_t *group, cl_uint waits, const cl_event *wait,
+                                      cl_event *event)
 {
     return due() ? fault.error
-                 : fault.real.EnqueueNDRangeKernel(on, kernel, dimensions, offset, all, group,
-                                                   waits, wait, event);
+                 : fault.real.EnqueueNDRangeKernel(on, kernel, dimensions, offset, all, group, waits, wait, event);
 }
 
-static cl_int CL_API_CALL fail_write(cl_command_queue on, cl_mem to, cl_bool blocking,
-                                     size_t offset, size_t bytes, const void *from, cl_uint waits,
-                                     const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL fail_write(cl_command_queue on, cl_mem to, cl_bool blocking, size_t offset, size_t bytes,
+                                     const void *from, cl_uint waits, const cl_event *wait, cl_event *event)
 {
     return due() ? fault.error
-                 : fault.real.EnqueueWriteBuffer(on, to, blocking, offset, bytes, from, waits, wait,
-                                                 event);
+                 : fault.real.EnqueueWriteBuffer(on, to, blocking, offset, bytes, from, waits, wait, event);
 }
 
-static cl_int CL_API_CALL fail_read(cl_command_queue on, cl_mem from, cl_bool blocking,
-                                    size_t offset, size_t bytes, void *to, cl_uint waits,
-                                    const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL fail_read(cl_command_queue on, cl_mem from, cl_bool blocking, size_t offset, size_t bytes,
+                                    void *to, cl_uint waits, const cl_event *wait, cl_event *event)
 {
     return due() ? fault.error
-                 : fault.real.EnqueueReadBuffer(on, from, blocking, offset, bytes, to, waits, wait,
-                                                event);
+                 : fault.real.EnqueueReadBuffer(on, from, blocking, offset, bytes, to, waits, wait, event);
 }
 
-static void *CL_API_CALL fail_map(cl_command_queue on, cl_mem of, cl_bool blocking, cl_map_flags flags,
-                                  size_t offset, size_t bytes, cl_uint waits, const cl_event *wait,
-                                  cl_event *event, cl_int *error)
+static void *CL_API_CALL fail_map(cl_command_queue on, cl_mem of, cl_bool blocking, cl_map_flags flags, size_t offset,
+                                  size_t bytes, cl_uint waits, const cl_event *wait, cl_event *event, cl_int *error)
 {
     if (!due())
-        return fault.real.EnqueueMapBuffer(on, of, blocking, flags, offset, bytes, waits, wait, event,
-                                           error);
+        return fault.real.EnqueueMapBuffer(on, of, blocking, flags, offset, bytes, waits, wait, event, error);
     *error = fault.error;
     return NULL;
 }
@@ -225,14 +215,12 @@ static cl_int CL_API_CALL fail_wait(cl_uint count, const cl_event *events)
     return due() ? fault.error : error;
 }
 
-static cl_int CL_API_CALL fail_marker(cl_command_queue on, cl_uint waits, const cl_event *wait,
-                                      cl_event *event)
+static cl_int CL_API_CALL fail_marker(cl_command_queue on, cl_uint waits, const cl_event *wait, cl_event *event)
 {
     return due() ? fault.error : fault.real.EnqueueMarkerWithWaitList(on, waits, wait, event);
 }
 
-static cl_int CL_API_CALL fail_profiling(cl_event event, cl_profiling_info what, size_t room, void *to,
-                                         size_t *size)
+static cl_int CL_API_CALL fail_profiling(cl_event event, cl_profiling_info what, size_t room, void *to, size_t *size)
 {
     return due() ? fault.error : fault.real.GetEventProfilingInfo(event, what, room, to, size);
 }
@@ -292,7 +280,7 @@ static void break_flush(rungi_cl *cl)
 
 typedef struct failure {
     void (*break_it)(rungi_cl *);
-    cl_int      error;
+    cl_int error;
     rung_status expected;
     const char *told;
 } failure;
@@ -348,8 +336,8 @@ static bool survives(const failure *failure, int nth)
     bool met = fault.met > 0;
     if (met) {
         if (status != failure->expected || !strstr(rung_error_text(), failure->told))
-            fail_msg("call %d, error %d gave %s: %s", nth, (int)failure->error,
-                     rung_status_name(status), rung_error_text());
+            fail_msg("call %d, error %d gave %s: %s", nth, (int)failure->error, rung_status_name(status),
+                     rung_error_text());
         assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_BUFFER), 0);
         assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_EVENT), 0);
         assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_KERNEL), 0);
@@ -357,7 +345,7 @@ static bool survives(const failure *failure, int nth)
         assert_int_equal(status, RUNG_OK);
     }
     heal(cl);
-    assert_int_equal(multiply_strided(fresh, 0.0f), RUNG_OK); /* with checked result */
+    assert_int_equal(multiply_strided(fresh, 0.0f), RUNG_OK);        /* with checked result */
     assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_CONTEXT), 1); /* a lost one is gone */
     assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_QUEUE), 1);
     rung_context_destroy(fresh);
@@ -410,21 +398,20 @@ static bool survives_in_panels(const failure *failure, int nth)
     arm(cl, failure, nth);
     rung_status status = multiply_rows(fresh, 1.0f, PANEL_ROWS);
     bool met = fault.met > 0;
-    if (status != RUNG_OK &&
-        (!met || status != failure->expected || !strstr(rung_error_text(), failure->told)))
+    if (status != RUNG_OK && (!met || status != failure->expected || !strstr(rung_error_text(), failure->told)))
         fail_msg("call %d, error %d gave %s: %s", nth, (int)failure->error, rung_status_name(status),
                  rung_error_text());
     assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_BUFFER), fresh->staging.memory != NULL);
     assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_EVENT), 0);
     assert_int_equal(rungi_opencl_live(fresh, RUNGI_CL_KERNEL), 0);
-    if (met && status == RUNG_OK && failure->break_it != break_create_buffer &&
-        failure->break_it != break_map && failure->break_it != break_create_queue &&
-        (failure->break_it != break_wait || nth == 1))
+    if (met && status == RUNG_OK && failure->break_it != break_create_buffer && failure->break_it != break_map &&
+        failure->break_it != break_create_queue && (failure->break_it != break_wait || nth == 1))
         fail_msg("call %d, error %d, %s, went unnoticed", nth, (int)failure->error, failure->told);
     heal(cl);
     assert_int_equal(multiply_rows(fresh, 0.0f, PANEL_ROWS), RUNG_OK); /* with checked result */
     assert_non_null(fresh->staging.memory);
-    const long expected[RUNGI_CL_KINDS] = {[RUNGI_CL_CONTEXT] = 1, [RUNGI_CL_QUEUE] = 3 + 1,
+    const long expected[RUNGI_CL_KINDS] = {[RUNGI_CL_CONTEXT] = 1,
+                                           [RUNGI_CL_QUEUE] = 3 + 1,
                                            [RUNGI_CL_BUFFER] = 1,
                                            [RUNGI_CL_PROGRAM] = rungi_opencl_live(fresh, RUNGI_CL_PROGRAM)};
     assert_live(fresh, expected);
@@ -620,7 +607,7 @@ static void several_launches(void **state)
 /* Ours are counted here, and one too many releases is noted and not passed on. */
 static struct {
     cl_event events[256];
-    int      held[256], count, too_many;
+    int held[256], count, too_many;
 } ledger;
 
 static int *held(cl_event event)
@@ -663,36 +650,31 @@ static void break_retain(rungi_cl *cl)
 /* The address of a released event comes back as another one: keep every event of
  * the run alive by one reference of the test's own. */
 static cl_event kept[256];
-static int      kept_count;
+static int kept_count;
 
-static cl_int CL_API_CALL keep_write(cl_command_queue on, cl_mem to, cl_bool blocking,
-                                     size_t offset, size_t bytes, const void *from, cl_uint waits,
-                                     const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL keep_write(cl_command_queue on, cl_mem to, cl_bool blocking, size_t offset, size_t bytes,
+                                     const void *from, cl_uint waits, const cl_event *wait, cl_event *event)
 {
-    cl_int error = fault.real.EnqueueWriteBuffer(on, to, blocking, offset, bytes, from, waits, wait,
-                                                 event);
+    cl_int error = fault.real.EnqueueWriteBuffer(on, to, blocking, offset, bytes, from, waits, wait, event);
     if (error == CL_SUCCESS && fault.real.RetainEvent(*event) == CL_SUCCESS)
         kept[kept_count++] = *event;
     return error;
 }
 
-static cl_int CL_API_CALL keep_launch(cl_command_queue on, cl_kernel kernel, cl_uint dimensions,
-                                      const size_t *offset, const size_t *all, const size_t *group,
-                                      cl_uint waits, const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL keep_launch(cl_command_queue on, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                                      const size_t *all, const size_t *group, cl_uint waits, const cl_event *wait,
+                                      cl_event *event)
 {
-    cl_int error = fault.real.EnqueueNDRangeKernel(on, kernel, dimensions, offset, all, group,
-                                                   waits, wait, event);
+    cl_int error = fault.real.EnqueueNDRangeKernel(on, kernel, dimensions, offset, all, group, waits, wait, event);
     if (error == CL_SUCCESS && fault.real.RetainEvent(*event) == CL_SUCCESS)
         kept[kept_count++] = *event;
     return error;
 }
 
-static cl_int CL_API_CALL keep_read(cl_command_queue on, cl_mem from, cl_bool blocking,
-                                    size_t offset, size_t bytes, void *to, cl_uint waits,
-                                    const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL keep_read(cl_command_queue on, cl_mem from, cl_bool blocking, size_t offset, size_t bytes,
+                                    void *to, cl_uint waits, const cl_event *wait, cl_event *event)
 {
-    cl_int error = fault.real.EnqueueReadBuffer(on, from, blocking, offset, bytes, to, waits, wait,
-                                                event);
+    cl_int error = fault.real.EnqueueReadBuffer(on, from, blocking, offset, bytes, to, waits, wait, event);
     if (error == CL_SUCCESS && fault.real.RetainEvent(*event) == CL_SUCCESS)
         kept[kept_count++] = *event;
     return error;

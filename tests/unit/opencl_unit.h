@@ -11,8 +11,8 @@
 #include "opencl/opencl.h"
 
 static rung_context *context;
-static rung_device  *device;
-static rung_queue   *queue;
+static rung_device *device;
+static rung_queue *queue;
 
 static inline int open_device(void **state)
 {
@@ -49,8 +49,8 @@ static inline bool opencl_is_here(void)
 /* ---- A small problem ------------------------------------------------------------- */
 
 typedef struct operands {
-    float        a_data[5 * 7], b_data[7 * 6], c_data[5 * 6];
-    rung_matrix  a, b, c; /* in memory */
+    float a_data[5 * 7], b_data[7 * 6], c_data[5 * 6];
+    rung_matrix a, b, c; /* in memory */
     rung_buffer *a_buffer, *b_buffer, *c_buffer;
     rung_problem problem; /* in buffers, each a few elements in */
 } operands;
@@ -84,19 +84,18 @@ static inline void destroy_operands(operands *operands)
     rung_buffer_destroy(operands->c_buffer);
 }
 
-static inline void send_operands(rung_queue *on, operands *operands,
-                                 const rung_run_options *options)
+static inline void send_operands(rung_queue *on, operands *operands, const rung_run_options *options)
 {
-    assert_int_equal(rung_buffer_write(on, operands->a_buffer, 4, sizeof operands->a_data,
-                                       operands->a_data, options), RUNG_OK);
-    assert_int_equal(rung_buffer_write(on, operands->b_buffer, 8, sizeof operands->b_data,
-                                       operands->b_data, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_write(on, operands->a_buffer, 4, sizeof operands->a_data, operands->a_data, options),
+                     RUNG_OK);
+    assert_int_equal(rung_buffer_write(on, operands->b_buffer, 8, sizeof operands->b_data, operands->b_data, NULL),
+                     RUNG_OK);
 }
 
 static inline void fetch_and_check(rung_queue *on, operands *operands)
 {
-    assert_int_equal(rung_buffer_read(on, operands->c_buffer, 12, sizeof operands->c_data,
-                                      operands->c_data, NULL), RUNG_OK);
+    assert_int_equal(rung_buffer_read(on, operands->c_buffer, 12, sizeof operands->c_data, operands->c_data, NULL),
+                     RUNG_OK);
     assert_int_equal(rung_queue_finish(on), RUNG_OK);
     assert_int_equal(unit_first_wrong(&operands->a, &operands->b, &operands->c), -1);
 }
@@ -105,8 +104,7 @@ static inline void fetch_and_check(rung_queue *on, operands *operands)
 
 static inline void assert_live(rung_context *of, const long *expected)
 {
-    static const char *const kinds[] = {"contexts", "queues", "buffers", "events", "programs",
-                                        "kernels"};
+    static const char *const kinds[] = {"contexts", "queues", "buffers", "events", "programs", "kernels"};
     for (int kind = 0; kind < RUNGI_CL_KINDS; kind++) {
         long live = rungi_opencl_live(of, (rungi_cl_kind)kind);
         if (live != expected[kind])

@@ -11,13 +11,12 @@
 
 /* A driver loaded by the caller's own hand, with what the library has no use for. */
 typedef struct caller {
-    rungi_cl         cl;
+    rungi_cl cl;
     cl_event (*create_user_event)(cl_context, cl_int *);
     cl_int (*set_user_event_status)(cl_event, cl_int);
-    cl_mem (*create_sub_buffer)(cl_mem, cl_mem_flags, cl_buffer_create_type, const void *,
-                                cl_int *);
-    cl_device_id     id;
-    cl_context       context;
+    cl_mem (*create_sub_buffer)(cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *);
+    cl_device_id id;
+    cl_context context;
     cl_command_queue queue;
 } caller;
 
@@ -39,15 +38,13 @@ static void open_caller(caller *caller)
     caller->id = ((rungi_opencl_device *)device)->id;
     caller->context = caller->cl.CreateContext(NULL, 1, &caller->id, NULL, NULL, &error);
     assert_int_equal(error, CL_SUCCESS);
-    caller->queue = caller->cl.CreateCommandQueue(caller->context, caller->id,
-                                                  CL_QUEUE_PROFILING_ENABLE, &error);
+    caller->queue = caller->cl.CreateCommandQueue(caller->context, caller->id, CL_QUEUE_PROFILING_ENABLE, &error);
     assert_int_equal(error, CL_SUCCESS);
 }
 
 static void wrap_caller(caller *caller, rung_device **wrapped)
 {
-    assert_int_equal(rung_device_wrap(context, "opencl", caller->context, caller->id, wrapped),
-                     RUNG_OK);
+    assert_int_equal(rung_device_wrap(context, "opencl", caller->context, caller->id, wrapped), RUNG_OK);
 }
 
 static cl_uint references(caller *caller, cl_context of)
@@ -96,25 +93,24 @@ static void wrapped_objects(void **state)
     assert_int_equal(error, CL_SUCCESS);
     assert_int_equal(rung_buffer_wrap(wrapped, memory, 32, 4 * 64, &a_buffer), RUNG_OK);
     assert_ptr_equal(rung_buffer_native(a_buffer), memory);
-    assert_int_equal(caller.cl.EnqueueWriteBuffer(caller.queue, memory, CL_TRUE, 32 + 4,
-                                                  sizeof operands.a_data, operands.a_data, 0, NULL,
-                                                  NULL), CL_SUCCESS);
+    assert_int_equal(caller.cl.EnqueueWriteBuffer(caller.queue, memory, CL_TRUE, 32 + 4, sizeof operands.a_data,
+                                                  operands.a_data, 0, NULL, NULL),
+                     CL_SUCCESS);
     operands.problem.a.buffer = a_buffer;
-    assert_int_equal(rung_buffer_write(wrapped_queue, operands.b_buffer, 8, sizeof operands.b_data,
-                                       operands.b_data, NULL), RUNG_OK);
+    assert_int_equal(
+        rung_buffer_write(wrapped_queue, operands.b_buffer, 8, sizeof operands.b_data, operands.b_data, NULL), RUNG_OK);
     assert_int_equal(rung_plan_create(wrapped, &operands.problem, NULL, &plan), RUNG_OK);
     assert_int_equal(rung_plan_run(plan, wrapped_queue, &operands.problem, NULL), RUNG_OK);
     fetch_and_check(wrapped_queue, &operands);
 
     /* Our own copies go to the same place. */
     float back[35], sent = 77, received = 0;
-    assert_int_equal(rung_buffer_read(wrapped_queue, a_buffer, 4, sizeof back, back, NULL),
-                     RUNG_OK);
+    assert_int_equal(rung_buffer_read(wrapped_queue, a_buffer, 4, sizeof back, back, NULL), RUNG_OK);
     assert_int_equal(rung_queue_finish(wrapped_queue), RUNG_OK);
     assert_memory_equal(back, operands.a_data, sizeof back);
     assert_int_equal(rung_buffer_write(wrapped_queue, a_buffer, 8, 4, &sent, NULL), RUNG_OK);
-    assert_int_equal(caller.cl.EnqueueReadBuffer(caller.queue, memory, CL_TRUE, 32 + 8, 4,
-                                                 &received, 0, NULL, NULL), CL_SUCCESS);
+    assert_int_equal(caller.cl.EnqueueReadBuffer(caller.queue, memory, CL_TRUE, 32 + 8, 4, &received, 0, NULL, NULL),
+                     CL_SUCCESS);
     assert_true(received == sent);
 
     rung_plan_destroy(plan);
@@ -134,16 +130,14 @@ static void two_ways_into_one_cl_mem(void **state)
     rung_buffer *whole, *part, *outside;
     (void)state;
     assert_int_equal(rung_buffer_create(device, 4096, &whole), RUNG_OK);
-    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(whole), 256, 1024, &part),
-                     RUNG_OK);
+    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(whole), 256, 1024, &part), RUNG_OK);
     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, whole, 64),
                                            rung_matrix_in_buffer(RUNG_F32, 4, 4, whole, 512),
                                            rung_matrix_in_buffer(RUNG_F32, 4, 4, part, 0));
     assert_int_equal(rung_problem_check(&problem), RUNG_STATUS_ALIASED);
     problem.c.offset = 16;
     assert_int_equal(rung_problem_check(&problem), RUNG_OK);
-    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(whole), 3500, 1024, &outside),
-                     RUNG_STATUS_INVALID);
+    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(whole), 3500, 1024, &outside), RUNG_STATUS_INVALID);
     assert_null(outside);
     rung_buffer_destroy(part);
     rung_buffer_destroy(whole);
@@ -159,8 +153,8 @@ static void sub_buffers_are_their_parent_s(void **state)
     open_caller(&caller);
     assert_int_equal(rung_buffer_create(device, 16384, &whole), RUNG_OK);
     cl_buffer_region region = {4096, 4096};
-    cl_mem native = caller.create_sub_buffer(rung_buffer_native(whole), CL_MEM_READ_WRITE,
-                                             CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    cl_mem native = caller.create_sub_buffer(rung_buffer_native(whole), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                             &region, &error);
     assert_int_equal(error, CL_SUCCESS);
     assert_int_equal(rung_buffer_wrap(device, native, 64, 1024, &part), RUNG_OK);
     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, whole, (4096 + 64) / 4),
@@ -184,8 +178,7 @@ static void wrapped_offsets_inside_an_element(void **state)
     rung_plan *plan;
     (void)state;
     make_operands(device, &operands);
-    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(operands.c_buffer), 2, 200, &odd),
-                     RUNG_OK);
+    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(operands.c_buffer), 2, 200, &odd), RUNG_OK);
     operands.problem.c.buffer = odd;
     assert_int_equal(rung_plan_create(device, &operands.problem, NULL, &plan), RUNG_OK);
     assert_int_equal(rung_plan_run(plan, queue, &operands.problem, NULL), RUNG_STATUS_INVALID);
@@ -204,8 +197,8 @@ static void objects_that_may_not_be_wrapped(void **state)
     cl_int error;
     (void)state;
     open_caller(&caller);
-    cl_command_queue unordered = caller.cl.CreateCommandQueue(
-        caller.context, caller.id, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error);
+    cl_command_queue unordered = caller.cl.CreateCommandQueue(caller.context, caller.id,
+                                                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error);
     assert_int_equal(error, CL_SUCCESS);
     wrap_caller(&caller, &wrapped);
     assert_int_equal(rung_queue_wrap(wrapped, unordered, &refused_queue), RUNG_STATUS_UNSUPPORTED);
@@ -227,8 +220,7 @@ static void objects_that_may_not_be_wrapped(void **state)
     caller.set_user_event_status(user, CL_COMPLETE);
     caller.cl.ReleaseEvent(user);
     rung_device_close(wrapped);
-    assert_int_equal(rung_device_wrap(context, "opencl", caller.context, NULL, &wrapped),
-                     RUNG_STATUS_INVALID);
+    assert_int_equal(rung_device_wrap(context, "opencl", caller.context, NULL, &wrapped), RUNG_STATUS_INVALID);
     assert_null(wrapped);
     close_caller(&caller);
 }
@@ -278,8 +270,7 @@ static void a_wait_list_is_waited_for(void **state)
     cl_event native = rung_event_native(done);
     for (int i = 0; i < 5; i++) {
         pause_milliseconds(20);
-        caller.cl.GetEventInfo(native, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                               NULL);
+        caller.cl.GetEventInfo(native, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
         assert_true(status > CL_RUNNING); /* queued or submitted, not begun */
     }
     assert_int_equal(caller.set_user_event_status(user, CL_COMPLETE), CL_SUCCESS);

@@ -12,7 +12,8 @@ static float a_data[SPACE], b_data[SPACE], c_data[SPACE], d_data[SPACE], before[
 
 static rung_problem problem_with_d(void)
 {
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, a_data), rung_matrix_of(RUNG_F32, K, N, b_data),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, a_data),
+                                           rung_matrix_of(RUNG_F32, K, N, b_data),
                                            rung_matrix_of(RUNG_F32, M, N, c_data));
     problem.d = rung_matrix_of(RUNG_F32, M, N, d_data);
     problem.alpha = 2;
@@ -212,7 +213,8 @@ static void threads_know_d(void **state)
     unit_fill(&seed, c, SIDE * SIDE);
     for (int turned = 0; turned < 2; turned++) {
         rung_matrix view = rung_matrix_of(RUNG_F32, SIDE, SIDE, d);
-        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, SIDE, SIDE, a), rung_matrix_of(RUNG_F32, SIDE, SIDE, b),
+        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, SIDE, SIDE, a),
+                                               rung_matrix_of(RUNG_F32, SIDE, SIDE, b),
                                                rung_matrix_of(RUNG_F32, SIDE, SIDE, c));
         problem.d = turned ? rung_matrix_transpose(view) : view;
         problem.beta = 2;

@@ -112,8 +112,8 @@ static rung_matrix view_of(layout layout, int64_t rows, int64_t cols, float *dat
     return view;
 }
 
-static float at(const rung_problem *problem, rungi_operand operand, const float *data, int64_t item,
-                int64_t i, int64_t j)
+static float at(const rung_problem *problem, rungi_operand operand, const float *data, int64_t item, int64_t i,
+                int64_t j)
 {
     rung_matrix view = rungi_matrix_item(rungi_problem_view(problem, operand), item);
     return data[view.offset + i * view.row_stride + j * view.col_stride];
@@ -200,7 +200,8 @@ static rung_problem problem_of(int64_t m, int64_t n, int64_t k, layout a, layout
 
 static rung_context *context_in_panels(rung_span_function span)
 {
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "opencl", .verbose = -1, .span = span};
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .device = "opencl", .verbose = -1, .span = span};
     rung_context *made;
     assert_int_equal(rung_context_create(&options, &made), RUNG_OK);
     made->overlap = 1;
@@ -262,8 +263,8 @@ static void epilogues(void **state)
             rung_problem problem = problem_of(m, n, 9, ROWS, COLS, ROW_GAPS);
             rung_matrix row = view_of(ROWS, 1, n, NULL), column = view_of(ROWS, m, 1, NULL);
             problem.bias = kind == 0   ? rung_matrix_broadcast(row, m, n)
-                                    : kind == 1 ? rung_matrix_broadcast(column, m, n)
-                                                : view_of(COL_GAPS, m, n, NULL);
+                           : kind == 1 ? rung_matrix_broadcast(column, m, n)
+                                       : view_of(COL_GAPS, m, n, NULL);
             problem.activation = RUNG_ACTIVATION_RELU;
             if (kind != 1)
                 problem.residual = view_of(COLS, m, n, NULL);
@@ -299,7 +300,7 @@ static void batches(void **state)
 /* ---- Devices without what they need not have ------------------------------------- */
 
 static rungi_device_ops other_ops;
-static int              made_on; /* buffers, by buffer_create_on */
+static int made_on; /* buffers, by buffer_create_on */
 
 static rung_status create_on(rung_queue *on, int64_t bytes, rung_buffer **buffer)
 {
@@ -331,15 +332,15 @@ static void without_pinned_memory(void **state)
 /* ---- Queues ---------------------------------------------------------------------- */
 
 static struct {
-    rungi_cl         real;
+    rungi_cl real;
     cl_command_queue queues[16];
-    int              launches[16], queue_count;
-    int              without_wait; /* launches that wait for nothing */
+    int launches[16], queue_count;
+    int without_wait; /* launches that wait for nothing */
 } seen;
 
-static cl_int CL_API_CALL see_launch(cl_command_queue on, cl_kernel kernel, cl_uint dimensions,
-                                     const size_t *offset, const size_t *all, const size_t *group,
-                                     cl_uint waits, const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL see_launch(cl_command_queue on, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                                     const size_t *all, const size_t *group, cl_uint waits, const cl_event *wait,
+                                     cl_event *event)
 {
     int i = 0;
     while (i < seen.queue_count && seen.queues[i] != on)
@@ -370,7 +371,8 @@ static void three_queues(void **state)
     assert_int_equal(seen.launches[2], 1);
     assert_int_equal(seen.without_wait, 0); /* B is shared */
     cl->EnqueueNDRangeKernel = seen.real.EnqueueNDRangeKernel;
-    const long kept[RUNGI_CL_KINDS] = {[RUNGI_CL_CONTEXT] = 1, [RUNGI_CL_QUEUE] = 3 + 1,
+    const long kept[RUNGI_CL_KINDS] = {[RUNGI_CL_CONTEXT] = 1,
+                                       [RUNGI_CL_QUEUE] = 3 + 1,
                                        [RUNGI_CL_BUFFER] = 1,
                                        [RUNGI_CL_PROGRAM] = rungi_opencl_live(on, RUNGI_CL_PROGRAM)};
     assert_live(on, kept);
@@ -394,9 +396,9 @@ static void slow_panels(void **state)
     unit_fill(&seed, b, K * N);
     for (int round = 0; round < 3; round++) {
         memset(c, 0xff, sizeof c);
-        assert_int_equal(rung_gemm(on, 1.0, rung_matrix_of(RUNG_F32, M, K, a),
-                                   rung_matrix_of(RUNG_F32, K, N, b), 0.0,
-                                   rung_matrix_of(RUNG_F32, M, N, c)), RUNG_OK);
+        assert_int_equal(rung_gemm(on, 1.0, rung_matrix_of(RUNG_F32, M, K, a), rung_matrix_of(RUNG_F32, K, N, b), 0.0,
+                                   rung_matrix_of(RUNG_F32, M, N, c)),
+                         RUNG_OK);
         for (int64_t j = 0; j < N; j++) {
             float sum = 0;
             for (int64_t p = 0; p < K; p++)
@@ -418,7 +420,7 @@ enum { SPANS_MAX = 512 };
 
 static struct {
     rung_span spans[SPANS_MAX];
-    int       count;
+    int count;
 } told;
 
 static void note_span(void *user, const rung_span *span)
@@ -501,7 +503,8 @@ static void spans_add_up(void **state)
 
 static void spans_of_the_cpu(void **state)
 {
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1, .span = note_span};
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .device = "cpu", .verbose = -1, .span = note_span};
     rung_context *on;
     rung_kernel *kernel;
     (void)state;
@@ -512,7 +515,8 @@ static void spans_of_the_cpu(void **state)
     assert_int_equal(rung_kernel_find(on, "cpu", told.spans[0].name, &kernel), RUNG_OK);
     check_order();
     told.count = 0;
-    assert_int_equal(rung_multiply(on, &(rung_problem){.size = sizeof(rung_problem), .batch = -1}, NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_multiply(on, &(rung_problem){.size = sizeof(rung_problem), .batch = -1}, NULL),
+                     RUNG_STATUS_INVALID);
     assert_int_equal(told.count, 0); /* what failed tells nothing */
     rung_context_destroy(on);
 }

@@ -102,18 +102,22 @@ static void m_may_differ(void **state)
 static void few_rows_by_a_large_b(void **state)
 {
     enum { FEW = 40, WIDE = 700, DEEP = 1500 };
-    float *a = malloc(FEW * DEEP * sizeof *a), *b = malloc(DEEP * WIDE * sizeof *b), *c = malloc(FEW * WIDE * sizeof *c);
+    float *a = malloc(FEW * DEEP * sizeof *a), *b = malloc(DEEP * WIDE * sizeof *b),
+          *c = malloc(FEW * WIDE * sizeof *c);
     uint64_t seed = 11;
     (void)state;
     unit_fill(&seed, a, FEW * DEEP);
     unit_fill(&seed, b, DEEP * WIDE);
     for (int64_t threads = 1; threads <= 3; threads++) {
-        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, FEW, DEEP, a), rung_matrix_of(RUNG_F32, DEEP, WIDE, b),
+        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, FEW, DEEP, a),
+                                               rung_matrix_of(RUNG_F32, DEEP, WIDE, b),
                                                rung_matrix_of(RUNG_F32, FEW, WIDE, c));
         rung_plan *plan = plan_of(&problem, 1, threads);
         rung_buffer *packed = packed_by(plan, problem.b);
         memset(c, 0xff, FEW * WIDE * sizeof *c);
-        assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}), RUNG_OK);
+        assert_int_equal(rung_plan_run(plan, queue, &problem,
+                                       &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}),
+                         RUNG_OK);
         assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
         rung_buffer_destroy(packed);
         rung_plan_destroy(plan);
@@ -147,8 +151,9 @@ static void wrong_matrices_are_named(void **state)
     rung_matrix other = rung_matrix_of(RUNG_I32, K, N, b_memory);
     scattered.batch_offsets = offsets;
     assert_int_equal(rung_plan_pack_b(plan, queue, &scattered, packed, NULL), RUNG_STATUS_INVALID);
-    assert_string_equal(rung_error_text(), "rung_plan_pack_b: B uses batch offsets; a packed B must be the same for every item "
-                                           "(batch_stride 0)");
+    assert_string_equal(rung_error_text(),
+                        "rung_plan_pack_b: B uses batch offsets; a packed B must be the same for every item "
+                        "(batch_stride 0)");
     assert_int_equal(rung_plan_pack_b(plan, queue, &turned, packed, NULL), RUNG_STATUS_INVALID);
     assert_string_equal(rung_error_text(), "rung_plan_pack_b: B is 75 x 1100; the plan was created for 1100 x 75");
     assert_int_equal(rung_plan_pack_b(plan, queue, &other, packed, NULL), RUNG_STATUS_INVALID);
@@ -179,11 +184,16 @@ static void what_is_refused(void **state)
     wrong.batch = 2;
     wrong.a.batch_stride = wrong.b.batch_stride = 1;
     wrong.c.batch_stride = M * N;
-    assert_int_equal(rung_plan_create(device, &wrong, &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = 1}, &none), RUNG_STATUS_INVALID);
+    assert_int_equal(
+        rung_plan_create(device, &wrong, &(rung_plan_options){.size = sizeof(rung_plan_options), .packed_b = 1}, &none),
+        RUNG_STATUS_INVALID);
     rung_kernel *naive;
     assert_int_equal(rung_kernel_find(NULL, "cpu", "01", &naive), RUNG_OK);
-    assert_int_equal(rung_plan_create(device, &problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = naive, .packed_b = 1}, &none),
-                     RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(
+        rung_plan_create(device, &problem,
+                         &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = naive, .packed_b = 1},
+                         &none),
+        RUNG_STATUS_UNSUPPORTED);
     rung_buffer_destroy(small);
     rung_buffer_destroy(packed);
     rung_plan_destroy(plain);
@@ -205,7 +215,8 @@ static rung_plan *plan_with(rung_problem problem, const char *kernel, const char
     rung_plan *plan;
     if (kernel)
         assert_int_equal(rung_kernel_find(NULL, "cpu", kernel, &found), RUNG_OK);
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .packed_b = 1, .kernel = found, .parameters = parameters};
+    rung_plan_options options = {
+        .size = sizeof(rung_plan_options), .packed_b = 1, .kernel = found, .parameters = parameters};
     if (rung_plan_create(device, &problem, &options, &plan) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     return plan;
@@ -222,7 +233,9 @@ static void assert_refused(rung_plan *plan, rung_problem problem, rung_buffer *p
     problem.c.data = malloc(c_bytes);
     memset(problem.c.data, 0xa5, c_bytes);
     memcpy(before, problem.c.data, c_bytes);
-    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}), RUNG_STATUS_INVALID);
+    assert_int_equal(
+        rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}),
+        RUNG_STATUS_INVALID);
     if (!strstr(rung_error_text(), words))
         fail_msg("\"%s\" does not say \"%s\"", rung_error_text(), words);
     assert_memory_equal(problem.c.data, before, c_bytes);
@@ -262,7 +275,8 @@ static void parameters_without_effect_are_taken(void **state)
     rung_problem problem = problem_of(M, c_memory);
     rung_plan *packer = plan_with(problem, "10", "KC=1024,NC=256"), *plan = plan_with(problem, "10", "KC=1024,NC=512");
     rung_buffer *packed = packed_by(packer, problem.b);
-    if (rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}) != RUNG_OK)
+    if (rung_plan_run(plan, queue, &problem,
+                      &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
     rung_buffer_destroy(packed);
@@ -314,7 +328,9 @@ static void damaged_headers_are_refused(void **state)
         header[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     assert_int_equal(rung_buffer_write(queue, packed, 0, HEADER, header, NULL), RUNG_OK);
-    assert_int_equal(rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}), RUNG_OK);
+    assert_int_equal(
+        rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}),
+        RUNG_OK);
     rung_buffer_destroy(packed);
     rung_plan_destroy(plan);
 }
@@ -330,7 +346,8 @@ static void alignment_is_checked(void **state)
     char *memory = aligned_alloc(64, (size_t)(bytes + 128));
     assert_int_equal(rung_buffer_read(queue, packed, 0, bytes, memory + 64, NULL), RUNG_OK);
     assert_int_equal(rung_buffer_wrap(device, memory, 64, bytes, &wrapped), RUNG_OK);
-    if (rung_plan_run(plan, queue, &problem, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = wrapped}) != RUNG_OK)
+    if (rung_plan_run(plan, queue, &problem,
+                      &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = wrapped}) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     assert_int_equal(unit_first_wrong(&problem.a, &problem.b, &problem.c), -1);
     rung_buffer_destroy(wrapped);

@@ -20,12 +20,12 @@
 enum { N = 139, K = 300, M = 20, PREAMBLE = 64, HEADER = 128, ANOTHER_USER = 12345 };
 
 static const struct {
-    rung_type    in, out;
+    rung_type in, out;
     rung_compute compute;
 } products[] = {
-    {RUNG_F32, RUNG_F32, RUNG_COMPUTE_STRICT}, {RUNG_F32, RUNG_F32, RUNG_COMPUTE_BF16X3},
-    {RUNG_F32, RUNG_F32, RUNG_COMPUTE_TF32},   {RUNG_F32, RUNG_F32, RUNG_COMPUTE_BF16X1},
-    {RUNG_F64, RUNG_F64, RUNG_COMPUTE_STRICT}, {RUNG_F16, RUNG_F32, RUNG_COMPUTE_STRICT},
+    {RUNG_F32, RUNG_F32, RUNG_COMPUTE_STRICT},  {RUNG_F32, RUNG_F32, RUNG_COMPUTE_BF16X3},
+    {RUNG_F32, RUNG_F32, RUNG_COMPUTE_TF32},    {RUNG_F32, RUNG_F32, RUNG_COMPUTE_BF16X1},
+    {RUNG_F64, RUNG_F64, RUNG_COMPUTE_STRICT},  {RUNG_F16, RUNG_F32, RUNG_COMPUTE_STRICT},
     {RUNG_BF16, RUNG_F32, RUNG_COMPUTE_STRICT}, {RUNG_I8, RUNG_I32, RUNG_COMPUTE_STRICT},
     {RUNG_I32, RUNG_I32, RUNG_COMPUTE_STRICT},
 };
@@ -190,7 +190,8 @@ static uint64_t xxh64_of(const char *text, size_t split)
 /* Published results of XXH64, and the same ones in parts. */
 static void checksums_are_xxh64(void **state)
 {
-    const char *text = "Nobody inspects the spammish repetition", *more = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const char *text = "Nobody inspects the spammish repetition",
+               *more = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     (void)state;
     assert_true(xxh64_of("", 0) == UINT64_C(0xEF46DB3751D8E999));
     assert_true(xxh64_of("a", 0) == UINT64_C(0xD24EC4F1A98C6E5B));
@@ -585,9 +586,11 @@ static int without_permission(rung_plan *plan, rung_buffer *packed)
         rung_buffer *none;
         if (geteuid() == 0 && seteuid(ANOTHER_USER) != 0)
             _exit(1);
-        if (rung_packed_save(plan, queue, packed, path) != RUNG_STATUS_IO || !strstr(rung_error_text(), strerror(EACCES)))
+        if (rung_packed_save(plan, queue, packed, path) != RUNG_STATUS_IO ||
+            !strstr(rung_error_text(), strerror(EACCES)))
             _exit(2);
-        if (rung_packed_load(plan, queue, path, &none) != RUNG_STATUS_IO || !strstr(rung_error_text(), strerror(EACCES)))
+        if (rung_packed_load(plan, queue, path, &none) != RUNG_STATUS_IO ||
+            !strstr(rung_error_text(), strerror(EACCES)))
             _exit(3);
         _exit(0);
     }
@@ -604,7 +607,10 @@ static int with_a_limit(rung_plan *plan, rung_buffer *packed)
         const struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
         if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
             _exit(1);
-        _exit(rung_packed_save(plan, queue, packed, path) == RUNG_STATUS_IO && strstr(rung_error_text(), strerror(EFBIG)) ? 0 : 2);
+        _exit(rung_packed_save(plan, queue, packed, path) == RUNG_STATUS_IO &&
+                      strstr(rung_error_text(), strerror(EFBIG))
+                  ? 0
+                  : 2);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -747,9 +753,9 @@ static void two_processes(void **state)
 /* ---- Cancelled threads ------------------------------------------------------------------------------- */
 
 typedef struct both {
-    rung_plan   *plan;
+    rung_plan *plan;
     rung_buffer *packed, *loaded;
-    rung_status  saved, status;
+    rung_status saved, status;
 } both;
 
 static void save_and_load(void *user)
@@ -765,7 +771,8 @@ static void cancellation_waits(void **state)
     open_device("amx");
     rung_problem problem = problem_of(0, M, 5, 7);
     rung_plan *plan = plan_of(&problem, 1);
-    both both = {.plan = plan, .packed = packed_by(plan, &problem.b), .saved = RUNG_STATUS_IO, .status = RUNG_STATUS_IO};
+    both both = {
+        .plan = plan, .packed = packed_by(plan, &problem.b), .saved = RUNG_STATUS_IO, .status = RUNG_STATUS_IO};
     call_cancelled("rung_packed_save", save_and_load, &both, -1);
     assert_int_equal(both.saved, RUNG_OK);
     assert_int_equal(both.status, RUNG_OK);

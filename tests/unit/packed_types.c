@@ -12,11 +12,12 @@ static const int64_t rows[] = {M_MAX, 1, 5, 16, 17, 33, 64, 130};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static const struct {
-    rung_type    in, out;
+    rung_type in, out;
     rung_compute compute;
 } products[] = {
-    {RUNG_F32, RUNG_F32, RUNG_COMPUTE_STRICT}, {RUNG_F32, RUNG_F32, RUNG_COMPUTE_BF16X3}, {RUNG_F64, RUNG_F64, RUNG_COMPUTE_STRICT},
-    {RUNG_F16, RUNG_F32, RUNG_COMPUTE_STRICT}, {RUNG_BF16, RUNG_F32, RUNG_COMPUTE_STRICT}, {RUNG_I8, RUNG_I32, RUNG_COMPUTE_STRICT},
+    {RUNG_F32, RUNG_F32, RUNG_COMPUTE_STRICT},  {RUNG_F32, RUNG_F32, RUNG_COMPUTE_BF16X3},
+    {RUNG_F64, RUNG_F64, RUNG_COMPUTE_STRICT},  {RUNG_F16, RUNG_F32, RUNG_COMPUTE_STRICT},
+    {RUNG_BF16, RUNG_F32, RUNG_COMPUTE_STRICT}, {RUNG_I8, RUNG_I32, RUNG_COMPUTE_STRICT},
     {RUNG_I32, RUNG_I32, RUNG_COMPUTE_STRICT},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
@@ -60,8 +61,9 @@ static void store(rung_type type, void *to, int64_t count, const double *from)
 
 static double load(rung_type type, const void *from, int64_t i)
 {
-    return type == RUNG_F32 ? (double)((const float *)from)[i] : type == RUNG_F64 ? ((const double *)from)[i]
-                                                                                  : ((const int32_t *)from)[i];
+    return type == RUNG_F32   ? (double)((const float *)from)[i]
+           : type == RUNG_F64 ? ((const double *)from)[i]
+                              : ((const int32_t *)from)[i];
 }
 
 static rung_problem problem_of(int product, int64_t m)
@@ -122,7 +124,8 @@ static void assert_m(int product, int64_t m, rung_buffer *packed, const char *ke
         rung_plan *plan = plan_of(&problem, 1, threads);
         assert_string_equal(rung_plan_describe(plan)->kernel, kernel);
         memset(c_memory, 0xff, sizeof c_memory);
-        if (rung_plan_run(plan, queue, &without, &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}) != RUNG_OK)
+        if (rung_plan_run(plan, queue, &without,
+                          &(rung_run_options){.size = sizeof(rung_run_options), .packed_b = packed}) != RUNG_OK)
             fail_msg("%s", rung_error_text());
         if (threads == 1)
             memcpy(one_thread, c_memory, bytes);
@@ -198,7 +201,8 @@ static void records_do_not_change_the_layout(void **state)
     multiply_exactly();
     open_device("amx");
     rung_problem few = problem_of(0, 5);
-    rung_tuning record = {.size = sizeof(rung_tuning), .kernel = "10_pipeline", .parameters = "KC=256,NC=256", .gflops = 1};
+    rung_tuning record = {
+        .size = sizeof(rung_tuning), .kernel = "10_pipeline", .parameters = "KC=256,NC=256", .gflops = 1};
     assert_int_equal(rung_tuning_save(device, &few, &record, path), RUNG_OK);
     close_device();
     rung_context *context;

@@ -17,8 +17,8 @@
 #include "standin_blas.h"
 
 static rung_context *context;
-static rung_device  *device;
-static rung_queue   *queue;
+static rung_device *device;
+static rung_queue *queue;
 
 static int open_all(void **state)
 {
@@ -27,7 +27,8 @@ static int open_all(void **state)
     unit_clean_environment();
     return rung_context_create(&options, &context) == RUNG_OK && rung_device_open(context, "cpu", &device) == RUNG_OK &&
                    rung_queue_create(device, &queue) == RUNG_OK
-               ? 0 : -1;
+               ? 0
+               : -1;
 }
 
 static int close_all(void **state)
@@ -52,7 +53,9 @@ static rung_status make_plan(const char *kernel_name, const rung_problem *proble
 {
     rung_kernel *kernel;
     assert_int_equal(rung_kernel_find(context, "cpu", kernel_name, &kernel), RUNG_OK);
-    return rung_plan_create(device, problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads}, plan);
+    return rung_plan_create(
+        device, problem, &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads},
+        plan);
 }
 
 static void assert_refused(const char *kernel, const rung_problem *problem, const char *words)
@@ -77,9 +80,12 @@ static void multiply_f32(const char *kernel, bool a_by_rows, bool b_by_rows, boo
     unit_fill(&seed, b, K * N);
     unit_fill(&seed, c, M * N);
     memcpy(before, c, sizeof c);
-    rung_matrix ma = a_by_rows ? rung_matrix_of(RUNG_F32, M, K, a) : rung_matrix_transpose(rung_matrix_of(RUNG_F32, K, M, a));
-    rung_matrix mb = b_by_rows ? rung_matrix_of(RUNG_F32, K, N, b) : rung_matrix_transpose(rung_matrix_of(RUNG_F32, N, K, b));
-    rung_matrix mc = c_by_rows ? rung_matrix_of(RUNG_F32, M, N, c) : rung_matrix_transpose(rung_matrix_of(RUNG_F32, N, M, c));
+    rung_matrix ma = a_by_rows ? rung_matrix_of(RUNG_F32, M, K, a)
+                               : rung_matrix_transpose(rung_matrix_of(RUNG_F32, K, M, a));
+    rung_matrix mb = b_by_rows ? rung_matrix_of(RUNG_F32, K, N, b)
+                               : rung_matrix_transpose(rung_matrix_of(RUNG_F32, N, K, b));
+    rung_matrix mc = c_by_rows ? rung_matrix_of(RUNG_F32, M, N, c)
+                               : rung_matrix_transpose(rung_matrix_of(RUNG_F32, N, M, c));
     rung_problem problem = rung_problem_of(ma, mb, mc);
     rung_plan *plan;
     problem.alpha = 2;
@@ -154,9 +160,11 @@ static void what_is_told(void **state)
     assert_non_null(strstr(info->library, STANDIN_OPENBLAS));
     assert_int_equal(info->compute, RUNG_COMPUTE_STRICT);
     if (features.isa >= RUNGI_ISA_AVX512)
-        assert_string_equal(info->warning, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=SkylakeX");
+        assert_string_equal(info->warning,
+                            "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=SkylakeX");
     else if (features.isa == RUNGI_ISA_AVX2)
-        assert_string_equal(info->warning, "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=Haswell");
+        assert_string_equal(info->warning,
+                            "OpenBLAS takes this processor for a Prescott; set OPENBLAS_CORETYPE=Haswell");
     else
         assert_string_equal(info->warning, "");
     rung_plan_destroy(plan);
@@ -180,7 +188,8 @@ static void what_is_told(void **state)
 
 static void multiply_i8(const int8_t *a, const int8_t *b, int32_t *c, bool b_by_rows, double alpha, double beta)
 {
-    rung_matrix mb = b_by_rows ? rung_matrix_of(RUNG_I8, K, N, b) : rung_matrix_transpose(rung_matrix_of(RUNG_I8, N, K, b));
+    rung_matrix mb = b_by_rows ? rung_matrix_of(RUNG_I8, K, N, b)
+                               : rung_matrix_transpose(rung_matrix_of(RUNG_I8, N, K, b));
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I8, M, K, a), mb, rung_matrix_of(RUNG_I32, M, N, c));
     int32_t before[M * N];
     rung_plan *plan;
@@ -195,7 +204,8 @@ static void multiply_i8(const int8_t *a, const int8_t *b, int32_t *c, bool b_by_
             uint32_t sum = 0;
             for (int64_t p = 0; p < K; p++)
                 sum += (uint32_t)(a[i * K + p] * b[p * mb.row_stride + j * mb.col_stride]);
-            sum = (uint32_t)(int64_t)alpha * sum + (beta == 0 ? 0 : (uint32_t)(int64_t)beta * (uint32_t)before[i * N + j]);
+            sum = (uint32_t)(int64_t)alpha * sum +
+                  (beta == 0 ? 0 : (uint32_t)(int64_t)beta * (uint32_t)before[i * N + j]);
             assert_int_equal((uint32_t)c[i * N + j], sum);
         }
 }
@@ -246,7 +256,8 @@ static void refusals(void **state)
     rung_plan *plan;
     (void)state;
     setenv("RUNG_CPU_VENDOR", "gotoblas", 1);
-    assert_refused("00_vendor", &problem, "RUNG_CPU_VENDOR is \"gotoblas\"; valid values are mkl, openblas, blis, onednn");
+    assert_refused("00_vendor", &problem,
+                   "RUNG_CPU_VENDOR is \"gotoblas\"; valid values are mkl, openblas, blis, onednn");
     setenv("RUNG_CPU_VENDOR", "/nowhere/libblas.so", 1);
     assert_refused("00_vendor", &problem, "names a library that cannot be opened");
     setenv("RUNG_CPU_VENDOR", STANDIN_NO_BLAS, 1);
@@ -286,7 +297,8 @@ static void refusals(void **state)
     assert_int_equal(rung_plan_run(plan, queue, &problem, NULL), RUNG_OK);
     assert_int_equal(record_of(STANDIN_PLAIN)->calls, before);
     rung_plan_destroy(plan);
-    rung_problem nothing = rung_problem_of(rung_matrix_of(RUNG_F32, 0, 4, NULL), matrix, rung_matrix_of(RUNG_F32, 0, 4, NULL));
+    rung_problem nothing = rung_problem_of(rung_matrix_of(RUNG_F32, 0, 4, NULL), matrix,
+                                           rung_matrix_of(RUNG_F32, 0, 4, NULL));
     assert_int_equal(make_plan("00_vendor", &nothing, 0, &plan), RUNG_OK);
     nothing.b.data = data;
     assert_int_equal(rung_plan_run(plan, queue, &nothing, NULL), RUNG_OK);
@@ -312,9 +324,9 @@ static void a_library_computes_with_itself(void **state)
 /* ---- fork ------------------------------------------------------------------------------ */
 
 typedef struct square {
-    float        a[24 * 24], c[24 * 24];
-    rung_plan   *plan;
-    rung_queue  *queue;
+    float a[24 * 24], c[24 * 24];
+    rung_plan *plan;
+    rung_queue *queue;
     rung_problem problem;
 } square;
 
@@ -363,7 +375,9 @@ static void a_fork_meanwhile(void **state)
         if (child == 0) {
             alarm(20);
             _exit(rung_plan_run(own.plan, own.queue, &own.problem, NULL) == RUNG_OK &&
-                          unit_first_wrong(&own.problem.a, &own.problem.b, &own.problem.c) == -1 ? 0 : 1);
+                          unit_first_wrong(&own.problem.a, &own.problem.b, &own.problem.c) == -1
+                      ? 0
+                      : 1);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         failed += status != 0;
@@ -378,9 +392,10 @@ static void a_fork_meanwhile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order),   cmocka_unit_test(threads_are_told), cmocka_unit_test(what_is_told),
-        cmocka_unit_test(whole_numbers), cmocka_unit_test(refusals),
-        cmocka_unit_test(a_library_computes_with_itself), cmocka_unit_test(a_fork_meanwhile),
+        cmocka_unit_test(every_order),      cmocka_unit_test(threads_are_told),
+        cmocka_unit_test(what_is_told),     cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(refusals),         cmocka_unit_test(a_library_computes_with_itself),
+        cmocka_unit_test(a_fork_meanwhile),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -27,8 +27,7 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *)
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 /* The linker puts this in pthread_create's place. */
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
-                          void *user)
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *user)
 {
     if (atomic_fetch_sub(&threads_left, 1) <= 0)
         return EAGAIN;
@@ -71,25 +70,32 @@ static void give_memory(void *user, void *given)
 /* ---- A pool for each test ------------------------------------------------------------ */
 
 typedef struct fixture {
-    memory        memory;
-    char          told[256];
+    memory memory;
+    char told[256];
     rung_context *context;
-    rungi_pool   *pool;
+    rungi_pool *pool;
 } fixture;
 
 static void keep_line(void *user, const char *line)
 {
-    snprintf(((fixture *)user)->told, sizeof ((fixture *)user)->told, "%s", line);
+    snprintf(((fixture *)user)->told, sizeof((fixture *)user)->told, "%s", line);
 }
 
 static int make_pool(void **state)
 {
     fixture *own = calloc(1, sizeof *own);
-    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = 1, .log = keep_line, .log_user = own, .allocate = take_memory,
-                                    .release = give_memory, .memory_user = &own->memory};
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .verbose = 1,
+                                    .log = keep_line,
+                                    .log_user = own,
+                                    .allocate = take_memory,
+                                    .release = give_memory,
+                                    .memory_user = &own->memory};
     *state = own;
     return rung_context_create(&options, &own->context) == RUNG_OK &&
-                   rungi_pool_create(own->context, &own->pool) == RUNG_OK ? 0 : -1;
+                   rungi_pool_create(own->context, &own->pool) == RUNG_OK
+               ? 0
+               : -1;
 }
 
 static int destroy_pool(void **state)
@@ -130,7 +136,7 @@ enum { PARTS_MAX = 100 };
 
 typedef struct tally {
     atomic_int done[PARTS_MAX];
-    long       who[PARTS_MAX];
+    long who[PARTS_MAX];
 } tally;
 
 static void count_part(void *user, int64_t part, char *scratch)
@@ -174,7 +180,7 @@ static void every_part_once(void **state)
 /* Parts that are all begun before any of them ends: so many threads must come. */
 typedef struct meeting {
     atomic_int here, too_few;
-    int        wanted;
+    int wanted;
 } meeting;
 
 static void meet(void *user, int64_t part, char *scratch)
@@ -234,9 +240,9 @@ static void no_more_than_asked(void **state)
 /* A part of one piece of work that lasts until it is told to end. */
 typedef struct holding {
     rungi_pool *pool;
-    int64_t     threads, scratch;
-    atomic_int  begun, end;
-    atomic_int  lost; /* bytes of scratch that were not there any more at the end */
+    int64_t threads, scratch;
+    atomic_int begun, end;
+    atomic_int lost; /* bytes of scratch that were not there any more at the end */
 } holding;
 
 static void hold_part(void *user, int64_t part, char *scratch)
@@ -292,7 +298,7 @@ static void nobody_waits_for_workers(void **state)
 
 typedef struct nest {
     rungi_pool *pool;
-    tally       tallies[4];
+    tally tallies[4];
 } nest;
 
 static void run_inside(void *user, int64_t part, char *scratch)
@@ -318,10 +324,10 @@ static void work_may_run_work(void **state)
 /* ---- What a worker has of the caller's ------------------------------------------------- */
 
 typedef struct seen {
-    meeting  meeting;
-    int      rounding[4];
+    meeting meeting;
+    int rounding[4];
     sigset_t blocked[4];
-    long     who[4];
+    long who[4];
 } seen;
 
 static void look_around(void *user, int64_t part, char *scratch)
@@ -377,7 +383,7 @@ static void signals_are_the_processes(void **state)
 enum { SCRATCH = 3 << 20 };
 
 typedef struct patterns {
-    int64_t    bytes;
+    int64_t bytes;
     atomic_int wrong;
 } patterns;
 
@@ -446,10 +452,10 @@ static void growing_wakes(void **state)
 /* Threads that wait for arenas which this one has. */
 typedef struct queueing {
     rungi_arenas arenas;
-    pthread_t    threads[5];
-    int          count;
-    atomic_int   served, end, too_small;
-    int64_t      bytes;
+    pthread_t threads[5];
+    int count;
+    atomic_int served, end, too_small;
+    int64_t bytes;
 } queueing;
 
 static void *queue_up(void *user)
@@ -613,7 +619,7 @@ static void growing_by_many(void **state)
 }
 
 typedef struct crowd {
-    fixture   *own;
+    fixture *own;
     atomic_int wrong, done;
 } crowd;
 
@@ -650,7 +656,7 @@ static void two_hundred_callers(void **state)
     assert_int_equal(atomic_load(&crowd.wrong), 0);
     assert_int_equal(atomic_load(&crowd.done), CROWD * CROWD_RUNS);
     int64_t arenas = rungi_pool_processors(own->pool) > 2 ? rungi_pool_processors(own->pool) : 2;
-    long shelf = (long)(arenas * (2 << 20)); /* a large page each */
+    long shelf = (long)(arenas * (2 << 20));                                 /* a large page each */
     assert_in_range(atomic_load(&own->memory.bytes), 1, shelf + (64 << 10)); /* and the contexts' own */
 }
 

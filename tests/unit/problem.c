@@ -16,8 +16,7 @@ static float a_data[64], b_data[64], c_data[64];
 /* 2 x 3 by 3 x 4 into 2 x 4; each test spoils one thing. */
 static rung_problem sound_problem(void)
 {
-    return rung_problem_of(rung_matrix_of(RUNG_F32, 2, 3, a_data),
-                           rung_matrix_of(RUNG_F32, 3, 4, b_data),
+    return rung_problem_of(rung_matrix_of(RUNG_F32, 2, 3, a_data), rung_matrix_of(RUNG_F32, 3, 4, b_data),
                            rung_matrix_of(RUNG_F32, 2, 4, c_data));
 }
 
@@ -101,14 +100,12 @@ static void shapes_that_do_not_fit(void **state)
 static void empty_views_need_no_data(void **state)
 {
     (void)state;
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 0, NULL),
-                                           rung_matrix_of(RUNG_F32, 0, 4, NULL),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 0, NULL), rung_matrix_of(RUNG_F32, 0, 4, NULL),
                                            rung_matrix_of(RUNG_F32, 2, 4, c_data));
     assert_int_equal(rung_problem_check(&problem), RUNG_OK);
     problem.c.data = NULL;
     assert_int_equal(rung_problem_check(&problem), RUNG_STATUS_INVALID);
-    problem = rung_problem_of(rung_matrix_of(RUNG_F32, 0, 3, NULL),
-                              rung_matrix_of(RUNG_F32, 3, 4, b_data),
+    problem = rung_problem_of(rung_matrix_of(RUNG_F32, 0, 3, NULL), rung_matrix_of(RUNG_F32, 3, 4, b_data),
                               rung_matrix_of(RUNG_F32, 0, 4, NULL));
     assert_int_equal(rung_problem_check(&problem), RUNG_OK);
 }
@@ -117,11 +114,9 @@ static void integer_scalars(void **state)
 {
     static int32_t a[6], b[12], c[8];
     const double sound[] = {0.0, 1.0, -3.0, 2147483647.0, -2147483648.0};
-    const double spoilt[] = {0.5, -1.25, 2147483648.0, 2147483649.0, 1e300, (double)INFINITY,
-                             (double)NAN};
+    const double spoilt[] = {0.5, -1.25, 2147483648.0, 2147483649.0, 1e300, (double)INFINITY, (double)NAN};
     (void)state;
-    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I32, 2, 3, a),
-                                           rung_matrix_of(RUNG_I32, 3, 4, b),
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I32, 2, 3, a), rung_matrix_of(RUNG_I32, 3, 4, b),
                                            rung_matrix_of(RUNG_I32, 2, 4, c));
     for (size_t i = 0; i < sizeof sound / sizeof *sound; i++) {
         problem.alpha = problem.beta = sound[i];
@@ -168,8 +163,8 @@ static void same_form_sees_every_field(void **state)
 
 typedef struct bench {
     rung_context *context;
-    rung_device  *device;
-    float         memory[64];
+    rung_device *device;
+    float memory[64];
 } bench;
 
 static int open_bench(void **state)
@@ -223,14 +218,14 @@ static void wrapped_memory_is_recognised(void **state)
     assert_int_equal(rung_buffer_wrap(bench->device, memory, 16 * 4, 48 * 4, &shifted), RUNG_OK);
 
     const rung_matrix meeting[] = {
-        rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 16), rung_matrix_in_buffer(RUNG_F32, 4, 4, later, 0),
+        rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 16),    rung_matrix_in_buffer(RUNG_F32, 4, 4, later, 0),
         rung_matrix_in_buffer(RUNG_F32, 4, 4, shifted, 0), rung_matrix_of(RUNG_F32, 4, 4, memory + 16),
-        rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 31), rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 1),
+        rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 31),    rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 1),
     };
     const rung_matrix apart[] = {
-        rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 0), rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 32),
+        rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 0),    rung_matrix_in_buffer(RUNG_F32, 4, 4, all, 32),
         rung_matrix_in_buffer(RUNG_F32, 4, 4, later, 16), rung_matrix_in_buffer(RUNG_F32, 4, 4, shifted, 32),
-        rung_matrix_of(RUNG_F32, 4, 4, memory), rung_matrix_of(RUNG_F32, 4, 4, memory + 32),
+        rung_matrix_of(RUNG_F32, 4, 4, memory),           rung_matrix_of(RUNG_F32, 4, 4, memory + 32),
     };
     rung_matrix b = rung_matrix_of(RUNG_F32, 4, 4, b_data);
     for (int c = 0; c < 4; c++) {
@@ -308,8 +303,10 @@ static rung_matrix random_view(uint64_t *seed)
     rung_type type = types[unit_random(seed, 4)];
     return (rung_matrix){
         .type = type,
-        .rows = unit_random(seed, 6), .cols = unit_random(seed, 6),
-        .row_stride = unit_random(seed, 10), .col_stride = unit_random(seed, 10),
+        .rows = unit_random(seed, 6),
+        .cols = unit_random(seed, 6),
+        .row_stride = unit_random(seed, 10),
+        .col_stride = unit_random(seed, 10),
         .data = arena + rung_type_size(type) * unit_random(seed, 8),
         .offset = unit_random(seed, 20),
     };
@@ -368,8 +365,10 @@ static void pair_overlap_over_one_pitch(void **state)
 static rung_matrix random_parent(uint64_t *seed)
 {
     rung_matrix parent = {.type = unit_random(seed, 2) ? RUNG_F32 : RUNG_F16,
-                          .rows = 1 + unit_random(seed, 6), .cols = 1 + unit_random(seed, 6),
-                          .col_stride = 1 + unit_random(seed, 3), .offset = unit_random(seed, 5),
+                          .rows = 1 + unit_random(seed, 6),
+                          .cols = 1 + unit_random(seed, 6),
+                          .col_stride = 1 + unit_random(seed, 3),
+                          .offset = unit_random(seed, 5),
                           .data = arena};
     parent.row_stride = parent.cols * parent.col_stride + unit_random(seed, 4);
     return unit_random(seed, 2) ? rung_matrix_transpose(parent) : parent;
@@ -430,22 +429,21 @@ static void neighbouring_blocks_are_taken(void **state)
     assert_multiplies(bench->context, other, upper, lower);
 
     unit_fill(&seed, data, 64);
-    assert_multiplies(bench->context, rung_matrix_block(parent, 0, 0, 4, 4),
-                      rung_matrix_block(parent, 4, 0, 4, 4), rung_matrix_block(parent, 0, 4, 4, 4));
+    assert_multiplies(bench->context, rung_matrix_block(parent, 0, 0, 4, 4), rung_matrix_block(parent, 4, 0, 4, 4),
+                      rung_matrix_block(parent, 0, 4, 4, 4));
     assert_multiplies(bench->context, rung_matrix_transpose(rung_matrix_block(parent, 0, 0, 4, 4)),
                       rung_matrix_block(parent, 0, 4, 4, 4), rung_matrix_block(parent, 4, 4, 4, 4));
 
     unit_fill(&seed, data, 64);
-    rung_matrix even = {.type = RUNG_F32, .rows = 8, .cols = 4, .row_stride = 8, .col_stride = 2,
-                        .data = data};
+    rung_matrix even = {.type = RUNG_F32, .rows = 8, .cols = 4, .row_stride = 8, .col_stride = 2, .data = data};
     rung_matrix odd = even;
     odd.offset = 1;
     assert_multiplies(bench->context, even, other, odd);
     assert_int_equal(rung_gemm(bench->context, 1.0, even, other, 0.0, even), RUNG_STATUS_ALIASED);
-    assert_int_equal(rung_gemm(bench->context, 1.0, left, other, 0.0,
-                               rung_matrix_block(parent, 0, 3, 8, 4)), RUNG_STATUS_ALIASED);
-    assert_int_equal(rung_gemm(bench->context, 1.0, other, upper, 0.0,
-                               rung_matrix_block(parent, 3, 0, 4, 8)), RUNG_STATUS_ALIASED);
+    assert_int_equal(rung_gemm(bench->context, 1.0, left, other, 0.0, rung_matrix_block(parent, 0, 3, 8, 4)),
+                     RUNG_STATUS_ALIASED);
+    assert_int_equal(rung_gemm(bench->context, 1.0, other, upper, 0.0, rung_matrix_block(parent, 3, 0, 4, 8)),
+                     RUNG_STATUS_ALIASED);
 }
 
 static void c_may_not_repeat(void **state)

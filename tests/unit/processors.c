@@ -16,8 +16,8 @@
 /* ---- Affinity --------------------------------------------------------------------- */
 
 static size_t machine_bytes; /* that the kernel below wants, and */
-static int    machine_count; /* how many processors are in its set */
-static int    calls;
+static int machine_count;    /* how many processors are in its set */
+static int calls;
 
 static int fake_affinity(size_t bytes, void *set)
 {
@@ -233,8 +233,8 @@ static void version_1(void **state)
 /* Whatever stands in these files, it is no crash and no limit. */
 static void nonsense(void **state)
 {
-    static const char *const lines[] = {"", "\n", "max\n", "100000\n", "x y\n", "-5 100000\n", "5 0\n", "5 -1\n",
-                                        "0 100000\n", " \n"};
+    static const char *const lines[] = {"",      "\n",     "max\n",      "100000\n", "x y\n", "-5 100000\n",
+                                        "5 0\n", "5 -1\n", "0 100000\n", " \n"};
     char longest[20000];
     (void)state;
     clear();
@@ -274,12 +274,8 @@ static int remove_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_machines),
-        cmocka_unit_test(affinity_counts),
-        cmocka_unit_test(the_device_tells_it),
-        cmocka_unit_test(version_2),
-        cmocka_unit_test(groups_above),
-        cmocka_unit_test(version_1),
+        cmocka_unit_test(large_machines), cmocka_unit_test(affinity_counts), cmocka_unit_test(the_device_tells_it),
+        cmocka_unit_test(version_2),      cmocka_unit_test(groups_above),    cmocka_unit_test(version_1),
         cmocka_unit_test(nonsense),
     };
     unit_clean_environment();

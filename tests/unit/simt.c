@@ -46,8 +46,7 @@ static int64_t blocks_of(int64_t rows, int64_t cols, const rungi_simt_shape *sha
 }
 
 /* Walks the launches as the OpenCL device does; every element exactly once. */
-static void check_cover(const rung_kernel *kernel, const rungi_values *values, int64_t m, int64_t n,
-                        int64_t blocks_max)
+static void check_cover(const rung_kernel *kernel, const rungi_values *values, int64_t m, int64_t n, int64_t blocks_max)
 {
     static unsigned char covered[64 * 64];
     rungi_simt_shape shape;
@@ -120,15 +119,13 @@ static void sizes_at_the_ends(void **state)
     assert_int_equal(rungi_kernel_values(kernel, NULL, RUNGI_USUAL_BYTES, &values), RUNG_OK);
     const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {INT64_MAX, 0}, {0, INT64_MAX}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        assert_int_equal(rungi_simt_shape_of(kernel, &values, sizes[i][0], sizes[i][1], INT32_MAX,
-                                             &shape), RUNG_OK);
+        assert_int_equal(rungi_simt_shape_of(kernel, &values, sizes[i][0], sizes[i][1], INT32_MAX, &shape), RUNG_OK);
         assert_int_equal(shape.blocks, 0);
         assert_true(shape.rows >= 0 && shape.cols >= 0);
     }
     assert_int_equal(rungi_simt_shape_of(kernel, &values, INT64_MAX, INT64_MAX, INT32_MAX, &shape),
                      RUNG_STATUS_TOO_LARGE);
-    assert_int_equal(rungi_simt_shape_of(kernel, &values, INT64_C(1) << 40, 1, INT32_MAX, &shape),
-                     RUNG_OK);
+    assert_int_equal(rungi_simt_shape_of(kernel, &values, INT64_C(1) << 40, 1, INT32_MAX, &shape), RUNG_OK);
     assert_int_equal(shape.blocks, INT64_C(1) << 35);
     assert_int_equal(shape.rows, INT64_C(32) * INT32_MAX);
     rung_kernel_destroy(kernel);
@@ -136,9 +133,13 @@ static void sizes_at_the_ends(void **state)
 
 static void files_that_say_too_little(void **state)
 {
-    const struct { const char *text, *told; } cases[] = {
-        {"", "KERNEL("}, {"#define BM 4\n#define BN 4\n", "KERNEL("},
-        {"#define BN 4\nKERNEL(4) f(\n", "BM"}, {"#define BM 4\nKERNEL(4) f(\n", "BN"},
+    const struct {
+        const char *text, *told;
+    } cases[] = {
+        {"", "KERNEL("},
+        {"#define BM 4\n#define BN 4\n", "KERNEL("},
+        {"#define BN 4\nKERNEL(4) f(\n", "BM"},
+        {"#define BM 4\nKERNEL(4) f(\n", "BN"},
         {"#define BM 4\n#define BN 4\nKERNEL() f(\n", "threads"},
         {"#define BM 4\n#define BN 4\nKERNEL(T) f(\n", "threads"},
         {"#define BM 0\n#define BN 4\nKERNEL(4) f(\n", "BM"},
@@ -211,8 +212,7 @@ static void every_shipped_source_is_whole(void **state)
         assert_int_equal(rungi_simt_source(kernel, &text), RUNG_OK);
         assert_int_equal(occurrences(text, rungi_source_dialect), 1);
         assert_int_equal(occurrences(text, "#include \"dialect.h\""), 0);
-        assert_int_equal(number_of_line(text, info->file, "KERNEL("),
-                         line_in_file(info->source, "\nKERNEL(") + 1);
+        assert_int_equal(number_of_line(text, info->file, "KERNEL("), line_in_file(info->source, "\nKERNEL(") + 1);
         assert_int_equal(number_of_line(text, "dialect.h", "#ifndef RUNG_DIALECT_H"),
                          line_in_file(rungi_source_dialect, "#ifndef RUNG_DIALECT_H"));
         rungi_release(context, text);
@@ -304,8 +304,8 @@ static void paths_by_chunks(void **state)
     assert_true(path.wide && path.partly); /* a row of A ends within a chunk */
     path = chunk_path(halves(32, 40, 40), halves(40, 63, 64), 32, 63, at_16);
     assert_true(path.wide && path.partly && path.guarded); /* a row of B does */
-    path = chunk_path(rung_matrix_transpose(halves(40, 32, 32)), rung_matrix_transpose(halves(64, 40, 40)), 32,
-                      64, at_16);
+    path = chunk_path(rung_matrix_transpose(halves(40, 32, 32)), rung_matrix_transpose(halves(64, 40, 40)), 32, 64,
+                      at_16);
     assert_true(path.wide && path.a_along_l && !path.b_along_l);
     assert_false(chunk_path(halves(32, 40, 40), halves(40, 64, 64), 32, 64, RUNGI_AT_FOURS).wide);
     assert_false(chunk_path(halves(32, 36, 36), halves(36, 64, 64), 32, 64, at_16).wide); /* fours alone */
@@ -395,8 +395,9 @@ static void file_names_are_strings(void **state)
     rung_kernel *kernel;
     char *text;
     (void)state;
-    assert_int_equal(rung_kernel_from_source(context, "opencl", "a\"b\\c\nd.cu",
-                                             "#include \"dialect.h\"\nsecond\n", &kernel), RUNG_OK);
+    assert_int_equal(
+        rung_kernel_from_source(context, "opencl", "a\"b\\c\nd.cu", "#include \"dialect.h\"\nsecond\n", &kernel),
+        RUNG_OK);
     assert_int_equal(rungi_simt_source(kernel, &text), RUNG_OK);
     assert_int_equal(number_of_line(text, "a_b_c_d.cu", "second"), 2);
     rungi_release(context, text);
@@ -438,24 +439,30 @@ static const char *defines_of(rungi_simt_path path)
 static void defines_say_types_and_epilogue(void **state)
 {
     (void)state;
-    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F16, .out = RUNG_F16}),
-                        "-DIN_F16 -DOUT_F16");
-    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_BF16, .out = RUNG_F32}),
-                        "-DIN_BF16 -DOUT_F32");
-    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_BF16}),
-                        "-DIN_F32 -DOUT_BF16");
-    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F64, .out = RUNG_F32}),
-                        "-DIN_F64 -DOUT_F32");
-    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_I8, .out = RUNG_I32}),
-                        "-DIN_I8 -DOUT_I32");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F16, .out = RUNG_F16}), "-DIN_F16 -DOUT_F16");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_BF16, .out = RUNG_F32}), "-DIN_BF16 -DOUT_F32");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_BF16}), "-DIN_F32 -DOUT_BF16");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F64, .out = RUNG_F32}), "-DIN_F64 -DOUT_F32");
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_I8, .out = RUNG_I32}), "-DIN_I8 -DOUT_I32");
     assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .split = true}), "-DSPLIT=1");
     assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .bias = true}), "-DBIAS=1");
-    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .residual = true}), "-DRESIDUAL=1");
-    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .activation = RUNG_ACTIVATION_RELU}), "-DACTIVATION=1");
-    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .activation = RUNG_ACTIVATION_GELU}), "-DACTIVATION=2");
-    const char *all = defines_of((rungi_simt_path){
-        .in = RUNG_F16, .out = RUNG_F32, .has_paths = true, .guarded = true, .a_along_l = true,
-        .split = true, .bias = true, .activation = RUNG_ACTIVATION_GELU, .residual = true});
+    assert_string_equal(defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .residual = true}),
+                        "-DRESIDUAL=1");
+    assert_string_equal(
+        defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .activation = RUNG_ACTIVATION_RELU}),
+        "-DACTIVATION=1");
+    assert_string_equal(
+        defines_of((rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .activation = RUNG_ACTIVATION_GELU}),
+        "-DACTIVATION=2");
+    const char *all = defines_of((rungi_simt_path){.in = RUNG_F16,
+                                                   .out = RUNG_F32,
+                                                   .has_paths = true,
+                                                   .guarded = true,
+                                                   .a_along_l = true,
+                                                   .split = true,
+                                                   .bias = true,
+                                                   .activation = RUNG_ACTIVATION_GELU,
+                                                   .residual = true});
     assert_string_equal(all, "-DIN_F16 -DOUT_F32 -DWIDE=0 -DGUARDED=1 -DA_ALONG_L=1 -DB_ALONG_L=0 "
                              "-DSPLIT=1 -DBIAS=1 -DACTIVATION=2 -DRESIDUAL=1");
     assert_non_null(strstr(rungi_source_finish, "ACTIVATION_IN(output->extra) == 1")); /* where the numbers are read */
@@ -465,7 +472,8 @@ static void defines_say_types_and_epilogue(void **state)
  * define that is cut or left out computes something else. One list more than that is refused. */
 static void the_longest_defines_are_whole(void **state)
 {
-    char source[4096] = "", list[RUNG_PARAMETERS_TEXT + 64] = "", text[RUNGI_SIMT_DEFINES], written[RUNG_PARAMETERS_TEXT];
+    char source[4096] = "", list[RUNG_PARAMETERS_TEXT + 64] = "", text[RUNGI_SIMT_DEFINES],
+         written[RUNG_PARAMETERS_TEXT];
     rungi_values values;
     (void)state;
     for (int i = 0; i < RUNGI_PARAMETERS_MAX; i++) {
@@ -481,9 +489,17 @@ static void the_longest_defines_are_whole(void **state)
     assert_int_equal(rungi_kernel_values(kernel, list, RUNGI_USUAL_BYTES, &values), RUNG_OK);
     rungi_kernel_values_text(kernel, &values, written, sizeof written);
     assert_string_equal(written, list);
-    rungi_simt_defines(kernel, &values, &(rungi_simt_path){
-        .in = RUNG_BF16, .out = RUNG_BF16, .has_paths = true, .wide = true, .partly = true, .split = true, .bias = true,
-        .activation = RUNG_ACTIVATION_GELU, .residual = true}, text);
+    rungi_simt_defines(kernel, &values,
+                       &(rungi_simt_path){.in = RUNG_BF16,
+                                          .out = RUNG_BF16,
+                                          .has_paths = true,
+                                          .wide = true,
+                                          .partly = true,
+                                          .split = true,
+                                          .bias = true,
+                                          .activation = RUNG_ACTIVATION_GELU,
+                                          .residual = true},
+                       text);
     assert_non_null(strstr(text, "NO_P=2147483647 -DIN_BF16 -DOUT_BF16 -DWIDE=2"));
     assert_string_equal(text + strlen(text) - strlen(" -DRESIDUAL=1"), " -DRESIDUAL=1");
     strcat(list, ",");
@@ -652,8 +668,10 @@ static const char *usual_preset(const rung_kernel *kernel, const char *kind, con
 static void presets_fit_the_types_they_are_for(void **state)
 {
     static const char *const kinds[] = {"", "cpu"};
-    static const struct { const char *sum; int64_t in_bytes; } types[] = {
-        {"", 4}, {"", 2}, {"f64", 8}, {"i32", 4}, {"i32", 1}};
+    static const struct {
+        const char *sum;
+        int64_t in_bytes;
+    } types[] = {{"", 4}, {"", 2}, {"f64", 8}, {"i32", 4}, {"i32", 1}};
     rung_kernel *kernel;
     (void)state;
     for (int64_t i = 0; rung_kernel_at(context, "opencl", i, &kernel) == RUNG_OK; i++)
@@ -662,9 +680,8 @@ static void presets_fit_the_types_they_are_for(void **state)
                 rungi_values values;
                 const char *preset = usual_preset(kernel, kinds[kind], types[type].sum);
                 if (rungi_kernel_values(kernel, preset, types[type].in_bytes, &values) != RUNG_OK)
-                    fail_msg("%s with \"%s\" and elements of %d bytes: %s",
-                             rung_kernel_describe(kernel)->name, preset, (int)types[type].in_bytes,
-                             rung_error_text());
+                    fail_msg("%s with \"%s\" and elements of %d bytes: %s", rung_kernel_describe(kernel)->name, preset,
+                             (int)types[type].in_bytes, rung_error_text());
             }
 }
 

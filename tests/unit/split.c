@@ -13,8 +13,8 @@
 
 /* As much of a plan as the cut looks at. */
 typedef struct sketch {
-    rung_device  device;
-    rung_plan    plan;
+    rung_device device;
+    rung_plan plan;
     rung_problem problem;
 } sketch;
 
@@ -26,16 +26,14 @@ static void draw(sketch *sketch, const char *kernel, int64_t m, int64_t n, int64
     sketch->device.info.compute_units = 64;
     sketch->plan.device = &sketch->device;
     sketch->plan.kernel = found;
-    sketch->problem = rung_problem_of(rung_matrix_of(RUNG_F32, m, k, NULL),
-                                      rung_matrix_of(RUNG_F32, k, n, NULL),
+    sketch->problem = rung_problem_of(rung_matrix_of(RUNG_F32, m, k, NULL), rung_matrix_of(RUNG_F32, k, n, NULL),
                                       rung_matrix_of(RUNG_F32, m, n, NULL));
 }
 
 static rungi_simt_split cut(const sketch *sketch, int64_t blocks, int64_t bk)
 {
     rungi_simt_split split;
-    assert_int_equal(rungi_simt_split_of(&sketch->plan, &sketch->problem, blocks, bk, true, &split),
-                     RUNG_OK);
+    assert_int_equal(rungi_simt_split_of(&sketch->plan, &sketch->problem, blocks, bk, true, &split), RUNG_OK);
     return split;
 }
 
@@ -127,9 +125,14 @@ static void what_is_not_cut(void **state)
 static void what_the_workspace_holds(void **state)
 {
     static const int64_t offsets[7] = {0};
-    static const struct { rung_type in, out; int64_t bytes; } sums[] = {
-        {RUNG_F16, RUNG_F16, 4}, {RUNG_BF16, RUNG_F32, 4}, {RUNG_F64, RUNG_F64, 8},
-        {RUNG_F64, RUNG_F32, 8}, {RUNG_I8, RUNG_I32, 4}};
+    static const struct {
+        rung_type in, out;
+        int64_t bytes;
+    } sums[] = {{RUNG_F16, RUNG_F16, 4},
+                {RUNG_BF16, RUNG_F32, 4},
+                {RUNG_F64, RUNG_F64, 8},
+                {RUNG_F64, RUNG_F32, 8},
+                {RUNG_I8, RUNG_I32, 4}};
     sketch sketch;
     (void)state;
     draw(&sketch, "07", 3, 5, 64);
@@ -163,23 +166,19 @@ static void workspaces_past_the_address_space(void **state)
     (void)state;
     draw(&sketch, "07", INT64_C(1) << 31, INT64_C(1) << 31, 4096);
     sketch.plan.splits_asked = 4;
-    assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split),
-                     RUNG_STATUS_TOO_LARGE);
+    assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split), RUNG_STATUS_TOO_LARGE);
     sketch.plan.splits_asked = 0;
     sketch.plan.workspace_offered = INT64_MAX;
     assert_int_equal(cut(&sketch, 1, 8).splits, 1);
     draw(&sketch, "07", 1, 1, 4096);
     sketch.problem.batch = INT64_MAX / 8;
     sketch.plan.splits_asked = 4;
-    assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split),
-                     RUNG_STATUS_TOO_LARGE);
+    assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split), RUNG_STATUS_TOO_LARGE);
     sketch.plan.splits_asked = 0;
     sketch.problem.c.batch_offsets = &offset;
-    assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split),
-                     RUNG_STATUS_TOO_LARGE);
+    assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split), RUNG_STATUS_TOO_LARGE);
     sketch.problem.batch = INT64_MAX / 24; /* so many places just fit, but not to 16 bytes */
-    assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split),
-                     RUNG_STATUS_TOO_LARGE);
+    assert_int_equal(rungi_simt_split_of(&sketch.plan, &sketch.problem, 1, 8, true, &split), RUNG_STATUS_TOO_LARGE);
 }
 
 /* ---- A problem on the device ----------------------------------------------------- */
@@ -189,8 +188,8 @@ enum { A, B, C, BIAS, OPERANDS };
 /* Operands in memory, and the same in buffers. */
 typedef struct work {
     rung_problem here, there;
-    float       *data[OPERANDS];
-    int64_t      elements[OPERANDS];
+    float *data[OPERANDS];
+    int64_t elements[OPERANDS];
     rung_buffer *buffers[OPERANDS];
     rung_buffer *workspace;
 } work;
@@ -244,8 +243,8 @@ static void move_work(work *work)
 static void send_work(rung_queue *on, work *work)
 {
     for (int i = 0; i < OPERANDS; i++)
-        assert_int_equal(rung_buffer_write(on, work->buffers[i], 0, 4 * work->elements[i],
-                                           work->data[i], NULL), RUNG_OK);
+        assert_int_equal(rung_buffer_write(on, work->buffers[i], 0, 4 * work->elements[i], work->data[i], NULL),
+                         RUNG_OK);
 }
 
 static void destroy_work(work *work)
@@ -295,7 +294,8 @@ static rung_plan *make_plan(const work *work, const char *name, const char *para
     rung_kernel *kernel;
     rung_plan *plan;
     assert_int_equal(rung_kernel_find(context, "opencl", name, &kernel), RUNG_OK);
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .parameters = parameters, .split_k = splits};
+    rung_plan_options options = {
+        .size = sizeof(rung_plan_options), .kernel = kernel, .parameters = parameters, .split_k = splits};
     if (rung_plan_create(device, &work->there, &options, &plan) != RUNG_OK)
         fail_msg("%s: %s", name, rung_error_text());
     return plan;
@@ -314,8 +314,7 @@ static void run_work(work *work, rung_plan *plan, float *found)
     send_work(queue, work);
     if (rung_plan_run(plan, queue, &work->there, &options) != RUNG_OK)
         fail_msg("%s", rung_error_text());
-    assert_int_equal(rung_buffer_read(queue, work->buffers[C], 0, 4 * work->elements[C], found, NULL),
-                     RUNG_OK);
+    assert_int_equal(rung_buffer_read(queue, work->buffers[C], 0, 4 * work->elements[C], found, NULL), RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
 }
 
@@ -459,14 +458,13 @@ static void a_plan_tells_what_it_needs(void **state)
     /* A workspace inside another buffer must not begin inside a sum or a place. */
     rung_buffer *large;
     assert_int_equal(rung_buffer_create(device, 2 * info->workspace_bytes, &large), RUNG_OK);
-    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 4, info->workspace_bytes, &crooked),
-                     RUNG_OK);
+    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 4, info->workspace_bytes, &crooked), RUNG_OK);
     options.workspace = crooked;
     assert_int_equal(rung_plan_run(plan, queue, &work.there, &options), RUNG_STATUS_INVALID);
     rung_buffer_destroy(crooked);
     rung_buffer_destroy(work.workspace);
-    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 48, info->workspace_bytes,
-                                      &work.workspace), RUNG_OK);
+    assert_int_equal(rung_buffer_wrap(device, rung_buffer_native(large), 48, info->workspace_bytes, &work.workspace),
+                     RUNG_OK);
     run_work(&work, plan, memory);
     assert_int_equal(wrong_elements(&work, memory), 0);
     rung_buffer_destroy(large);
@@ -762,9 +760,12 @@ static void an_empty_view_may_say_anything(void **state)
     (void)state;
     make_work(&work, 6, 7, 9, 1, 69);
     move_work(&work);
-    work.there.bias = (rung_matrix){.type = RUNG_TYPE_NONE, .cols = 7, .row_stride = -1,
-                                             .buffer = work.buffers[BIAS], .offset = INT64_MAX,
-                                             .batch_stride = INT64_MAX};
+    work.there.bias = (rung_matrix){.type = RUNG_TYPE_NONE,
+                                    .cols = 7,
+                                    .row_stride = -1,
+                                    .buffer = work.buffers[BIAS],
+                                    .offset = INT64_MAX,
+                                    .batch_stride = INT64_MAX};
     rung_plan *plan = make_plan(&work, "07", "tiny", 0);
     run_work(&work, plan, found);
     assert_int_equal(wrong_elements(&work, found), 0);
@@ -804,22 +805,21 @@ static void nothing_is_left_behind(void **state)
 enum { THREADS = 2, REPEATS = 500 };
 
 typedef struct worker {
-    rung_plan  *plan;
+    rung_plan *plan;
     rung_queue *queue;
-    work        work;
-    int         failures;
-    char        told[256];
+    work work;
+    int failures;
+    char told[256];
 } worker;
 
 static bool run_once(worker *worker, float *found)
 {
     work *work = &worker->work;
     rung_run_options options = {.size = sizeof(rung_run_options), .workspace = work->workspace};
-    return rung_buffer_write(worker->queue, work->buffers[C], 0, 4 * work->elements[C],
-                             work->data[C], NULL) == RUNG_OK &&
+    return rung_buffer_write(worker->queue, work->buffers[C], 0, 4 * work->elements[C], work->data[C], NULL) ==
+               RUNG_OK &&
            rung_plan_run(worker->plan, worker->queue, &work->there, &options) == RUNG_OK &&
-           rung_buffer_read(worker->queue, work->buffers[C], 0, 4 * work->elements[C], found,
-                            NULL) == RUNG_OK &&
+           rung_buffer_read(worker->queue, work->buffers[C], 0, 4 * work->elements[C], found, NULL) == RUNG_OK &&
            rung_queue_finish(worker->queue) == RUNG_OK;
 }
 
@@ -874,9 +874,13 @@ static const char *const told_by[] = {
     "#include \"dialect.h\"\n#include \"finish.h\"\n"
     "#ifndef BM\n#define BM 64\n#endif\n#ifndef ID\n#define ID 0\n#endif\n"
     "#define BN BM\n#define BK 1\n",
-    "// preset cpu: BM=128,ID=1\n", "// preset cpu_f64: BM=128,ID=2\n",
-    "// preset f64: BM=64,ID=3\n", "// preset i32: BM=64,ID=4\n", "// preset small: BM=8,ID=5\n",
-    "// preset cpu_small: BM=8,ID=6\n", "// preset sm_75: BM=128,ID=7\n",
+    "// preset cpu: BM=128,ID=1\n",
+    "// preset cpu_f64: BM=128,ID=2\n",
+    "// preset f64: BM=64,ID=3\n",
+    "// preset i32: BM=64,ID=4\n",
+    "// preset small: BM=8,ID=5\n",
+    "// preset cpu_small: BM=8,ID=6\n",
+    "// preset sm_75: BM=128,ID=7\n",
     "// preset sm_75_small: BM=8,ID=8\n",
 };
 
@@ -930,9 +934,9 @@ static void presets_by_kind_type_and_size(void **state)
     assert_int_equal(preset_taken(all, "cpu", RUNG_I32, 512), 1); /* of its kind, if not its type */
     assert_int_equal(preset_taken(without_cpu_f64, "cpu", RUNG_F64, 512), 1);
     assert_int_equal(preset_taken(all, "cpu", RUNG_F32, 8), 6);
-    assert_int_equal(preset_taken(all, "cpu", RUNG_F32, 128), 1); /* nothing is unused */
+    assert_int_equal(preset_taken(all, "cpu", RUNG_F32, 128), 1);     /* nothing is unused */
     assert_int_equal(preset_taken(1u << 3, "cpu", RUNG_F64, 512), 3); /* of its type alone */
-    assert_int_equal(preset_taken(1u << 5, "cpu", RUNG_F32, 8), 0); /* not of its kind */
+    assert_int_equal(preset_taken(1u << 5, "cpu", RUNG_F32, 8), 0);   /* not of its kind */
     assert_int_equal(preset_taken(0, "cpu", RUNG_F64, 8), 0);
 }
 

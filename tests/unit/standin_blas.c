@@ -31,7 +31,7 @@ typedef int INT;
 #endif
 
 SHOWN standin_record standin;
-static int64_t       threads_now = 7;
+static int64_t threads_now = 7;
 
 /* Sees to it that the name is looked up: what it gives is the last step of every element. */
 SHOWN void standin_multiply(double *c);
@@ -52,7 +52,7 @@ static float from_bf16(uint16_t bits)
 {
     union {
         uint32_t bits;
-        float    value;
+        float value;
     } wide = {.bits = (uint32_t)bits << 16};
     return wide.value;
 }
@@ -91,14 +91,14 @@ static void multiply(char type, int a_transpose, int b_transpose, INT m, INT n, 
         }
 }
 
-#define GEMM(NAME, SCALAR, LETTER)                                                                            \
-    SHOWN void NAME(int layout, int ta, int tb, INT m, INT n, INT k, SCALAR alpha, const void *a, INT lda,    \
-                    const void *b, INT ldb, SCALAR beta, void *c, INT ldc);                                   \
-    SHOWN void NAME(int layout, int ta, int tb, INT m, INT n, INT k, SCALAR alpha, const void *a, INT lda,    \
-                    const void *b, INT ldb, SCALAR beta, void *c, INT ldc)                                    \
-    {                                                                                                         \
-        (void)layout;                                                                                         \
-        multiply(LETTER, ta, tb, m, n, k, (double)alpha, a, lda, b, ldb, (double)beta, c, ldc);               \
+#define GEMM(NAME, SCALAR, LETTER)                                                                         \
+    SHOWN void NAME(int layout, int ta, int tb, INT m, INT n, INT k, SCALAR alpha, const void *a, INT lda, \
+                    const void *b, INT ldb, SCALAR beta, void *c, INT ldc);                                \
+    SHOWN void NAME(int layout, int ta, int tb, INT m, INT n, INT k, SCALAR alpha, const void *a, INT lda, \
+                    const void *b, INT ldb, SCALAR beta, void *c, INT ldc)                                 \
+    {                                                                                                      \
+        (void)layout;                                                                                      \
+        multiply(LETTER, ta, tb, m, n, k, (double)alpha, a, lda, b, ldb, (double)beta, c, ldc);            \
     }
 GEMM(NAME(cblas_sgemm), float, 's')
 GEMM(NAME(cblas_dgemm), double, 'd')
@@ -107,8 +107,8 @@ GEMM(NAME(cblas_dgemm), double, 'd')
 GEMM(cblas_sbgemm, float, 'b')
 SHOWN const char *openblas_get_config(void);
 SHOWN const char *openblas_get_corename(void);
-SHOWN int         openblas_get_num_threads(void);
-SHOWN void        openblas_set_num_threads(int threads);
+SHOWN int openblas_get_num_threads(void);
+SHOWN void openblas_set_num_threads(int threads);
 const char *openblas_get_config(void)
 {
     return "OpenBLAS 9.8.7 STANDIN";
@@ -128,7 +128,7 @@ void openblas_set_num_threads(int threads)
 #elif STANDIN == MKL
 GEMM(cblas_gemm_bf16bf16f32_64, float, 'b')
 SHOWN void MKL_Get_Version_String(char *text, int capacity);
-SHOWN int  MKL_Set_Num_Threads_Local(int threads);
+SHOWN int MKL_Set_Num_Threads_Local(int threads);
 SHOWN void cblas_gemm_s8u8s32_64(int layout, int ta, int tb, int offset, INT m, INT n, INT k, float alpha,
                                  const void *a, INT lda, int8_t a_added, const void *b, INT ldb, int8_t b_added,
                                  float beta, int32_t *c, INT ldc, const int32_t *c_added);

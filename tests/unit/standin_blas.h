@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 typedef struct standin_record {
-    int64_t     calls, threads; /* threads: those it was told before the last call */
+    int64_t calls, threads; /* threads: those it was told before the last call */
     const void *a;
-    int64_t     lda;
-    int32_t     added; /* to the first column, of whole numbers */
+    int64_t lda;
+    int32_t added; /* to the first column, of whole numbers */
 } standin_record;
 
 #endif /* STANDIN_BLAS_H */

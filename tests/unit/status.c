@@ -9,9 +9,18 @@
 #include "core/error.h"
 
 static const rung_status statuses[] = {
-    RUNG_OK, RUNG_STATUS_INVALID, RUNG_STATUS_ALIASED, RUNG_STATUS_TOO_LARGE, RUNG_STATUS_NO_MEMORY,
-    RUNG_STATUS_NO_DEVICE, RUNG_STATUS_UNSUPPORTED, RUNG_STATUS_COMPILE_FAILED, RUNG_STATUS_DEVICE_LOST,
-    RUNG_STATUS_NOT_FOUND, RUNG_STATUS_IO, RUNG_STATUS_CANCELLED,
+    RUNG_OK,
+    RUNG_STATUS_INVALID,
+    RUNG_STATUS_ALIASED,
+    RUNG_STATUS_TOO_LARGE,
+    RUNG_STATUS_NO_MEMORY,
+    RUNG_STATUS_NO_DEVICE,
+    RUNG_STATUS_UNSUPPORTED,
+    RUNG_STATUS_COMPILE_FAILED,
+    RUNG_STATUS_DEVICE_LOST,
+    RUNG_STATUS_NOT_FOUND,
+    RUNG_STATUS_IO,
+    RUNG_STATUS_CANCELLED,
 };
 enum { STATUS_COUNT = sizeof statuses / sizeof *statuses };
 
@@ -67,8 +76,7 @@ static void version_is_the_header_s(void **state)
 {
     char expected[32];
     (void)state;
-    snprintf(expected, sizeof expected, "%d.%d.%d", RUNG_VERSION_MAJOR, RUNG_VERSION_MINOR,
-             RUNG_VERSION_PATCH);
+    snprintf(expected, sizeof expected, "%d.%d.%d", RUNG_VERSION_MAJOR, RUNG_VERSION_MINOR, RUNG_VERSION_PATCH);
     assert_string_equal(rung_version_text(), expected);
 }
 
@@ -120,12 +128,9 @@ static void long_sentences_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_status_has_its_own_words),
-        cmocka_unit_test(numbers_stay),
-        cmocka_unit_test(unknown_numbers_have_words),
-        cmocka_unit_test(others_may_fail_too),
-        cmocka_unit_test(version_is_the_header_s),
-        cmocka_unit_test(error_text_is_a_thread_s_own),
+        cmocka_unit_test(each_status_has_its_own_words), cmocka_unit_test(numbers_stay),
+        cmocka_unit_test(unknown_numbers_have_words),    cmocka_unit_test(others_may_fail_too),
+        cmocka_unit_test(version_is_the_header_s),       cmocka_unit_test(error_text_is_a_thread_s_own),
         cmocka_unit_test(long_sentences_are_cut),
     };
     unit_clean_environment();

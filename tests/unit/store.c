@@ -21,11 +21,15 @@
 /* ---- A device, a folder, a log ------------------------------------------------------------- */
 
 static rung_context *context;
-static rung_device   device;
-static char          folder[64], logged[8192];
+static rung_device device;
+static char folder[64], logged[8192];
 
 /* The device takes every kernel but this one, and counts how often that was tried. */
-static struct { const char *kernel; rung_status status; int tries; } refusal;
+static struct {
+    const char *kernel;
+    rung_status status;
+    int tries;
+} refusal;
 
 static rung_status take_plan(rung_plan *plan)
 {
@@ -232,10 +236,19 @@ static void what_is_no_record(void **state)
 
 static void what_files_may_look_like(void **state)
 {
-    static const struct { const char *text; int64_t count, skipped; } files[] = {
-        {"", 0, 1}, {"rung-tuning 1", 0, 1}, {"rung-tuning 1\n", 0, 0}, {"rung-tuning 1\n\n# x\n\n", 0, 0},
-        {"rung-tuning 2\n" SOUND, 0, 1}, {"rung-tuning 1\r\n" SOUND, 0, 1}, {SOUND "rung-tuning 1\n", 0, 1},
-        {"\xEF\xBB\xBFrung-tuning 1\n" SOUND, 0, 1}, {"rung-tuning 1\n" SOUND "x\n" SOUND, 2, 1},
+    static const struct {
+        const char *text;
+        int64_t count, skipped;
+    } files[] = {
+        {"", 0, 1},
+        {"rung-tuning 1", 0, 1},
+        {"rung-tuning 1\n", 0, 0},
+        {"rung-tuning 1\n\n# x\n\n", 0, 0},
+        {"rung-tuning 2\n" SOUND, 0, 1},
+        {"rung-tuning 1\r\n" SOUND, 0, 1},
+        {SOUND "rung-tuning 1\n", 0, 1},
+        {"\xEF\xBB\xBFrung-tuning 1\n" SOUND, 0, 1},
+        {"rung-tuning 1\n" SOUND "x\n" SOUND, 2, 1},
         {"rung-tuning 1\ncpu x y f32 strict rrr 64x64x64 one 01_naive - 1", 0, 1}, /* of 12? */
     };
     (void)state;
@@ -441,13 +454,20 @@ static void others_records_are_not(void **state)
 /* Each is refused with its reason, and the next is tried; behind them all, the ladder. */
 static void records_that_do_not_suit(void **state)
 {
-    static const struct { const char *record, *reason; } records[] = {
-        {"13_unheard X=1", "has no kernel \"13_unheard\""}, {"00_vendor -", "is selected only by name"},
-        {"04 TILE=16", "whole name"}, {"04_shared TILE=33", "must fit a block of 1024"},
-        {"04_shared TILE=0", "must fit a block of 1024"}, {"04_shared TIL=16", "has no parameter"},
-        {"04_shared -", "are now"}, {"04_shared TILE=16,TILE=16", "are now"},
+    static const struct {
+        const char *record, *reason;
+    } records[] = {
+        {"13_unheard X=1", "has no kernel \"13_unheard\""},
+        {"00_vendor -", "is selected only by name"},
+        {"04 TILE=16", "whole name"},
+        {"04_shared TILE=33", "must fit a block of 1024"},
+        {"04_shared TILE=0", "must fit a block of 1024"},
+        {"04_shared TIL=16", "has no parameter"},
+        {"04_shared -", "are now"},
+        {"04_shared TILE=16,TILE=16", "are now"},
         {"07_tile2d BM=64,BN=64,BK=16,TM=3,TN=4", "TM must divide BM"},
-        {"07_tile2d BN=64,BM=64,BK=16,TM=4,TN=4", "are now"}, {"04_shared TILE=2147483647", "04_shared"},
+        {"07_tile2d BN=64,BM=64,BK=16,TM=4,TN=4", "are now"},
+        {"04_shared TILE=2147483647", "04_shared"},
         {"07_tile2d BM=6144,BN=6144,BK=1,TM=6144,TN=6144", "BM=6144 is far from what 07_tile2d lists"},
         {"07_tile2d BM=64,BN=64,BK=1,TM=4,TN=4", "BK=1 is far"},
         {"07_tile2d BM=512,BN=64,BK=8,TM=8,TN=8", "BM=512 is far"},
@@ -474,7 +494,8 @@ static void records_that_do_not_suit(void **state)
 /* Neither memory that a record's kernel does not get nor anything else about it is a failure. */
 static void a_record_s_failure_is_its_own(void **state)
 {
-    static const rung_status statuses[] = {RUNG_STATUS_NO_MEMORY, RUNG_STATUS_DEVICE_LOST, RUNG_STATUS_UNSUPPORTED, RUNG_STATUS_INVALID};
+    static const rung_status statuses[] = {RUNG_STATUS_NO_MEMORY, RUNG_STATUS_DEVICE_LOST, RUNG_STATUS_UNSUPPORTED,
+                                           RUNG_STATUS_INVALID};
     (void)state;
     refusal.kernel = "04_shared";
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
@@ -700,9 +721,17 @@ static void what_stands_where_a_file_should(void **state)
     assert_int_equal(symlink("nowhere", path_of("link")), 0);
     assert_int_equal(symlink("loop", path_of("loop")), 0);
     write_text("large", large, RUNGI_STORE_BYTES + 1);
-    static const struct { const char *name, *told; } files[] = {
-        {"pipe", "not a regular file"}, {"folder", "not a regular file"}, {"link", NULL}, {"missing", NULL},
-        {"loop", "is not read"}, {"large", "more than 1 MiB"}, {"missing/below", NULL}, {"large/below", NULL},
+    static const struct {
+        const char *name, *told;
+    } files[] = {
+        {"pipe", "not a regular file"},
+        {"folder", "not a regular file"},
+        {"link", NULL},
+        {"missing", NULL},
+        {"loop", "is not read"},
+        {"large", "more than 1 MiB"},
+        {"missing/below", NULL},
+        {"large/below", NULL},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         logged[0] = '\0';
@@ -797,7 +826,7 @@ static void records_are_removed(void **state)
     fprintf(file, "# a comment\nno record\n%scut short", line_of("64x64x64 one 04_shared TILE=8 3.000"));
     fclose(file);
     assert_has(taken(64, 64, 64), "04_shared TILE=16; ");
-    assert_int_equal(remove_of(50, path), 2); /* as 64: every record of the key */
+    assert_int_equal(remove_of(50, path), 2);     /* as 64: every record of the key */
     assert_lacks(taken(64, 64, 64), "/removed:"); /* at once in this context, */
     use_store("");
     rungi_store_free(context, context->tuning);
@@ -1066,7 +1095,7 @@ static void processes_lose_nothing(void **state)
 }
 
 typedef struct writer {
-    int         number;
+    int number;
     const char *path;
 } writer;
 
@@ -1090,7 +1119,8 @@ static void threads_lose_nothing(void **state)
     pthread_t threads[WRITERS];
     writer writers[WRITERS];
     rung_context *quiet;
-    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1}; /* our log is for one thread */
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .verbose = -1}; /* our log is for one thread */
     (void)state;
     assert_int_equal(rung_context_create(&options, &quiet), RUNG_OK);
     device.context = quiet;
@@ -1156,10 +1186,10 @@ static int other_process(const char *what)
         return UNIT_SKIPPED;
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
     rung_tuning found = {sizeof(rung_tuning), "04_shared", "TILE=8", 1};
-    rung_status status = strcmp(what, "save") == 0 ? rung_tuning_save(real, &problem, &found, NULL)
-                         : rung_gemm(own, 1.0, rung_matrix_of(RUNG_F32, 64, 64, a),
-                                     rung_matrix_of(RUNG_F32, 64, 64, b), 0.0,
-                                     rung_matrix_of(RUNG_F32, 64, 64, c));
+    rung_status status = strcmp(what, "save") == 0
+                             ? rung_tuning_save(real, &problem, &found, NULL)
+                             : rung_gemm(own, 1.0, rung_matrix_of(RUNG_F32, 64, 64, a),
+                                         rung_matrix_of(RUNG_F32, 64, 64, b), 0.0, rung_matrix_of(RUNG_F32, 64, 64, c));
     rung_device_close(real);
     rung_context_destroy(own);
     return status == RUNG_OK ? 0 : 1;
@@ -1224,7 +1254,10 @@ static int total_failures;
 static bool survives(const char *path, const char *into, int64_t n)
 {
     pool pool = {.fail_at = n};
-    rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1, .allocate = pool_allocate, .release = pool_release,
+    rung_context_options options = {.size = sizeof(rung_context_options),
+                                    .verbose = -1,
+                                    .allocate = pool_allocate,
+                                    .release = pool_release,
                                     .memory_user = &pool};
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
     rung_tuning found = {sizeof(rung_tuning), "04_shared", "TILE=8", 2};
@@ -1271,18 +1304,42 @@ int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_record_is_read), TEST(what_is_no_record), TEST(what_files_may_look_like), TEST(files_are_bounded),
-        TEST(titles_of_any_letters), TEST(titles_of_any_length), TEST(what_a_key_tells_apart), TEST(a_record_is_taken),
-        TEST(others_records_are_not), TEST(records_that_do_not_suit), TEST(other_orders), TEST(duplicates),
-        TEST(a_record_s_failure_is_its_own), TEST(what_does_not_compile), TEST(refusals_are_told_briefly),
+        TEST(a_record_is_read),
+        TEST(what_is_no_record),
+        TEST(what_files_may_look_like),
+        TEST(files_are_bounded),
+        TEST(titles_of_any_letters),
+        TEST(titles_of_any_length),
+        TEST(what_a_key_tells_apart),
+        TEST(a_record_is_taken),
+        TEST(others_records_are_not),
+        TEST(records_that_do_not_suit),
+        TEST(other_orders),
+        TEST(duplicates),
+        TEST(a_record_s_failure_is_its_own),
+        TEST(what_does_not_compile),
+        TEST(refusals_are_told_briefly),
         TEST(a_record_without_parameters),
-        TEST(tiles_by_units), TEST(tiles_of_a_turned_c), TEST(stronger_files_win), TEST(the_last_of_many),
-        TEST(paths_of_the_environment), TEST(what_stands_where_a_file_should), TEST(saved_records_replace),
-        TEST(records_are_removed), TEST(what_is_not_removed), TEST(rights_stay),
-        TEST(what_is_not_saved), TEST(kernels_of_other_compute_modes), TEST(the_user_s_file),
-        TEST(merging), TEST(merging_little_or_twice),
-        TEST(processes_lose_nothing), TEST(children_hold_no_lock),
-        TEST(threads_lose_nothing), TEST(another_process_uses_it), TEST(memory_ends),
+        TEST(tiles_by_units),
+        TEST(tiles_of_a_turned_c),
+        TEST(stronger_files_win),
+        TEST(the_last_of_many),
+        TEST(paths_of_the_environment),
+        TEST(what_stands_where_a_file_should),
+        TEST(saved_records_replace),
+        TEST(records_are_removed),
+        TEST(what_is_not_removed),
+        TEST(rights_stay),
+        TEST(what_is_not_saved),
+        TEST(kernels_of_other_compute_modes),
+        TEST(the_user_s_file),
+        TEST(merging),
+        TEST(merging_little_or_twice),
+        TEST(processes_lose_nothing),
+        TEST(children_hold_no_lock),
+        TEST(threads_lose_nothing),
+        TEST(another_process_uses_it),
+        TEST(memory_ends),
     };
     if (argc > 1)
         return other_process(argv[1]);

@@ -43,7 +43,7 @@ static inline rung_status threaded_settle(const rungi_cpu_job *job, rung_compute
 static const rungi_cpu_kernel threaded_table = {.run = threaded_run, .settle = threaded_settle, .is_threaded = true};
 
 typedef struct threaded {
-    rung_kernel       kernel; /* for rung_plan_options, as long as the context lives */
+    rung_kernel kernel; /* for rung_plan_options, as long as the context lives */
     rungi_ladder_step step;
 } threaded;
 

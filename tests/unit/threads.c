@@ -14,12 +14,12 @@ enum { THREADS = 8, REPEATS = 50, SIZE_MAX_HERE = 40 };
  * nowhere to jump to, so failures are counted. */
 typedef struct worker {
     rung_context *context;
-    rung_device  *device;
-    rung_plan    *plan;
-    const char   *name;
-    uint64_t      seed;
-    int           failures;
-    char          told[256];
+    rung_device *device;
+    rung_plan *plan;
+    const char *name;
+    uint64_t seed;
+    int failures;
+    char told[256];
 } worker;
 
 static void note(worker *worker, const char *what)
@@ -37,8 +37,7 @@ static void run_threads(worker *workers, void *(*function)(void *))
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     for (int i = 0; i < THREADS; i++)
         if (workers[i].failures > 0)
-            fail_msg("thread %d failed %d times, first with %s", i, workers[i].failures,
-                     workers[i].told);
+            fail_msg("thread %d failed %d times, first with %s", i, workers[i].failures, workers[i].told);
 }
 
 static bool has_device(const char *name)
@@ -141,8 +140,8 @@ static void the_default_context(void **state)
 enum { M = 9, N = 13, K = 11 };
 
 typedef struct own {
-    rung_queue  *queue;
-    rung_event  *event;
+    rung_queue *queue;
+    rung_event *event;
     rung_buffer *a, *b, *c;
 } own;
 
@@ -221,15 +220,13 @@ static void share_a_plan(const char *name)
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     if (!has_device(name))
         skip();
-    rung_problem form = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, NULL),
-                                        rung_matrix_of(RUNG_F32, K, N, NULL),
+    rung_problem form = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, NULL), rung_matrix_of(RUNG_F32, K, N, NULL),
                                         rung_matrix_of(RUNG_F32, M, N, NULL));
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     assert_int_equal(rung_device_open(context, name, &device), RUNG_OK);
     assert_int_equal(rung_plan_create(device, &form, NULL, &plan), RUNG_OK);
     for (int i = 0; i < THREADS; i++)
-        workers[i] = (worker){.context = context, .device = device, .plan = plan,
-                              .seed = (uint64_t)i + 300};
+        workers[i] = (worker){.context = context, .device = device, .plan = plan, .seed = (uint64_t)i + 300};
     run_threads(workers, run_often);
     rung_plan_destroy(plan);
     rung_device_close(device);
@@ -254,8 +251,7 @@ static void a_plan_on_opencl(void **state)
 static void *make_often(void *opaque)
 {
     worker *worker = opaque;
-    rung_problem form = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, NULL),
-                                        rung_matrix_of(RUNG_F32, K, N, NULL),
+    rung_problem form = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, NULL), rung_matrix_of(RUNG_F32, K, N, NULL),
                                         rung_matrix_of(RUNG_F32, M, N, NULL));
     for (int i = 0; i < 5; i++) {
         rung_device *device = NULL;
@@ -316,8 +312,7 @@ static void *evaluate_often(void *opaque)
         if (rung_kernel_find(worker->context, "opencl", "1", &kernel) != RUNG_OK ||
             rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM * BN", &value) != RUNG_OK || value < 1)
             note(worker, "evaluating");
-        if (rung_kernel_check(kernel, "NO_SUCH=1") != RUNG_STATUS_NOT_FOUND ||
-            !strstr(rung_error_text(), "NO_SUCH"))
+        if (rung_kernel_check(kernel, "NO_SUCH=1") != RUNG_STATUS_NOT_FOUND || !strstr(rung_error_text(), "NO_SUCH"))
             note(worker, "the thread's own error");
     }
     return NULL;
@@ -340,12 +335,9 @@ static void kernels_are_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_default_context),
-        cmocka_unit_test(a_context_on_the_cpu),
-        cmocka_unit_test(a_context_on_opencl),
-        cmocka_unit_test(a_plan_on_the_cpu),
-        cmocka_unit_test(a_plan_on_opencl),
-        cmocka_unit_test(making_on_the_cpu),
+        cmocka_unit_test(the_default_context), cmocka_unit_test(a_context_on_the_cpu),
+        cmocka_unit_test(a_context_on_opencl), cmocka_unit_test(a_plan_on_the_cpu),
+        cmocka_unit_test(a_plan_on_opencl),    cmocka_unit_test(making_on_the_cpu),
         cmocka_unit_test(making_on_opencl),
 #ifdef RUNG_WITH_OPENCL
         cmocka_unit_test(kernels_are_shared),

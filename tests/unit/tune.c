@@ -10,8 +10,8 @@
 #include "core/tune.h"
 
 static rung_context *context;
-static rung_device  *device;
-static char          path[64];
+static rung_device *device;
+static char path[64];
 
 static int open_on(const char *name)
 {
@@ -22,7 +22,8 @@ static int open_on(const char *name)
     if (file < 0 || close(file) != 0 || unlink(path) != 0)
         return -1;
     return rung_context_create(&options, &context) == RUNG_OK && rung_device_open(context, name, &device) == RUNG_OK
-               ? 0 : -1;
+               ? 0
+               : -1;
 }
 
 static int set_up(void **state)
@@ -164,9 +165,9 @@ static void large_results_are_sampled(void **state)
 /* The device computes, and reports these times: of 07_tile2d, of 07_tile2d with a larger BK, of others. */
 static struct {
     const rungi_device_ops *real;
-    rungi_device_ops        ops;
-    const rung_plan        *last;
-    int64_t                 tile2d, larger, others;
+    rungi_device_ops ops;
+    const rung_plan *last;
+    int64_t tile2d, larger, others;
 } fake;
 
 static rung_status run_and_note(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_sizes sizes,
@@ -355,13 +356,13 @@ static void one_kernel(void **state)
 #ifdef RUNG_WITH_OPENCL
 
 /* A kernel with one thread per element of C, whose last line is given. */
-#define FILE_TEXT(last)                                                                                    \
-    "#include \"dialect.h\"\n#define BM 1\n#define BN 64\nKERNEL(64)\nmine(index_t m, index_t n, "         \
-    "index_t k, sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view, GLOBAL const in_t "         \
-    "*__restrict__ b, view_t b_view, sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)\n{\n"        \
-    "const uint across = (uint)((n + 63) / 64);\nconst index_t row = blockIdx.x / across, "                \
-    "col = (index_t)(blockIdx.x % across) * 64 + threadIdx.x;\nif (row >= m || col >= n) return;\n"        \
-    "sum_t sum = 0;\nfor (index_t i = 0; i < k; i++)\n"                                                    \
+#define FILE_TEXT(last)                                                                             \
+    "#include \"dialect.h\"\n#define BM 1\n#define BN 64\nKERNEL(64)\nmine(index_t m, index_t n, "  \
+    "index_t k, sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view, GLOBAL const in_t "  \
+    "*__restrict__ b, view_t b_view, sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)\n{\n" \
+    "const uint across = (uint)((n + 63) / 64);\nconst index_t row = blockIdx.x / across, "         \
+    "col = (index_t)(blockIdx.x % across) * 64 + threadIdx.x;\nif (row >= m || col >= n) return;\n" \
+    "sum_t sum = 0;\nfor (index_t i = 0; i < k; i++)\n"                                             \
     "sum += widen(a[at(a_view, row, i)]) * widen(b[at(b_view, i, col)]);\n" last "\n}\n"
 
 static int set_up_opencl(void **state)
@@ -438,8 +439,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define ON_CPU(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-        ON_CPU(finds_something), ON_CPU(takes_any_problem), ON_CPU(large_results_are_sampled), ON_CPU(the_fastest_is_saved), ON_CPU(progress_stops),
-        ON_CPU(an_empty_path_saves_nothing), ON_CPU(what_is_invalid), ON_CPU(one_kernel),
+        ON_CPU(finds_something),      ON_CPU(takes_any_problem), ON_CPU(large_results_are_sampled),
+        ON_CPU(the_fastest_is_saved), ON_CPU(progress_stops),    ON_CPU(an_empty_path_saves_nothing),
+        ON_CPU(what_is_invalid),      ON_CPU(one_kernel),
     };
 #ifdef RUNG_WITH_OPENCL
     const struct CMUnitTest on_opencl[] = {

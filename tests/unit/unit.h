@@ -51,8 +51,7 @@ static inline float *unit_at(const rung_matrix *matrix, int64_t i, int64_t j)
 }
 
 /* The first index pair where C is not A * B, as i * cols + j; -1 if there is none. */
-static inline int64_t unit_first_wrong(const rung_matrix *a, const rung_matrix *b,
-                                       const rung_matrix *c)
+static inline int64_t unit_first_wrong(const rung_matrix *a, const rung_matrix *b, const rung_matrix *c)
 {
     for (int64_t i = 0; i < c->rows; i++) {
         for (int64_t j = 0; j < c->cols; j++) {

@@ -49,7 +49,8 @@
 
 using namespace microscope;
 
-namespace {
+namespace
+{
 
 constexpr unsigned WARP = 32, BANKS = 32, SECTOR = 32, LINE = 128, ACCESS_MAX = 16;
 
@@ -72,10 +73,10 @@ struct Access {
 };
 
 struct Request {
-    const Site         *site;
-    Kind                kind;
-    unsigned            width; /* bytes a lane */
-    uint32_t            lanes = 0;
+    const Site *site;
+    Kind kind;
+    unsigned width; /* bytes a lane */
+    uint32_t lanes = 0;
     std::vector<Access> accesses;
 };
 
@@ -102,8 +103,8 @@ using Places = std::unordered_set<uint64_t>;
 
 struct Buffer {
     std::string name;
-    Places read, read_lines, written;  /* of this block, in sectors and lines */
-    Places all_read, all_written;      /* of all blocks, in sectors */
+    Places read, read_lines, written; /* of this block, in sectors and lines */
+    Places all_read, all_written;     /* of all blocks, in sectors */
     Touched touched;
 };
 
@@ -115,8 +116,8 @@ struct Pending {
 };
 
 struct Lane {
-    std::vector<const llvm::BasicBlock *> block; /* the last of each function */
-    std::vector<uint64_t> called; /* the key of each function's call */
+    std::vector<const llvm::BasicBlock *> block;                  /* the last of each function */
+    std::vector<uint64_t> called;                                 /* the key of each function's call */
     std::unordered_map<const llvm::BasicBlock *, uint64_t> turns; /* of the loop with that header */
     std::map<std::pair<const void *, int>, Pending> pending;
     uint64_t multiplied = 0; /* multiply-adds so far */
@@ -133,13 +134,19 @@ uint64_t mix(uint64_t hash, uint64_t value)
 
 class Microscope : public oclgrind::Plugin
 {
-public:
+  public:
     explicit Microscope(const oclgrind::Context *context);
 
     /* One block at a time, and one thread of it. */
-    bool isThreadSafe() const override { return false; }
+    bool isThreadSafe() const override
+    {
+        return false;
+    }
     void kernelBegin(const oclgrind::KernelInvocation *invocation) override;
-    void kernelEnd(const oclgrind::KernelInvocation *) override { write_all(); }
+    void kernelEnd(const oclgrind::KernelInvocation *) override
+    {
+        write_all();
+    }
     void workGroupBegin(const oclgrind::WorkGroup *group) override;
     void workGroupBarrier(const oclgrind::WorkGroup *group, uint32_t flags) override;
     void workGroupComplete(const oclgrind::WorkGroup *group) override;
@@ -150,13 +157,13 @@ public:
     {
         touch(memory, item, address, size, false);
     }
-    void memoryStore(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, size_t address,
-                     size_t size, const uint8_t *) override
+    void memoryStore(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, size_t address, size_t size,
+                     const uint8_t *) override
     {
         touch(memory, item, address, size, true);
     }
 
-private:
+  private:
     void name_buffer(const std::string &name, const llvm::Argument *argument, const oclgrind::TypedValue &value);
     size_t number_of(const oclgrind::WorkItem *item) const;
     void enter_block(Lane &lane, size_t number, const Site &site, const llvm::BasicBlock *block);
@@ -164,13 +171,12 @@ private:
 
     void touch(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, uint64_t address, uint64_t size,
                bool stores);
-    void note_address(const void *place, const Site &site, Kind kind, size_t number, uint64_t address,
-                      unsigned size);
+    void note_address(const void *place, const Site &site, Kind kind, size_t number, uint64_t address, unsigned size);
     void watch(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address);
     void copy(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address, unsigned size);
     void gather(Lane &lane, size_t number, const Site &site, Kind kind, uint64_t address, unsigned size);
-    Request &request_of(const Site &site, const void *place, Kind kind, unsigned width, size_t number,
-                        uint64_t &key, bool begins);
+    Request &request_of(const Site &site, const void *place, Kind kind, unsigned width, size_t number, uint64_t &key,
+                        bool begins);
     void add(const Site &site, const void *place, Kind kind, unsigned width, size_t number, uint64_t key,
              Access access);
 
@@ -189,7 +195,7 @@ private:
     std::unordered_map<uint64_t, Request> requests; /* of this block, since its last barrier */
     std::unordered_map<uint64_t, Branch> branches;
     std::unordered_map<uint64_t, uint64_t> copied; /* places in shared memory, and when */
-    bool waits = false; /* the first thread has waited since the last barrier */
+    bool waits = false;                            /* the first thread has waited since the last barrier */
 
     Totals totals;
     /* By line, from, kind, width and what is touched. */
@@ -198,9 +204,9 @@ private:
     std::map<unsigned, uint64_t> barrier_records;
     std::map<uint64_t, Buffer> buffers;
     std::vector<const llvm::GlobalVariable *> shared_arrays; /* of the kernel */
-    std::map<uint64_t, std::string> shared_names; /* by where they are in this block */
+    std::map<uint64_t, std::string> shared_names;            /* by where they are in this block */
     const oclgrind::Memory *shared = nullptr;
-    FILE *addresses = nullptr; /* of the first warp's first loads, if they were asked for */
+    FILE *addresses = nullptr;               /* of the first warp's first loads, if they were asked for */
     std::map<const void *, unsigned> places; /* numbered in the order they were come to */
     std::set<std::pair<const void *, size_t>> noted;
 };
@@ -326,8 +332,7 @@ void Microscope::copy(Lane &lane, size_t number, const Site &site, Kind kind, ui
         note_address(site.call, site, GLOBAL_LOAD, number, pending.from, (unsigned)pending.from_bytes);
     if (pending.from_bytes)
         add(site, site.call, GLOBAL_LOAD, ACCESS_MAX, number, key, {pending.from, (unsigned)pending.from_bytes, 0});
-    add(site, site.call, SHARED_STORE, ACCESS_MAX, number, key,
-        {pending.to, ACCESS_MAX, pass_of(number, ACCESS_MAX)});
+    add(site, site.call, SHARED_STORE, ACCESS_MAX, number, key, {pending.to, ACCESS_MAX, pass_of(number, ACCESS_MAX)});
     pending = Pending();
 }
 
@@ -335,14 +340,10 @@ void Microscope::copy(Lane &lane, size_t number, const Site &site, Kind kind, ui
 unsigned parts_of(const Site &site, unsigned size)
 {
     switch (site.word) {
-    case LDMATRIX:
-        return 16 / size;
-    case WMMA_LOAD:
-        return size == 4 ? 4 : 8;
-    case WMMA_STORE:
-        return 8;
-    default:
-        return site.parts;
+    case LDMATRIX: return 16 / size;
+    case WMMA_LOAD: return size == 4 ? 4 : 8;
+    case WMMA_STORE: return 8;
+    default: return site.parts;
     }
 }
 
@@ -353,14 +354,10 @@ unsigned pass_of_part(const Site &site, size_t number, unsigned i, unsigned size
 {
     unsigned element = (unsigned)(number % WARP) + WARP * i, row = size == 4 ? 8 : 16;
     switch (site.word) {
-    case LDMATRIX:
-        return i * size / 4;
-    case WMMA_LOAD:
-        return element / row / 8 + 2 * (element % row * size / 16);
-    case WMMA_STORE:
-        return element / 16 / 4 + 4 * (element % 16 / 8);
-    default:
-        return pass_of(number, width);
+    case LDMATRIX: return i * size / 4;
+    case WMMA_LOAD: return element / row / 8 + 2 * (element % row * size / 16);
+    case WMMA_STORE: return element / 16 / 4 + 4 * (element % 16 / 8);
+    default: return pass_of(number, width);
     }
 }
 
@@ -413,8 +410,8 @@ void Microscope::note_address(const void *place, const Site &site, Kind kind, si
     fflush(addresses);
 }
 
-void Microscope::touch(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, uint64_t address,
-                       uint64_t size, bool stores)
+void Microscope::touch(const oclgrind::Memory *memory, const oclgrind::WorkItem *item, uint64_t address, uint64_t size,
+                       bool stores)
 {
     unsigned space = memory->getAddressSpace();
     const llvm::Instruction *instruction = item->getCurrentInstruction();
@@ -547,8 +544,7 @@ void Microscope::kernelBegin(const oclgrind::KernelInvocation *invocation)
 }
 
 /* A workspace is given several times, for several things. */
-void Microscope::name_buffer(const std::string &name, const llvm::Argument *argument,
-                             const oclgrind::TypedValue &value)
+void Microscope::name_buffer(const std::string &name, const llvm::Argument *argument, const oclgrind::TypedValue &value)
 {
     auto *type = llvm::dyn_cast<llvm::PointerType>(argument->getType());
     if (!type || type->getAddressSpace() != oclgrind::AddrSpaceGlobal || !value.getPointer())

@@ -5,21 +5,30 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/Support/CommandLine.h"
 
-namespace microscope {
+namespace microscope
+{
 
-namespace {
+namespace
+{
 
 const struct {
     const char *function, *file;
     Word word;
 } words[] = {
-    {"copy16_async", "async.h", COPY16},    {"copy_async", "async.h", COPY},
-    {"copy4_async", "async.h", COPY},       {"copies_wait", "async.h", COPY},
-    {"ldmatrix", "matrix.h", LDMATRIX},     {"mma_all", "matrix.h", MMA},
-    {"wmma_load", "wmma.h", WMMA_LOAD},     {"wmma_store", "wmma.h", WMMA_STORE},
-    {"wmma_mma", "wmma.h", MMA},            {"tf32_of", "engine.h", ARITHMETIC},
-    {"float_of_f16", "dialect.h", ARITHMETIC},  {"f16_of_float", "dialect.h", ARITHMETIC},
-    {"float_of_bf16", "dialect.h", ARITHMETIC}, {"bf16_of_float", "dialect.h", ARITHMETIC},
+    {"copy16_async", "async.h", COPY16},
+    {"copy_async", "async.h", COPY},
+    {"copy4_async", "async.h", COPY},
+    {"copies_wait", "async.h", COPY},
+    {"ldmatrix", "matrix.h", LDMATRIX},
+    {"mma_all", "matrix.h", MMA},
+    {"wmma_load", "wmma.h", WMMA_LOAD},
+    {"wmma_store", "wmma.h", WMMA_STORE},
+    {"wmma_mma", "wmma.h", MMA},
+    {"tf32_of", "engine.h", ARITHMETIC},
+    {"float_of_f16", "dialect.h", ARITHMETIC},
+    {"f16_of_float", "dialect.h", ARITHMETIC},
+    {"float_of_bf16", "dialect.h", ARITHMETIC},
+    {"bf16_of_float", "dialect.h", ARITHMETIC},
 };
 
 std::string base_name(llvm::StringRef path)
@@ -61,8 +70,8 @@ unsigned count_fmas(const llvm::Instruction *instruction)
         factor = llvm::Instruction::FMul;
     else if (opcode == llvm::Instruction::Add)
         factor = llvm::Instruction::Mul;
-    bool adds = factor && (is_product(instruction->getOperand(0), factor) ||
-                           is_product(instruction->getOperand(1), factor));
+    bool adds = factor &&
+                (is_product(instruction->getOperand(0), factor) || is_product(instruction->getOperand(1), factor));
     return adds || calls_fma(instruction) ? lanes_of(instruction->getType()) : 0;
 }
 

@@ -15,7 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-namespace microscope {
+namespace microscope
+{
 
 /* What a GPU has an instruction for, and software does in many. */
 enum Word {
@@ -32,34 +33,39 @@ enum Word {
 /* A function that Oclgrind runs: mostly the kernel alone, into which all else is inlined. */
 struct Function {
     llvm::DominatorTree tree;
-    llvm::LoopInfo      loops;
-    unsigned            number;
-    explicit Function(llvm::Function &function, unsigned number) : tree(function), loops(tree), number(number) {}
+    llvm::LoopInfo loops;
+    unsigned number;
+    explicit Function(llvm::Function &function, unsigned number) : tree(function), loops(tree), number(number)
+    {
+    }
 };
 
 /* What is known of an instruction before it runs. */
 struct Site {
-    unsigned    line, from;  /* in the kernel's file; and the kernel's own line that led there */
-    Word        word;
+    unsigned line, from; /* in the kernel's file; and the kernel's own line that led there */
+    Word word;
     const void *call;        /* of that word, the same for all its instructions */
-    unsigned    parts;       /* stores that are one, by put_two or put_four; else 1 */
-    unsigned    fmas, products; /* multiply-adds; multiplications for a matrix engine */
-    bool        enters;      /* the first of its block */
-    Function   *function;
+    unsigned parts;          /* stores that are one, by put_two or put_four; else 1 */
+    unsigned fmas, products; /* multiply-adds; multiplications for a matrix engine */
+    bool enters;             /* the first of its block */
+    Function *function;
     std::vector<const llvm::BasicBlock *> headers; /* of the loops around it */
 };
 
 /* One kernel, and what it calls. */
 class Program
 {
-public:
+  public:
     /* Forgets what was before: an address may have come to stand for another instruction. */
     void begin(const llvm::Function *kernel);
     const Site &site_of(const llvm::Instruction *instruction);
     Function *function_of(const llvm::Function *function);
-    const std::string &file() const { return own_file; }
+    const std::string &file() const
+    {
+        return own_file;
+    }
 
-private:
+  private:
     void read_puts();
     void locate(const llvm::Instruction *instruction, Site &site);
 

@@ -29,7 +29,8 @@ static void spend(const machine *machine, double seconds)
     smpi_execute_flops(seconds * machine->flops);
 }
 
-static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b, void *c)
+static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b,
+                            void *c)
 {
     (void)user, (void)a, (void)b, (void)c;
     smpi_execute_flops(2.0 * (double)rows * (double)cols * (double)depth);
@@ -97,13 +98,14 @@ static void print(const rung_cluster_problem *cluster, const rung_cluster_grid *
 {
     double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
     printf("{\"ranks\": %lld, \"m\": %lld, \"n\": %lld, \"k\": %lld, \"product\": \"%s\", "
-           "\"grid\": [%lld, %lld, %lld], \"steps\": [%lld, %lld], ", (long long)cluster->ranks, (long long)cluster->m,
-           (long long)cluster->n, (long long)cluster->k, types, (long long)grid->pm,
-           (long long)grid->pn, (long long)grid->pk, (long long)grid->a_chunks, (long long)grid->b_chunks);
+           "\"grid\": [%lld, %lld, %lld], \"steps\": [%lld, %lld], ",
+           (long long)cluster->ranks, (long long)cluster->m, (long long)cluster->n, (long long)cluster->k, types,
+           (long long)grid->pm, (long long)grid->pn, (long long)grid->pk, (long long)grid->a_chunks,
+           (long long)grid->b_chunks);
     printf("\"received\": %lld, \"predicted\": %lld, \"bound\": %.0f, \"messages\": %lld, \"memory\": %lld, "
-           "\"seconds\": %.6f, \"of_peak\": %.4f}\n", (long long)most[0], (long long)cost->received_bytes, cost->bound_bytes,
-           (long long)most[1], (long long)cost->memory_bytes, seconds,
-           work / (double)cluster->ranks / machine->flops / seconds);
+           "\"seconds\": %.6f, \"of_peak\": %.4f}\n",
+           (long long)most[0], (long long)cost->received_bytes, cost->bound_bytes, (long long)most[1],
+           (long long)cost->memory_bytes, seconds, work / (double)cluster->ranks / machine->flops / seconds);
 }
 
 /* Between two barriers, as every rank's clock is the simulation's. */
@@ -132,7 +134,8 @@ int main(int argc, char **argv)
         shared = SMPI_SHARED_MALLOC((size_t)shared_bytes);
     rung_type in, out;
     read_types(argv[4], &in, &out);
-    rung_cluster_problem cluster = rung_cluster_problem_of(ranks, atoll(argv[1]), atoll(argv[2]), atoll(argv[3]), in, in, out);
+    rung_cluster_problem cluster = rung_cluster_problem_of(ranks, atoll(argv[1]), atoll(argv[2]), atoll(argv[3]), in,
+                                                           in, out);
     machine machine = {.flops = atof(argv[5]), .network = atof(argv[6]), .memory = atof(argv[7])};
     machine.sum = (double)rungi_sum_bytes(&cluster);
     cluster.flops_per_second = machine.network > 0.0 ? machine.flops : 0.0;
@@ -148,10 +151,23 @@ int main(int argc, char **argv)
     }
     if (rank == 0 && rung_cluster_grid_cost(&cluster, &grid, &cost) != RUNG_OK)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    rungi_local local = {.user = &machine, .multiply = multiply, .add = add, .copy = copy, .allocate = allocate,
-                         .release = release, .at = at, .wait = wait_all, .message_bytes = shared_bytes};
-    rungi_duty job = {.comm = MPI_COMM_WORLD, .rank = rank, .cluster = &cluster, .grid = &grid, .local = &local,
-                     .a = shared, .b = shared, .c = shared};
+    rungi_local local = {.user = &machine,
+                         .multiply = multiply,
+                         .add = add,
+                         .copy = copy,
+                         .allocate = allocate,
+                         .release = release,
+                         .at = at,
+                         .wait = wait_all,
+                         .message_bytes = shared_bytes};
+    rungi_duty job = {.comm = MPI_COMM_WORLD,
+                      .rank = rank,
+                      .cluster = &cluster,
+                      .grid = &grid,
+                      .local = &local,
+                      .a = shared,
+                      .b = shared,
+                      .c = shared};
     double seconds = timed_run(&job);
     int64_t mine[2] = {job.traffic.bytes, job.traffic.messages}, most[2];
     MPI_Reduce(mine, most, 2, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);

@@ -20,7 +20,8 @@ static rungi_notice judge(const rungi_notice *reports, int ranks)
     for (int i = 1; i < ranks; i++)
         if (reports[i].signature != reports[0].signature) {
             rungi_notice notice = {.status = RUNG_STATUS_INVALID, .rank = i};
-            snprintf(notice.text, sizeof notice.text, "its matrices, scalars or options are not those of rank 0; all ranks "
+            snprintf(notice.text, sizeof notice.text,
+                     "its matrices, scalars or options are not those of rank 0; all ranks "
                      "describe the same multiply");
             return notice;
         }
@@ -46,8 +47,10 @@ static rung_status lead(rungi_team *team, rungi_notice *notice)
     rungi_notice *reports = calloc(ranks, sizeof *reports);
     MPI_Request *requests = calloc(ranks, sizeof *requests);
     int *others = calloc(ranks, sizeof *others);
-    rung_status status = reports && requests && others ? RUNG_OK
-                         : rungi_team_break(team, rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to hear from all ranks"));
+    rung_status status = reports && requests && others
+                             ? RUNG_OK
+                             : rungi_team_break(
+                                   team, rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to hear from all ranks"));
     if (status == RUNG_OK) {
         reports[0] = *notice;
         status = exchange(team, true, reports, requests, others);

@@ -16,13 +16,13 @@ enum { TAG_EXCHANGE = 21, ROUNDS_UNDER_WAY = 16 };
 /* A walk over patches, of this rank's blocks or of its share, and what is done with each. */
 typedef struct stroll {
     rungi_route *route;
-    int64_t      i, j;    /* the block of the layout */
-    int64_t      owner;   /* of that block */
+    int64_t i, j;  /* the block of the layout */
+    int64_t owner; /* of that block */
     void (*act)(struct stroll *stroll, const rungi_patch *patch, int64_t other);
-    int64_t       *counts; /* elements to or from each rank so far */
+    int64_t *counts;       /* elements to or from each rank so far */
     const int64_t *starts; /* where each rank's message begins in `memory`, in bytes */
-    char          *memory; /* what is packed */
-    char          *share;
+    char *memory;          /* what is packed */
+    char *share;
     rungi_scaling scaling;
 } stroll;
 
@@ -173,7 +173,7 @@ static int post(rungi_route *route, bool is_in, int rank, char *place, int64_t b
 /* One side of an exchange, and its memory. */
 typedef struct side {
     const rungi_messages *messages;
-    char                 *memory;
+    char *memory;
 } side;
 
 /* In round r each rank sends to the one r behind it and receives from the one r before it. */
@@ -232,7 +232,8 @@ static rung_status open_lists(rungi_route *route)
     size_t ranks = (size_t)route->team->ranks;
     int64_t *lists = calloc(5 * ranks, sizeof *lists);
     route->of_blocks.elements = lists; /* the first of them all */
-    route->chunk_starts = calloc((size_t)(route->deal.row_chunks * route->deal.col_chunks), sizeof *route->chunk_starts);
+    route->chunk_starts = calloc((size_t)(route->deal.row_chunks * route->deal.col_chunks),
+                                 sizeof *route->chunk_starts);
     if (!lists || !route->chunk_starts)
         return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to count what goes to %d ranks", route->team->ranks);
     route->of_share.elements = lists + ranks;
@@ -257,7 +258,8 @@ rung_status rungi_route_open(rungi_route *route, const rung_cluster_problem *clu
     size_t most = (size_t)most_messages(route) + 1;
     route->requests = malloc(most * sizeof *route->requests);
     route->peers = malloc(most * sizeof *route->peers);
-    return route->requests && route->peers ? RUNG_OK : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of messages");
+    return route->requests && route->peers ? RUNG_OK
+                                           : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of messages");
 }
 
 void rungi_route_close(rungi_route *route)
@@ -275,7 +277,8 @@ void rungi_route_close(rungi_route *route)
 static stroll stroll_of(rungi_route *route, const rungi_messages *messages, char *memory, char *share)
 {
     memset(route->packed, 0, (size_t)route->team->ranks * sizeof *route->packed);
-    return (stroll){.route = route, .counts = route->packed, .starts = messages->starts, .memory = memory, .share = share};
+    return (stroll){
+        .route = route, .counts = route->packed, .starts = messages->starts, .memory = memory, .share = share};
 }
 
 rung_status rungi_route_gather(rungi_route *route, char *out, char *in, char *share)

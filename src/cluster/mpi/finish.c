@@ -17,26 +17,19 @@ rungi_strided rungi_strided_of(const rung_matrix *view, int64_t row, int64_t col
 /* Of one side by rows and the other by columns, a square this long stays in the first cache. */
 enum { SQUARE = 16 };
 
-#define COPY(type)                                                                                              \
-    for (int64_t i = 0; i < rows; i++)                                                                          \
-        for (int64_t j = 0; j < cols; j++)                                                                      \
-            ((type *)to.data)[i * to.row_stride + j * to.col_stride] =                                          \
-                ((const type *)from.data)[i * from.row_stride + j * from.col_stride]
+#define COPY(type)                                             \
+    for (int64_t i = 0; i < rows; i++)                         \
+        for (int64_t j = 0; j < cols; j++)                     \
+    ((type *)to.data)[i * to.row_stride + j * to.col_stride] = \
+        ((const type *)from.data)[i * from.row_stride + j * from.col_stride]
 
 static void copy_square(int64_t size, int64_t rows, int64_t cols, rungi_strided from, rungi_strided to)
 {
     switch (size) {
-    case 8:
-        COPY(uint64_t);
-        break;
-    case 4:
-        COPY(uint32_t);
-        break;
-    case 2:
-        COPY(uint16_t);
-        break;
-    default:
-        COPY(uint8_t);
+    case 8: COPY(uint64_t); break;
+    case 4: COPY(uint32_t); break;
+    case 2: COPY(uint16_t); break;
+    default: COPY(uint8_t);
     }
 }
 
@@ -63,20 +56,20 @@ void rungi_copy_rectangle(int64_t size, int64_t rows, int64_t cols, rungi_stride
 #define TO_WHOLE(x) ((uint32_t)(int32_t)(x))
 
 /* A function for a type of sums and one of C: how an element is read from C, and how one is stored there. */
-#define FINISH(name, sum_t, out_t, scalar, load, store)                                                         \
+#define FINISH(name, sum_t, out_t, scalar, load, store)                                                          \
     static void name(int64_t rows, int64_t cols, double alpha, rungi_strided sums, double beta, rungi_strided c) \
-    {                                                                                                           \
-        sum_t a = scalar(alpha), b = scalar(beta);                                                              \
-        for (int64_t i = 0; i < rows; i++)                                                                      \
-            for (int64_t j = 0; j < cols; j++) {                                                                \
-                out_t *place = (out_t *)c.data + i * c.row_stride + j * c.col_stride;                           \
-                sum_t value = 0;                                                                                \
-                if (sums.data)                                                                                  \
-                    value = a * ((const sum_t *)sums.data)[i * sums.row_stride + j * sums.col_stride];          \
-                if (beta != 0.0)                                                                                \
-                    value += b * (sum_t)load(*place);                                                           \
-                *place = store(value);                                                                          \
-            }                                                                                                   \
+    {                                                                                                            \
+        sum_t a = scalar(alpha), b = scalar(beta);                                                               \
+        for (int64_t i = 0; i < rows; i++)                                                                       \
+            for (int64_t j = 0; j < cols; j++) {                                                                 \
+                out_t *place = (out_t *)c.data + i * c.row_stride + j * c.col_stride;                            \
+                sum_t value = 0;                                                                                 \
+                if (sums.data)                                                                                   \
+                    value = a * ((const sum_t *)sums.data)[i * sums.row_stride + j * sums.col_stride];           \
+                if (beta != 0.0)                                                                                 \
+                    value += b * (sum_t)load(*place);                                                            \
+                *place = store(value);                                                                           \
+            }                                                                                                    \
     }
 
 FINISH(finish_f64, double, double, AS_IT_IS, AS_IT_IS, AS_IT_IS)

@@ -7,7 +7,7 @@
 
 /* Elements in memory; strides are in elements. */
 typedef struct rungi_strided {
-    char   *data;
+    char *data;
     int64_t row_stride, col_stride;
 } rungi_strided;
 

@@ -21,31 +21,31 @@ static const int64_t message_max = 1 << 30;
 /* What a caller gets. */
 typedef struct rungi_report {
     rung_cluster_report shown; /* first: the caller's pointer is to it */
-    rung_cluster_grid   grid;
+    rung_cluster_grid grid;
 } rungi_report;
 
 typedef struct call {
-    rungi_team                 *team;
+    rungi_team *team;
     const rung_cluster_options *given_options;
-    rung_cluster_options        options;      /* as read, or the defaults */
-    rung_status                 read_status;  /* of reading the options: told to the other ranks */
-    double                      alpha, beta;
-    const rung_cluster_matrix  *given[OPERANDS];
-    rung_cluster_matrix         read[OPERANDS];
-    const rung_cluster_matrix  *matrices[OPERANDS]; /* as read */
-    rungi_layout           layouts[OPERANDS];
-    rung_cluster_problem           cluster;
-    rung_cluster_grid              grid;
-    rungi_route            routes[OPERANDS];
-    void                  *shares[OPERANDS]; /* of A, B and of C's sums */
-    bool                   is_own[OPERANDS]; /* not the caller's memory */
-    char                  *out, *in;         /* where messages are packed */
-    rungi_machine          machine;
-    rungi_local            local;
-    rungi_duty              job;
-    rung_cluster_report        report; /* without the grid */
-    rungi_report              *wanted; /* the caller's; NULL: none */
-    bool                       wants_report;
+    rung_cluster_options options; /* as read, or the defaults */
+    rung_status read_status;      /* of reading the options: told to the other ranks */
+    double alpha, beta;
+    const rung_cluster_matrix *given[OPERANDS];
+    rung_cluster_matrix read[OPERANDS];
+    const rung_cluster_matrix *matrices[OPERANDS]; /* as read */
+    rungi_layout layouts[OPERANDS];
+    rung_cluster_problem cluster;
+    rung_cluster_grid grid;
+    rungi_route routes[OPERANDS];
+    void *shares[OPERANDS]; /* of A, B and of C's sums */
+    bool is_own[OPERANDS];  /* not the caller's memory */
+    char *out, *in;         /* where messages are packed */
+    rungi_machine machine;
+    rungi_local local;
+    rungi_duty job;
+    rung_cluster_report report; /* without the grid */
+    rungi_report *wanted;       /* the caller's; NULL: none */
+    bool wants_report;
 } call;
 
 /* ---- What can be wrong ------------------------------------------------------------------------ */
@@ -53,20 +53,22 @@ typedef struct call {
 static rung_status check_scalar(const char *name, double value, rung_type sum)
 {
     if (sum == RUNG_I32 && !rungi_is_int32(value))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit number", name, value);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit number",
+                              name, value);
     return RUNG_OK;
 }
 
 static rung_status check_options(const rung_cluster_options *options)
 {
     if (!(options->timeout_seconds > 0.0))
-        return rung_error_set(RUNG_STATUS_INVALID, "timeout_seconds is %g; it must be positive", options->timeout_seconds);
+        return rung_error_set(RUNG_STATUS_INVALID, "timeout_seconds is %g; it must be positive",
+                              options->timeout_seconds);
     if (options->max_message_bytes < 1 || options->max_message_bytes > message_max)
         return rung_error_set(RUNG_STATUS_INVALID, "max_message_bytes is %lld; it must be 1 to 2^30",
-                         (long long)options->max_message_bytes);
+                              (long long)options->max_message_bytes);
     if (options->memory_bytes < 0)
         return rung_error_set(RUNG_STATUS_INVALID, "memory_bytes is %lld; it must not be negative (0: unlimited)",
-                         (long long)options->memory_bytes);
+                              (long long)options->memory_bytes);
     return RUNG_OK;
 }
 
@@ -77,9 +79,10 @@ static rung_status check_shapes(call *call)
     rung_type types[] = {call->matrices[0]->type, call->matrices[1]->type, call->matrices[2]->type};
     rung_type sum = rungi_sum_type(types[0], types[1], types[2]);
     if (a->rows.extent != c->rows.extent || b->cols.extent != c->cols.extent || a->cols.extent != b->rows.extent)
-        return rung_error_set(RUNG_STATUS_INVALID, "A is %lld x %lld, B %lld x %lld and C %lld x %lld; A is m x k, B k x n, C m x n",
-                         (long long)a->rows.extent, (long long)a->cols.extent, (long long)b->rows.extent,
-                         (long long)b->cols.extent, (long long)c->rows.extent, (long long)c->cols.extent);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "A is %lld x %lld, B %lld x %lld and C %lld x %lld; A is m x k, B k x n, C m x n",
+                              (long long)a->rows.extent, (long long)a->cols.extent, (long long)b->rows.extent,
+                              (long long)b->cols.extent, (long long)c->rows.extent, (long long)c->cols.extent);
     if (sum == RUNG_TYPE_NONE)
         return rungi_refuse_types(types[0], types[1], types[2]);
     call->cluster = rung_cluster_problem_of(call->team->ranks, c->rows.extent, c->cols.extent, a->cols.extent, types[0],
@@ -108,9 +111,11 @@ static rung_status choose_grid(call *call)
         return status;
     int64_t memory = rungi_grid_memory(&call->cluster, &call->grid);
     if (call->options.memory_bytes > 0 && memory > call->options.memory_bytes)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "a grid of %lld x %lld x %lld needs %lld bytes per rank, and a rank has %lld; use "
-                         "more ranks, or leave the grid to rung_cluster_grid_choose()", (long long)call->grid.pm, (long long)call->grid.pn,
-                         (long long)call->grid.pk, (long long)memory, (long long)call->options.memory_bytes);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY,
+                              "a grid of %lld x %lld x %lld needs %lld bytes per rank, and a rank has %lld; use "
+                              "more ranks, or leave the grid to rung_cluster_grid_choose()",
+                              (long long)call->grid.pm, (long long)call->grid.pn, (long long)call->grid.pk,
+                              (long long)memory, (long long)call->options.memory_bytes);
     return RUNG_OK;
 }
 
@@ -119,10 +124,11 @@ static rung_status check_shares(const call *call)
 {
     for (int i = 0; i < OPERANDS; i++) {
         const rung_cluster_matrix *matrix = call->matrices[i];
-        int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank, (rung_cluster_operand)i);
+        int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank,
+                                                       (rung_cluster_operand)i);
         if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES && elements > 0 && !matrix->data)
-            return rung_error_set(RUNG_STATUS_INVALID, "%c: this rank's share has %lld elements and data is NULL", "ABC"[i],
-                             (long long)elements);
+            return rung_error_set(RUNG_STATUS_INVALID, "%c: this rank's share has %lld elements and data is NULL",
+                                  "ABC"[i], (long long)elements);
     }
     return RUNG_OK;
 }
@@ -133,7 +139,8 @@ static rung_status read_matrix(call *call, int operand)
     static const char *const names[] = {"a", "b", "c"};
     call->matrices[operand] = &call->read[operand];
     if (!call->given[operand])
-        return rung_error_set(RUNG_STATUS_INVALID, "%c is NULL; a rank without elements describes the matrix too", "ABC"[operand]);
+        return rung_error_set(RUNG_STATUS_INVALID, "%c is NULL; a rank without elements describes the matrix too",
+                              "ABC"[operand]);
     return rungi_struct_read(call->given[operand], &call->read[operand], sizeof call->read[operand], names[operand],
                              "rung_cluster_matrix_of_...");
 }
@@ -165,7 +172,12 @@ static rung_status check(call *call)
 static uint64_t sign(const call *call)
 {
     const rung_cluster_options *options = &call->options;
-    int64_t numbers[] = {call->grid.pm, call->grid.pn, call->grid.pk, call->grid.a_chunks, call->grid.b_chunks, options->memory_bytes,
+    int64_t numbers[] = {call->grid.pm,
+                         call->grid.pn,
+                         call->grid.pk,
+                         call->grid.a_chunks,
+                         call->grid.b_chunks,
+                         options->memory_bytes,
                          options->max_message_bytes};
     double reals[] = {call->alpha, call->beta, options->max_idle};
     uint64_t signature = rungi_signature(0xcbf29ce484222325u, numbers, sizeof numbers);
@@ -181,8 +193,8 @@ static uint64_t sign(const call *call)
 static bool sums_in_place(const call *call)
 {
     const rung_cluster_matrix *c = call->matrices[2];
-    return c->layout == RUNG_CLUSTER_LAYOUT_SHARES && c->type == rungi_sum_type_of(&call->cluster) && call->alpha == 1.0 &&
-           call->beta == 0.0;
+    return c->layout == RUNG_CLUSTER_LAYOUT_SHARES && c->type == rungi_sum_type_of(&call->cluster) &&
+           call->alpha == 1.0 && call->beta == 0.0;
 }
 
 static int64_t element_bytes(const call *call, int operand)
@@ -194,7 +206,8 @@ static rung_status open_share(call *call, int operand)
 {
     const rung_cluster_matrix *matrix = call->matrices[operand];
     int64_t size = element_bytes(call, operand);
-    int64_t bytes = size * rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank, (rung_cluster_operand)operand);
+    int64_t bytes = size * rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank,
+                                                       (rung_cluster_operand)operand);
     bool is_c = operand == RUNG_CLUSTER_OPERAND_C;
     if (is_c ? sums_in_place(call) : matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES) {
         call->shares[operand] = matrix->data;
@@ -202,12 +215,14 @@ static rung_status open_share(call *call, int operand)
         call->shares[operand] = rungi_team_allocate(call->team, bytes);
         call->is_own[operand] = true;
         if (!call->shares[operand])
-            return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld bytes of a share of %c; use more ranks", (long long)bytes,
-                             "ABC"[operand]);
+            return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld bytes of a share of %c; use more ranks",
+                                  (long long)bytes, "ABC"[operand]);
     }
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES)
         return RUNG_OK;
-    call->routes[operand] = (rungi_route){.team = call->team, .layout = &call->layouts[operand], .size = size,
+    call->routes[operand] = (rungi_route){.team = call->team,
+                                          .layout = &call->layouts[operand],
+                                          .size = size,
                                           .message_bytes = call->options.max_message_bytes};
     return rungi_route_open(&call->routes[operand], &call->cluster, &call->grid, (rung_cluster_operand)operand);
 }
@@ -226,8 +241,10 @@ static rung_status open_messages(call *call)
     call->out = rungi_team_allocate(call->team, out);
     call->in = rungi_team_allocate(call->team, in);
     if ((out > 0 && !call->out) || (in > 0 && !call->in))
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld bytes to redistribute matrices; use more ranks, or "
-                         "keep the matrices as shares", (long long)out + in);
+        return rung_error_set(RUNG_STATUS_NO_MEMORY,
+                              "no memory for %lld bytes to redistribute matrices; use more ranks, or "
+                              "keep the matrices as shares",
+                              (long long)out + in);
     return RUNG_OK;
 }
 
@@ -240,12 +257,19 @@ static rung_status prepare(call *call)
         status = open_messages(call);
     if (status != RUNG_OK)
         return status;
-    call->machine = (rungi_machine){.team = call->team, .options = &call->options, .in = call->matrices[0]->type,
+    call->machine = (rungi_machine){.team = call->team,
+                                    .options = &call->options,
+                                    .in = call->matrices[0]->type,
                                     .sum = rungi_sum_type_of(&call->cluster)};
     call->local = rungi_local_of(&call->machine, call->options.max_message_bytes);
-    call->job = (rungi_duty){.comm = call->team->comm, .rank = call->team->rank, .cluster = &call->cluster,
-                            .grid = &call->grid, .local = &call->local, .a = call->shares[0], .b = call->shares[1],
-                            .c = call->shares[2]};
+    call->job = (rungi_duty){.comm = call->team->comm,
+                             .rank = call->team->rank,
+                             .cluster = &call->cluster,
+                             .grid = &call->grid,
+                             .local = &call->local,
+                             .a = call->shares[0],
+                             .b = call->shares[1],
+                             .c = call->shares[2]};
     return rungi_duty_prepare(&call->job);
 }
 
@@ -282,7 +306,8 @@ static void scale_blocks(const call *call)
 static void finish_share(const call *call, const void *sums)
 {
     const rung_cluster_matrix *c = call->matrices[2];
-    int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank, RUNG_CLUSTER_OPERAND_C);
+    int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank,
+                                                   RUNG_CLUSTER_OPERAND_C);
     rungi_finish(rungi_sum_type_of(&call->cluster), c->type, 1, elements, call->alpha,
                  (rungi_strided){(char *)sums, elements, 1}, call->beta, (rungi_strided){c->data, elements, 1});
 }
@@ -383,11 +408,13 @@ static void write_report(call *call, double seconds)
     call->wanted->grid.size = sizeof call->grid;
 }
 
-rung_status rung_cluster_gemm(MPI_Comm comm, double alpha, const rung_cluster_matrix *a, const rung_cluster_matrix *b, double beta,
-                              const rung_cluster_matrix *c, const rung_cluster_options *options, rung_cluster_report **report)
+rung_status rung_cluster_gemm(MPI_Comm comm, double alpha, const rung_cluster_matrix *a, const rung_cluster_matrix *b,
+                              double beta, const rung_cluster_matrix *c, const rung_cluster_options *options,
+                              rung_cluster_report **report)
 {
     RUNGI_DISABLE_CANCELLATION;
-    call call = {.given_options = options, .alpha = alpha, .beta = beta, .given = {a, b, c}, .wants_report = report != NULL};
+    call call = {
+        .given_options = options, .alpha = alpha, .beta = beta, .given = {a, b, c}, .wants_report = report != NULL};
     double start = rungi_seconds();
     /* What is wrong here is told to the other ranks before this one returns: they wait for it. */
     read_options(&call);

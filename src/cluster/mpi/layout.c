@@ -107,32 +107,39 @@ rung_matrix rungi_layout_view(const rungi_layout *layout, int64_t i, int64_t j)
 
 /* ---- What can be wrong ------------------------------------------------------------------------ */
 
-static rung_status check_splits(const char *name, const char *lines, int64_t extent, int64_t parts, const int64_t *splits)
+static rung_status check_splits(const char *name, const char *lines, int64_t extent, int64_t parts,
+                                const int64_t *splits)
 {
     if (parts < 0 || (parts == 0 && extent > 0) || (parts > 0 && !splits))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: %lld %s are split into %lld parts; give at least one part, and its splits", name,
-                         (long long)extent, lines, (long long)parts);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: %lld %s are split into %lld parts; give at least one part, and its splits", name,
+                              (long long)extent, lines, (long long)parts);
     for (int64_t i = 0; i < parts; i++)
         if (splits[i] > splits[i + 1])
-            return rung_error_set(RUNG_STATUS_INVALID, "%s: %s are split at %lld and then at %lld; splits must ascend", name, lines,
-                             (long long)splits[i], (long long)splits[i + 1]);
+            return rung_error_set(RUNG_STATUS_INVALID, "%s: %s are split at %lld and then at %lld; splits must ascend",
+                                  name, lines, (long long)splits[i], (long long)splits[i + 1]);
     if (parts > 0 && (splits[0] != 0 || splits[parts] != extent))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: the splits of %s go from %lld to %lld; they must go from 0 to %lld", name, lines,
-                         (long long)splits[0], (long long)splits[parts], (long long)extent);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: the splits of %s go from %lld to %lld; they must go from 0 to %lld", name, lines,
+                              (long long)splits[0], (long long)splits[parts], (long long)extent);
     return RUNG_OK;
 }
 
 /* Checks that a view fits its block and lies in memory. A view of C must not have an element twice either: a multiply
  * with k = 0 checks that. */
-static rung_status check_view(const char *name, const rungi_layout *layout, rungi_rectangle block, const rung_matrix *view)
+static rung_status check_view(const char *name, const rungi_layout *layout, rungi_rectangle block,
+                              const rung_matrix *view)
 {
     const rung_cluster_matrix *matrix = layout->matrix;
     if (view->rows != block.rows || view->cols != block.cols || view->type != matrix->type)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: a block is %lld x %lld %s and its view is %lld x %lld %s; they must be equal", name,
-                         (long long)block.rows, (long long)block.cols, rung_type_name(matrix->type),
-                         (long long)view->rows, (long long)view->cols, rung_type_name(view->type));
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: a block is %lld x %lld %s and its view is %lld x %lld %s; they must be equal", name,
+                              (long long)block.rows, (long long)block.cols, rung_type_name(matrix->type),
+                              (long long)view->rows, (long long)view->cols, rung_type_name(view->type));
     if (view->buffer || (!view->data && block.rows > 0 && block.cols > 0))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: the view of a block has no memory of this process; set its data, and no buffer", name);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: the view of a block has no memory of this process; set its data, and no buffer",
+                              name);
     if (view->row_stride < 0 || view->col_stride < 0 || view->offset < 0)
         return rung_error_set(RUNG_STATUS_INVALID, "%s: a view has a negative stride or offset", name);
     rung_problem problem = rung_problem_of(rung_matrix_of(matrix->type, view->rows, 0, NULL),
@@ -146,21 +153,22 @@ static rung_status open_views(const char *name, int64_t ranks, rungi_layout *lay
     int64_t count, own = 0;
     rung_status status = RUNG_OK;
     if (!rungi_multiply(blocks->row_parts, blocks->col_parts, &count) || count > INT64_MAX / 16)
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s: %lld x %lld blocks are too many", name, (long long)blocks->row_parts,
-                         (long long)blocks->col_parts);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s: %lld x %lld blocks are too many", name,
+                              (long long)blocks->row_parts, (long long)blocks->col_parts);
     if (blocks->view_count > 0 && !blocks->views)
         return rung_error_set(RUNG_STATUS_INVALID, "%s: view_count is %lld and views is NULL", name,
-                         (long long)blocks->view_count);
+                              (long long)blocks->view_count);
     layout->views = malloc((size_t)(count + 1) * sizeof *layout->views);
     if (!layout->views)
         return rung_error_set(RUNG_STATUS_NO_MEMORY, "%s: no memory to list %lld blocks", name, (long long)count);
     if (count > 0 && !blocks->owners)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: there are %lld blocks and owners is NULL", name, (long long)count);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s: there are %lld blocks and owners is NULL", name,
+                              (long long)count);
     for (int64_t i = 0; status == RUNG_OK && i < count; i++) {
         bool mine = blocks->owners[i] == layout->rank;
         if (blocks->owners[i] < 0 || blocks->owners[i] >= ranks)
-            return rung_error_set(RUNG_STATUS_INVALID, "%s: a block belongs to rank %d; there are %lld ranks", name, blocks->owners[i],
-                             (long long)ranks);
+            return rung_error_set(RUNG_STATUS_INVALID, "%s: a block belongs to rank %d; there are %lld ranks", name,
+                                  blocks->owners[i], (long long)ranks);
         layout->views[i] = mine ? own++ : -1;
         int64_t row = i / blocks->col_parts, col = i % blocks->col_parts;
         rungi_rectangle block = {.rows = blocks->row_splits[row + 1] - blocks->row_splits[row],
@@ -169,8 +177,9 @@ static rung_status open_views(const char *name, int64_t ranks, rungi_layout *lay
             status = check_view(name, layout, block, &blocks->views[own - 1]);
     }
     if (status == RUNG_OK && own != blocks->view_count)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: this rank has %lld blocks and view_count is %lld; give one view per block", name,
-                         (long long)own, (long long)blocks->view_count);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: this rank has %lld blocks and view_count is %lld; give one view per block", name,
+                              (long long)own, (long long)blocks->view_count);
     return status;
 }
 
@@ -183,10 +192,10 @@ static rung_status open_blocks(const char *name, int64_t ranks, rungi_layout *la
         status = check_splits(name, "columns", matrix->cols, blocks->col_parts, blocks->col_splits);
     if (status != RUNG_OK)
         return status;
-    layout->rows = (rungi_axis){.extent = matrix->rows, .blocks = blocks->row_parts, .splits = blocks->row_splits,
-                                .step = 1};
-    layout->cols = (rungi_axis){.extent = matrix->cols, .blocks = blocks->col_parts, .splits = blocks->col_splits,
-                                .step = 1};
+    layout->rows = (rungi_axis){
+        .extent = matrix->rows, .blocks = blocks->row_parts, .splits = blocks->row_splits, .step = 1};
+    layout->cols = (rungi_axis){
+        .extent = matrix->cols, .blocks = blocks->col_parts, .splits = blocks->col_splits, .step = 1};
     return open_views(name, ranks, layout);
 }
 
@@ -224,14 +233,18 @@ static rung_status check_memory(const char *name, rungi_layout *layout)
     if (rows == 0 || cols == 0)
         return RUNG_OK;
     if (cyclic->ld < rows)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: this rank has %lld rows and cyclic.ld is %lld; it must be at least the number of "
-                         "rows", name, (long long)rows, (long long)cyclic->ld);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: this rank has %lld rows and cyclic.ld is %lld; it must be at least the number of "
+                              "rows",
+                              name, (long long)rows, (long long)cyclic->ld);
     if (!rungi_multiply(cyclic->ld, cols, &elements) ||
         !rungi_multiply(elements, rung_type_size(layout->matrix->type), &bytes))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s: %lld columns with the leading dimension %lld exceed the address space", name, (long long)cols, (long long)cyclic->ld);
+        return rung_error_set(RUNG_STATUS_TOO_LARGE,
+                              "%s: %lld columns with the leading dimension %lld exceed the address space", name,
+                              (long long)cols, (long long)cyclic->ld);
     if (!layout->matrix->data)
         return rung_error_set(RUNG_STATUS_INVALID, "%s: this rank has %lld x %lld elements and data is NULL", name,
-                         (long long)rows, (long long)cols);
+                              (long long)rows, (long long)cols);
     return RUNG_OK;
 }
 
@@ -242,49 +255,54 @@ static rung_status open_cyclic(const char *name, int64_t ranks, rungi_layout *la
     int64_t processes, end;
     if (cyclic->process_rows < 1 || cyclic->process_cols < 1 ||
         !rungi_multiply(cyclic->process_rows, cyclic->process_cols, &processes) || processes > ranks)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: the process grid is %lld x %lld and there are %lld ranks; it must fit them", name,
-                         (long long)cyclic->process_rows, (long long)cyclic->process_cols, (long long)ranks);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: the process grid is %lld x %lld and there are %lld ranks; it must fit them", name,
+                              (long long)cyclic->process_rows, (long long)cyclic->process_cols, (long long)ranks);
     if (cyclic->row_block < 1 || cyclic->col_block < 1 || cyclic->row_offset < 0 || cyclic->col_offset < 0 ||
         !rungi_add(cyclic->row_offset, matrix->rows, &end) || !rungi_add(end, cyclic->row_block, &end) ||
         !rungi_add(cyclic->col_offset, matrix->cols, &end) || !rungi_add(end, cyclic->col_block, &end))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: blocks are %lld x %lld and the matrix begins at (%lld, %lld); block sizes must be "
-                         "at least 1 and offsets at least 0", name, (long long)cyclic->row_block,
-                         (long long)cyclic->col_block, (long long)cyclic->row_offset, (long long)cyclic->col_offset);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: blocks are %lld x %lld and the matrix begins at (%lld, %lld); block sizes must be "
+                              "at least 1 and offsets at least 0",
+                              name, (long long)cyclic->row_block, (long long)cyclic->col_block,
+                              (long long)cyclic->row_offset, (long long)cyclic->col_offset);
     if (cyclic->row_source < 0 || cyclic->row_source >= cyclic->process_rows || cyclic->col_source < 0 ||
         cyclic->col_source >= cyclic->process_cols)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: the first block is on process (%lld, %lld), outside the process grid of %lld x %lld", name,
-                         (long long)cyclic->row_source, (long long)cyclic->col_source,
-                         (long long)cyclic->process_rows, (long long)cyclic->process_cols);
-    layout->rows = cyclic_axis(matrix->rows, cyclic->row_block, cyclic->row_offset, cyclic->process_rows, cyclic->row_source);
-    layout->cols = cyclic_axis(matrix->cols, cyclic->col_block, cyclic->col_offset, cyclic->process_cols, cyclic->col_source);
+        return rung_error_set(RUNG_STATUS_INVALID,
+                              "%s: the first block is on process (%lld, %lld), outside the process grid of %lld x %lld",
+                              name, (long long)cyclic->row_source, (long long)cyclic->col_source,
+                              (long long)cyclic->process_rows, (long long)cyclic->process_cols);
+    layout->rows = cyclic_axis(matrix->rows, cyclic->row_block, cyclic->row_offset, cyclic->process_rows,
+                               cyclic->row_source);
+    layout->cols = cyclic_axis(matrix->cols, cyclic->col_block, cyclic->col_offset, cyclic->process_cols,
+                               cyclic->col_source);
     return check_memory(name, layout);
 }
 
-rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_operand operand, int64_t rank, int64_t ranks,
-                              rungi_layout *layout)
+rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_operand operand, int64_t rank,
+                              int64_t ranks, rungi_layout *layout)
 {
-    static const char *const names[] = {[RUNG_CLUSTER_OPERAND_A] = "A", [RUNG_CLUSTER_OPERAND_B] = "B", [RUNG_CLUSTER_OPERAND_C] = "C"};
+    static const char *const names[] = {
+        [RUNG_CLUSTER_OPERAND_A] = "A", [RUNG_CLUSTER_OPERAND_B] = "B", [RUNG_CLUSTER_OPERAND_C] = "C"};
     const char *name = names[operand];
     rung_status status = RUNG_OK;
     *layout = (rungi_layout){.matrix = matrix, .operand = operand, .rank = rank};
     if (matrix->rows < 0 || matrix->cols < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes must not be negative", name, (long long)matrix->rows,
-                         (long long)matrix->cols);
+        return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes must not be negative", name,
+                              (long long)matrix->rows, (long long)matrix->cols);
     switch (matrix->layout) {
     case RUNG_CLUSTER_LAYOUT_SHARES:
         if (matrix->transposed)
-            return rung_error_set(RUNG_STATUS_INVALID, "%s: shares cannot be transposed; describe the matrix as it is multiplied", name);
+            return rung_error_set(RUNG_STATUS_INVALID,
+                                  "%s: shares cannot be transposed; describe the matrix as it is multiplied", name);
         layout->rows.extent = matrix->rows;
         layout->cols.extent = matrix->cols;
         break;
-    case RUNG_CLUSTER_LAYOUT_CYCLIC:
-        status = open_cyclic(name, ranks, layout);
-        break;
-    case RUNG_CLUSTER_LAYOUT_BLOCKS:
-        status = open_blocks(name, ranks, layout);
-        break;
+    case RUNG_CLUSTER_LAYOUT_CYCLIC: status = open_cyclic(name, ranks, layout); break;
+    case RUNG_CLUSTER_LAYOUT_BLOCKS: status = open_blocks(name, ranks, layout); break;
     default:
-        status = rung_error_set(RUNG_STATUS_INVALID, "%s: layout is %d; see rung_cluster_layout", name, (int)matrix->layout);
+        status = rung_error_set(RUNG_STATUS_INVALID, "%s: layout is %d; see rung_cluster_layout", name,
+                                (int)matrix->layout);
     }
     if (matrix->transposed) {
         rungi_axis rows = layout->rows;
@@ -323,12 +341,14 @@ static uint64_t sign_axis(const rungi_axis *axis, uint64_t signature)
 uint64_t rungi_layout_signature(const rungi_layout *layout, uint64_t before)
 {
     const rung_cluster_matrix *matrix = layout->matrix;
-    int64_t numbers[] = {matrix->type, matrix->rows, matrix->cols, matrix->transposed != 0, matrix->layout,
-                         matrix->layout == RUNG_CLUSTER_LAYOUT_CYCLIC && matrix->cyclic.col_major_ranks != 0};
+    int64_t numbers[] = {
+        matrix->type,   matrix->rows,
+        matrix->cols,   matrix->transposed != 0,
+        matrix->layout, matrix->layout == RUNG_CLUSTER_LAYOUT_CYCLIC && matrix->cyclic.col_major_ranks != 0};
     uint64_t signature = rungi_signature(before, numbers, sizeof numbers);
     signature = sign_axis(&layout->cols, sign_axis(&layout->rows, signature));
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS && layout->views)
-        signature = rungi_signature(signature, matrix->blocks.owners, layout->rows.blocks * layout->cols.blocks *
-                                    (int64_t)sizeof *matrix->blocks.owners);
+        signature = rungi_signature(signature, matrix->blocks.owners,
+                                    layout->rows.blocks * layout->cols.blocks * (int64_t)sizeof *matrix->blocks.owners);
     return signature;
 }

@@ -15,33 +15,33 @@
 
 /* One direction of it. */
 typedef struct rungi_axis {
-    int64_t        extent, blocks;
-    const int64_t *splits;               /* NULL: it is cyclic, and these count */
-    int64_t        block, first;         /* `first` is where it begins in what is dealt out */
-    int64_t        processes, source;
-    int64_t        own, step;            /* this rank's blocks are among `own`, `own` + `step` ... */
+    int64_t extent, blocks;
+    const int64_t *splits; /* NULL: it is cyclic, and these count */
+    int64_t block, first;  /* `first` is where it begins in what is dealt out */
+    int64_t processes, source;
+    int64_t own, step; /* this rank's blocks are among `own`, `own` + `step` ... */
 } rungi_axis;
 
 typedef struct rungi_layout {
     const rung_cluster_matrix *matrix;
-    rung_cluster_operand       operand;
-    rungi_axis             rows, cols; /* as seen */
-    int64_t                rank;
-    int64_t               *views;      /* of any blocks: the view of each, -1 of others' */
+    rung_cluster_operand operand;
+    rungi_axis rows, cols; /* as seen */
+    int64_t rank;
+    int64_t *views; /* of any blocks: the view of each, -1 of others' */
 } rungi_layout;
 
 /* Checks the matrix; `ranks` is the number of ranks. Of shares only the sizes are checked. The views of C must not
  * have an element twice. */
-rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_operand operand, int64_t rank, int64_t ranks,
-                              rungi_layout *layout);
-void        rungi_layout_close(rungi_layout *layout);
+rung_status rungi_layout_open(const rung_cluster_matrix *matrix, rung_cluster_operand operand, int64_t rank,
+                              int64_t ranks, rungi_layout *layout);
+void rungi_layout_close(rungi_layout *layout);
 
 /* Where a block begins, with `blocks` the end; and which one has this line. */
 int64_t rungi_axis_start(const rungi_axis *axis, int64_t block);
 int64_t rungi_axis_block(const rungi_axis *axis, int64_t line);
 
 rungi_rectangle rungi_layout_block(const rungi_layout *layout, int64_t i, int64_t j);
-int64_t         rungi_layout_owner(const rungi_layout *layout, int64_t i, int64_t j);
+int64_t rungi_layout_owner(const rungi_layout *layout, int64_t i, int64_t j);
 
 /* A block of this rank's own, in memory. */
 rung_matrix rungi_layout_view(const rungi_layout *layout, int64_t i, int64_t j);

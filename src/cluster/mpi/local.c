@@ -6,7 +6,8 @@
 
 #include "cluster/mpi/finish.h"
 
-static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b, void *c)
+static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b,
+                            void *c)
 {
     rungi_machine *machine = user;
     const rung_cluster_options *options = machine->options;
@@ -55,6 +56,13 @@ static rung_status wait(void *user, int64_t count, MPI_Request *requests, const 
 
 rungi_local rungi_local_of(rungi_machine *machine, int64_t message_bytes)
 {
-    return (rungi_local){.user = machine, .multiply = multiply, .add = add, .copy = copy, .allocate = allocate,
-                         .release = release, .at = at, .wait = wait, .message_bytes = message_bytes};
+    return (rungi_local){.user = machine,
+                         .multiply = multiply,
+                         .add = add,
+                         .copy = copy,
+                         .allocate = allocate,
+                         .release = release,
+                         .at = at,
+                         .wait = wait,
+                         .message_bytes = message_bytes};
 }

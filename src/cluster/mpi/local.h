@@ -7,10 +7,10 @@
 #include "cluster/mpi/team.h"
 
 typedef struct rungi_machine {
-    rungi_team             *team;
+    rungi_team *team;
     const rung_cluster_options *options;
-    rung_type               in, sum;
-    double                  multiplied; /* seconds */
+    rung_type in, sum;
+    double multiplied; /* seconds */
 } rungi_machine;
 
 rungi_local rungi_local_of(rungi_machine *machine, int64_t message_bytes);

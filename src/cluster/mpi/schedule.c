@@ -19,8 +19,8 @@ enum { TAG_A = 1, TAG_B, TAG_C };
 /* Messages that belong together. */
 typedef struct bundle {
     MPI_Request *requests;
-    int         *ranks; /* that they are from or to */
-    int64_t      count;
+    int *ranks; /* that they are from or to */
+    int64_t count;
 } bundle;
 
 typedef struct exchange {
@@ -30,36 +30,37 @@ typedef struct exchange {
 /* A block whose sums are on their way. */
 typedef struct summing {
     exchange exchange;
-    void    *memory; /* this rank's summand, and behind it those of the others to its piece */
-    int64_t  number; /* of the block; -1: none */
+    void *memory;   /* this rank's summand, and behind it those of the others to its piece */
+    int64_t number; /* of the block; -1: none */
 } summing;
 
 /* One of A and B. */
 typedef struct operand {
-    bool     is_b;
-    int      tag;
-    int64_t  ranks, index; /* that share each chunk, and which of them this is */
-    int64_t  chunks;
-    void    *share, *whole; /* the same memory where nobody shares it */
+    bool is_b;
+    int tag;
+    int64_t ranks, index; /* that share each chunk, and which of them this is */
+    int64_t chunks;
+    void *share, *whole;                  /* the same memory where nobody shares it */
     int64_t *share_starts, *whole_starts; /* elements before each chunk, and at last all */
 } operand;
 
 struct rungi_work {
     rungi_duty *job;
     rungi_place at;
-    int64_t    in, sum; /* bytes of an element */
-    operand    a, b;
-    int64_t   *c_starts; /* of this rank's pieces of C's blocks */
-    exchange   gathers[RUNGI_GATHERS_UNDER_WAY];
-    summing    sums[RUNGI_SUMS_UNDER_WAY];
-    int64_t    posted, multiplied; /* gathers and blocks so far */
+    int64_t in, sum; /* bytes of an element */
+    operand a, b;
+    int64_t *c_starts; /* of this rank's pieces of C's blocks */
+    exchange gathers[RUNGI_GATHERS_UNDER_WAY];
+    summing sums[RUNGI_SUMS_UNDER_WAY];
+    int64_t posted, multiplied; /* gathers and blocks so far */
     rung_status multiply_status;
-    bool       is_broken; /* messages may still be on their way */
+    bool is_broken; /* messages may still be on their way */
 };
 
 /* ---- Shares --------------------------------------------------------------------------------- */
 
-static rungi_rectangle chunk_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, bool is_b, int64_t index)
+static rungi_rectangle chunk_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at,
+                                bool is_b, int64_t index)
 {
     return is_b ? rungi_chunk_b(cluster, grid, at, index) : rungi_chunk_a(cluster, grid, at, index);
 }
@@ -87,7 +88,8 @@ int64_t rungi_share_b(const rung_cluster_problem *cluster, const rung_cluster_gr
 }
 
 /* Elements of block `number` of C, and of this rank's piece of it. */
-static int64_t block_elements(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at, int64_t number)
+static int64_t block_elements(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at,
+                              int64_t number)
 {
     return rungi_elements(rungi_chunk_c(cluster, grid, at, number / grid->b_chunks, number % grid->b_chunks));
 }
@@ -112,8 +114,8 @@ static char *at_byte(const rungi_work *work, void *memory, int64_t offset)
 }
 
 /* Sends or receives that many bytes, in as many messages as it takes. */
-static rung_status post(rungi_work *work, bundle *bundle, bool is_in, int64_t rank, int tag, void *memory, int64_t offset,
-                        int64_t bytes)
+static rung_status post(rungi_work *work, bundle *bundle, bool is_in, int64_t rank, int tag, void *memory,
+                        int64_t offset, int64_t bytes)
 {
     rungi_duty *job = work->job;
     for (int64_t done = 0; done < bytes; done += job->local->message_bytes) {
@@ -178,8 +180,8 @@ static rung_status gather_chunk(rungi_work *work, operand *operand, int64_t chun
     }
     for (int64_t step = 1; status == RUNG_OK && step < operand->ranks; step++)
         status = post(work, &exchange->out, false,
-                      sharing_rank(work, operand, (operand->index + step) % operand->ranks), operand->tag, operand->share,
-                      operand->share_starts[chunk] * work->in, own * work->in);
+                      sharing_rank(work, operand, (operand->index + step) % operand->ranks), operand->tag,
+                      operand->share, operand->share_starts[chunk] * work->in, own * work->in);
     local->copy(local->user, own * work->in, at_byte(work, operand->share, operand->share_starts[chunk] * work->in),
                 at_byte(work, operand->whole, own_start * work->in));
     return status;
@@ -240,7 +242,8 @@ static void add_summands(rungi_work *work, const summing *summing)
     int64_t own = rungi_part_size(elements, job->grid->pk, l);
     char *target = at_byte(work, job->c, work->c_starts[summing->number] * work->sum);
     for (int64_t from = 0; from < job->grid->pk; from++) {
-        int64_t start = from == l ? rungi_part_start(elements, job->grid->pk, l) : summand_start(elements, own, l, from);
+        int64_t start = from == l ? rungi_part_start(elements, job->grid->pk, l)
+                                  : summand_start(elements, own, l, from);
         const char *source = at_byte(work, summing->memory, start * work->sum);
         if (from == 0)
             local->copy(local->user, own * work->sum, source, target);
@@ -434,8 +437,8 @@ static bool make_sums(rungi_work *work)
             continue;
         int64_t bytes = rungi_sums_elements(job->grid, most) * work->sum;
         summing->memory = local->allocate(local->user, bytes);
-        if (!summing->memory ||
-            !make_exchange(work, &summing->exchange, job->grid->pk - 1, rungi_divide_up(most, job->grid->pk) * work->sum))
+        if (!summing->memory || !make_exchange(work, &summing->exchange, job->grid->pk - 1,
+                                               rungi_divide_up(most, job->grid->pk) * work->sum))
             return false;
     }
     return true;
@@ -453,9 +456,10 @@ rung_status rungi_duty_prepare(rungi_duty *job)
     work->at = rungi_place_of(grid, job->rank);
     work->in = rungi_in_bytes(job->cluster);
     work->sum = rungi_sum_bytes(job->cluster);
-    work->a = (operand){.tag = TAG_A, .ranks = grid->pn, .index = work->at.j, .chunks = grid->a_chunks, .share = job->a};
-    work->b = (operand){.is_b = true, .tag = TAG_B, .ranks = grid->pm, .index = work->at.i, .chunks = grid->b_chunks,
-                        .share = job->b};
+    work->a = (operand){
+        .tag = TAG_A, .ranks = grid->pn, .index = work->at.j, .chunks = grid->a_chunks, .share = job->a};
+    work->b = (operand){
+        .is_b = true, .tag = TAG_B, .ranks = grid->pm, .index = work->at.i, .chunks = grid->b_chunks, .share = job->b};
     work->c_starts = starts_of(grid->a_chunks * grid->b_chunks, piece_size, work, NULL);
     if (work->c_starts && make_operand(work, &work->a) && make_operand(work, &work->b) && make_gathers(work) &&
         make_sums(work))

@@ -16,7 +16,8 @@
 typedef struct rungi_local {
     void *user;
     /* C = A B, all dense and row-major, of the product's types; C in that of its sums. */
-    rung_status (*multiply)(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b, void *c);
+    rung_status (*multiply)(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b,
+                            void *c);
     /* target += source. */
     void (*add)(void *user, int64_t elements, const void *source, void *target);
     void (*copy)(void *user, int64_t bytes, const void *source, void *target);
@@ -38,15 +39,15 @@ typedef struct rungi_traffic {
 typedef struct rungi_work rungi_work; /* what a job works in */
 
 typedef struct rungi_duty {
-    MPI_Comm            comm; /* the library's own */
-    int64_t             rank;
+    MPI_Comm comm; /* the library's own */
+    int64_t rank;
     const rung_cluster_problem *cluster;
-    const rung_cluster_grid    *grid;
-    const rungi_local  *local;
+    const rung_cluster_grid *grid;
+    const rungi_local *local;
     /* This rank's shares, of one chunk behind the other: sm of A, sn of B, sm * sn of C (row by row of blocks). */
-    void               *a, *b, *c;
-    rungi_traffic       traffic; /* for the caller */
-    rungi_work         *work;
+    void *a, *b, *c;
+    rungi_traffic traffic; /* for the caller */
+    rungi_work *work;
 } rungi_duty;
 
 /* How many elements this rank has of each. */

@@ -94,8 +94,10 @@ static rung_status duplicate(MPI_Comm comm, double silence, MPI_Comm *copy)
     while (code == MPI_SUCCESS && !done) {
         code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (!done && rungi_seconds() - start > silence)
-            return rung_error_set(RUNG_STATUS_DEVICE_LOST, "a rank of the communicator has not called rung_cluster_gemm for %g s; all ranks "
-                             "call it, or one has died: end the job", silence);
+            return rung_error_set(RUNG_STATUS_DEVICE_LOST,
+                                  "a rank of the communicator has not called rung_cluster_gemm for %g s; all ranks "
+                                  "call it, or one has died: end the job",
+                                  silence);
         if (!done)
             sched_yield();
     }
@@ -146,8 +148,10 @@ static rung_status attach_team(MPI_Comm comm, rungi_team **team)
 /* The sentence of an old failure. */
 static rung_status still_broken(const rungi_team *team)
 {
-    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "a call on this communicator failed with data under way, and nothing goes on it any "
-                     "more; end the job. It was: %s", team->news.text);
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST,
+                          "a call on this communicator failed with data under way, and nothing goes on it any "
+                          "more; end the job. It was: %s",
+                          team->news.text);
 }
 
 rung_status rungi_team_of(MPI_Comm comm, double silence, rungi_team **team)
@@ -244,21 +248,22 @@ rung_status rungi_team_failed(const rungi_team *team)
 {
     if (!team->is_broken)
         return RUNG_OK;
-    return rung_error_set((rung_status)team->news.status, "rank %lld found: %s", (long long)team->news.rank, team->news.text);
+    return rung_error_set((rung_status)team->news.status, "rank %lld found: %s", (long long)team->news.rank,
+                          team->news.text);
 }
 
 /* ---- Waiting ---------------------------------------------------------------------------------- */
 
 typedef struct vigil {
-    rungi_team  *team;
-    int64_t      count;
+    rungi_team *team;
+    int64_t count;
     MPI_Request *requests;
-    const int   *ranks;
-    int64_t      left;
-    int          idle;   /* loops without an event */
-    double       looked; /* when this rank last looked */
-    double       silent; /* seconds without an event */
-    bool         has_asked;
+    const int *ranks;
+    int64_t left;
+    int idle;      /* loops without an event */
+    double looked; /* when this rank last looked */
+    double silent; /* seconds without an event */
+    bool has_asked;
 } vigil;
 
 static void begin_silence(vigil *vigil)
@@ -318,9 +323,11 @@ static rung_status lose_silent(vigil *vigil)
     }
     for (int i = 0; i < count && i < NAMED_MAX; i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%d", i == 0 ? "" : ", ", list[i]);
-    return rung_error_set(RUNG_STATUS_DEVICE_LOST, "rank%s %s%s%s sent nothing for %g s and do%s not answer: dead, stopped or not in this "
-                     "call; end the job", count > 1 ? "s" : "", names, count > NAMED_MAX ? " and more" : "",
-                     count > 1 ? " have" : " has", vigil->team->silence, count > 1 ? "" : "es");
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST,
+                          "rank%s %s%s%s sent nothing for %g s and do%s not answer: dead, stopped or not in this "
+                          "call; end the job",
+                          count > 1 ? "s" : "", names, count > NAMED_MAX ? " and more" : "",
+                          count > 1 ? " have" : " has", vigil->team->silence, count > 1 ? "" : "es");
 }
 
 /* Takes what is done. */

@@ -18,29 +18,29 @@ enum { RUNGI_KEPT_MAX = 32 };
 
 /* Memory that is kept for the next call. */
 typedef struct rungi_kept {
-    void   *memory;
+    void *memory;
     int64_t bytes;
-    bool    is_used;
+    bool is_used;
 } rungi_kept;
 
 /* What a rank says of itself or of another. */
 typedef struct rungi_notice {
-    int64_t  status;
-    int64_t  rank;
+    int64_t status;
+    int64_t rank;
     uint64_t signature; /* of the call that it is about to make */
-    char     text[488];
+    char text[488];
 } rungi_notice;
 
 typedef struct rungi_team {
-    MPI_Comm     comm, control; /* for data, and for questions, answers and bad news */
-    int          rank, ranks;
-    double       silence;       /* seconds, of the call under way */
-    double       waited;        /* seconds, in that call */
-    bool         is_broken;     /* messages may be under way that nobody waits for: nothing goes any more */
-    rungi_notice news;          /* why */
-    int64_t      unanswered;    /* questions whose answers have not come */
-    char        *heard;         /* of each rank: what became of the question that it was asked */
-    rungi_kept   kept[RUNGI_KEPT_MAX];
+    MPI_Comm comm, control; /* for data, and for questions, answers and bad news */
+    int rank, ranks;
+    double silence;     /* seconds, of the call under way */
+    double waited;      /* seconds, in that call */
+    bool is_broken;     /* messages may be under way that nobody waits for: nothing goes any more */
+    rungi_notice news;  /* why */
+    int64_t unanswered; /* questions whose answers have not come */
+    char *heard;        /* of each rank: what became of the question that it was asked */
+    rungi_kept kept[RUNGI_KEPT_MAX];
 } rungi_team;
 
 /* The one of this communicator, made at its first call by all its ranks together. If that fails it stays, broken: MPI
@@ -66,7 +66,7 @@ rung_status rungi_team_agree(rungi_team *team, rung_status status, uint64_t sign
 
 /* Kept or new, aligned to 64 bytes; NULL if there is none. */
 void *rungi_team_allocate(rungi_team *team, int64_t bytes);
-void  rungi_team_release(rungi_team *team, void *memory);
+void rungi_team_release(rungi_team *team, void *memory);
 
 /* Seconds of a clock that never goes back. */
 double rungi_seconds(void);

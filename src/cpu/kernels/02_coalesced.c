@@ -33,7 +33,8 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 {
     (void)compute;
     if (job->n > (INT64_MAX >> 8))
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "02_coalesced: the sums of a row of C need more memory than can be addressed");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "02_coalesced: the sums of a row of C need more memory than can be addressed");
     form->scratch = job->n * (int64_t)sizeof(sum_t);
     return RUNG_OK;
 }

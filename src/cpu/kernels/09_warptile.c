@@ -83,8 +83,8 @@ static inline void pack_rows(const in_t *from, int64_t across, int64_t along, in
 /* A slice: so many rows of A or columns of B, `across` elements apart, and their steps of k,
  * `along` elements apart. At each step there are `width` side by side, those that are not
  * there as zeros. */
-static inline __attribute__((always_inline)) void
-pack_slice(const in_t *from, int64_t across, int64_t along, int64_t count, int64_t depth, int64_t width, sum_t *to)
+static inline __attribute__((always_inline)) void pack_slice(const in_t *from, int64_t across, int64_t along,
+                                                             int64_t count, int64_t depth, int64_t width, sum_t *to)
 {
     if (count < width)
         memset(to, 0, (size_t)(depth * width) * sizeof(sum_t));

@@ -43,32 +43,33 @@ enum { PARAMETER_KC, PARAMETER_NC };
  * NEAR_STEPS of k at a time, so that the panels after the first find B in L1. */
 enum { PACKED, IN_PLACE, PACKED_NEAR };
 enum {
-    SUM_ROWS = 336,   /* of sums that are kept beside C */
-    WIDE = 4096,      /* columns that a short A is multiplied with before the next of k */
-    SHALLOW = 32,     /* steps of k that it is multiplied with at a time; twice as many where it has more panels */
-    FEW = 10,         /* panels up to which a B of more than in_place_b bytes is left unpacked */
-    NEAR_STEPS = 32,  /* steps of k of a packed tile: few, so that what one panel prefetches arrives while others compute */
-    NEAR = 8,         /* tiles whose B is still in the first cache, at most */
-    ROW_BYTES = 896,  /* of a block of B, at least, in the default parameters */
-    EVEN = 1 << 16,   /* alpha up to which beta is not divided by it: whole numbers stay whole */
-    GAP = 64,         /* bytes between copied rows of A, so that they do not meet in the cache */
+    SUM_ROWS = 336, /* of sums that are kept beside C */
+    WIDE = 4096,    /* columns that a short A is multiplied with before the next of k */
+    SHALLOW = 32,   /* steps of k that it is multiplied with at a time; twice as many where it has more panels */
+    FEW = 10,       /* panels up to which a B of more than in_place_b bytes is left unpacked */
+    NEAR_STEPS =
+        32,   /* steps of k of a packed tile: few, so that what one panel prefetches arrives while others compute */
+    NEAR = 8, /* tiles whose B is still in the first cache, at most */
+    ROW_BYTES = 896, /* of a block of B, at least, in the default parameters */
+    EVEN = 1 << 16,  /* alpha up to which beta is not divided by it: whole numbers stay whole */
+    GAP = 64,        /* bytes between copied rows of A, so that they do not meet in the cache */
     PAGE = 4096
 };
 
 typedef struct work {
     const rungi_cpu_job *job;
-    const rungi_tiles   *tiles;
-    int64_t              size, in_size; /* of a sum, and of an element of A or B */
-    int64_t              kc, nc, kept; /* kept: rows of A */
-    bool                 a_fits, b_fits; /* they may be read where they stand */
-    bool                 copies_a, keeps_a; /* panel by panel; a stretch of k of many rows */
-    bool                 is_near;    /* see PACKED_NEAR */
-    bool                 keeps_sums; /* beside C */
-    bool                 streams_c, brings_c;
-    bool                 scales_last; /* alpha comes when all of k is summed */
-    char                *a_rows, *b_panels, *sums; /* scratch */
-    int64_t              i, j, rows, cols; /* the block of C at hand, */
-    int64_t              p, depth;         /* and the stretch of k */
+    const rungi_tiles *tiles;
+    int64_t size, in_size;  /* of a sum, and of an element of A or B */
+    int64_t kc, nc, kept;   /* kept: rows of A */
+    bool a_fits, b_fits;    /* they may be read where they stand */
+    bool copies_a, keeps_a; /* panel by panel; a stretch of k of many rows */
+    bool is_near;           /* see PACKED_NEAR */
+    bool keeps_sums;        /* beside C */
+    bool streams_c, brings_c;
+    bool scales_last;               /* alpha comes when all of k is summed */
+    char *a_rows, *b_panels, *sums; /* scratch */
+    int64_t i, j, rows, cols;       /* the block of C at hand, */
+    int64_t p, depth;               /* and the stretch of k */
 } work;
 
 /* ---- What is settled for the whole problem -------------------------------------------------------------- */
@@ -148,8 +149,9 @@ static int64_t sum_bytes(const work *work, bool in_place)
 {
     if (!work->keeps_sums)
         return 0;
-    return in_place ? work->job->m * rungi_round_up(rungi_smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
-                    : SUM_ROWS * work->nc * work->size;
+    return in_place
+               ? work->job->m * rungi_round_up(rungi_smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
+               : SUM_ROWS * work->nc * work->size;
 }
 
 static double b_bytes(const work *work)
@@ -182,8 +184,10 @@ static rung_status settle_packed(const work *work, rungi_cpu_form *form)
     const rungi_cpu_job *job = work->job;
     int64_t width = 2 * work->tiles->lanes, bytes;
     if (!rungi_multiply(rungi_round_up(job->n, width), job->k, &bytes) || !rungi_multiply(bytes, work->size, &bytes))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "10_pipeline: the packed B, %lld x %lld, needs more bytes than can be "
-                          "addressed; multiply by it in parts", (long long)job->k, (long long)job->n);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "10_pipeline: the packed B, %lld x %lld, needs more bytes than can be "
+                          "addressed; multiply by it in parts",
+                          (long long)job->k, (long long)job->n);
     form->packed = (rungi_packed_layout){.stored = sum_type(job), .width = width, .depth = work->kc, .bytes = bytes};
     return RUNG_OK;
 }
@@ -298,8 +302,8 @@ static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *ti
     int64_t row = a_row_bytes(work, work->depth) / work->size;
     char *copy = work->a_rows + (work->keeps_a ? (i - work->i) * row * work->size : 0);
     if (!has_a(work))
-        rungi_cpu_pack(work->job->features->isa, &(rungi_pack){work->job->in, tile->a, a->row_stride, a->col_stride, rows,
-                                                               work->depth, copy, row});
+        rungi_cpu_pack(work->job->features->isa, &(rungi_pack){work->job->in, tile->a, a->row_stride, a->col_stride,
+                                                               rows, work->depth, copy, row});
     tile->a = copy;
     tile->a_row = row;
 }
@@ -344,8 +348,9 @@ typedef rungi_tile *tile_table[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS];
 
 static const tile_table *table_of(const work *work, bool packing)
 {
-    return packing ? &work->tiles->packing : work->job->form->path == IN_PLACE ? &work->tiles->in_place
-                                                                               : &work->tiles->packed;
+    return packing                             ? &work->tiles->packing
+           : work->job->form->path == IN_PLACE ? &work->tiles->in_place
+                                               : &work->tiles->packed;
 }
 
 /* A panel of rows by `cols` columns of B, from column j of C on. */
@@ -542,7 +547,8 @@ static void multiply_stretch(const work *work)
     rungi_tile_job tile = {.panels = 1, .b_step = step};
     take_a(work, 0, work->rows, &tile);
     for (int64_t j = 0; j < work->cols; j += near)
-        multiply_near(work, tile, j, rungi_smaller(near, work->cols - j), j + near < work->cols ? near : work->depth * step - j);
+        multiply_near(work, tile, j, rungi_smaller(near, work->cols - j),
+                      j + near < work->cols ? near : work->depth * step - j);
 }
 
 /* B is large and goes by once: a few of its rows at a time, as they stand in memory. */
@@ -608,4 +614,5 @@ static void run(const rungi_cpu_job *job)
 #endif
 }
 
-const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run, .settle = settle, .fit = fit, .pack = pack, .is_threaded = true};
+const rungi_cpu_kernel rungi_cpu_10_pipeline = {
+    .run = run, .settle = settle, .fit = fit, .pack = pack, .is_threaded = true};

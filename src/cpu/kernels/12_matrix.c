@@ -99,8 +99,8 @@ static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime, 
     rungi_packing packing = path == TILES_PARTS || path == FEW_ROWS ? RUNGI_PACK_PARTS
                             : path == TILES_I8 || path == DOT_I8    ? RUNGI_PACK_I8
                                                                     : RUNGI_PACK_BF16;
-    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN], false, kept_bytes, most_kept,
-                       has_packed_b};
+    rungi_cuts cuts = {given[KC_GIVEN], given[KD_GIVEN], given[MC_GIVEN], given[NC_GIVEN],
+                       false,           kept_bytes,      most_kept,       has_packed_b};
     if (regime == IS_THIN) {
         cuts.kc = cuts.kd = has_packed_b ? given[KC_GIVEN] : given[KC_GIVEN] / 2;
         cuts.nc = has_packed_b ? given[NC_GIVEN] : 4 * given[NC_GIVEN];
@@ -160,33 +160,33 @@ static int64_t ranges_place(const rungi_layout *l, const rungi_cpu_job *job, int
 typedef struct engine {
     const rungi_cpu_job *job;
     rungi_layout l;
-    path        path;
-    regime      regime;
-    bool        is_plain;    /* sums are stored as they are, */
-    bool        is_streamed; /* past the caches */
-    rungi_place held;        /* where the sums in the tiles belong, */
-    bool        is_settled;  /* and whether nothing more becomes of them there */
-    rungi_block block[2];    /* else the blocks of C that they are */
+    path path;
+    regime regime;
+    bool is_plain;        /* sums are stored as they are, */
+    bool is_streamed;     /* past the caches */
+    rungi_place held;     /* where the sums in the tiles belong, */
+    bool is_settled;      /* and whether nothing more becomes of them there */
+    rungi_block block[2]; /* else the blocks of C that they are */
 } engine;
 
 /* A slice of k. */
 typedef struct k_slice {
     int64_t number, p, depth, steps;
-    bool    is_first, is_last;
+    bool is_first, is_last;
 } k_slice;
 
 /* 32 rows of a block of C, or the last few of them. */
 typedef struct strip {
     int64_t i, j, height, width;
     int64_t number; /* where its sums are kept */
-    bool    is_far; /* the first of its block to read a packed B, which may come from memory */
+    bool is_far;    /* the first of its block to read a packed B, which may come from memory */
 } strip;
 
 static k_slice slice_of(const engine *e, int64_t number)
 {
     int64_t p = number * e->l.depth, depth = rungi_smaller(e->l.depth, e->job->k - p);
-    return (k_slice){number, p, depth, rungi_round_up(depth, e->l.step) / e->l.step, number == 0,
-                     number + 1 == e->l.slices};
+    return (k_slice){
+        number, p, depth, rungi_round_up(depth, e->l.step) / e->l.step, number == 0, number + 1 == e->l.slices};
 }
 
 static rungi_block block_of(const strip *s, int64_t panel)
@@ -595,7 +595,11 @@ static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int
 {
     int64_t height = rungi_smaller(e->l.mc, e->job->m - i), width = rungi_smaller(e->l.nc, e->job->n - j);
     for (int64_t x = 0; x < height; x += PANEL) {
-        strip s = {i + x, j, rungi_smaller(PANEL, height - x), width, e->l.slices > e->l.stretch ? x / PANEL : 0,
+        strip s = {i + x,
+                   j,
+                   rungi_smaller(PANEL, height - x),
+                   width,
+                   e->l.slices > e->l.stretch ? x / PANEL : 0,
                    x == 0 && e->job->packed};
         for (int64_t number = first; number < end; number++) {
             k_slice slice = slice_of(e, number);
@@ -641,7 +645,8 @@ static void finish_zeros(const rungi_cpu_job *job)
 static bool is_plain(const rungi_cpu_job *job)
 {
     return (job->out == RUNG_F32 || job->out == RUNG_I32) && job->alpha == 1 && job->beta == 0 && !job->addend.first &&
-           !job->bias.first && !job->residual.first && job->activation == RUNG_ACTIVATION_NONE && job->c.col_stride == 1;
+           !job->bias.first && !job->residual.first && job->activation == RUNG_ACTIVATION_NONE &&
+           job->c.col_stride == 1;
 }
 
 static bool is_streamed(const rungi_cpu_job *job)
@@ -684,8 +689,12 @@ static void multiply_packed_column(const rungi_cpu_job *job)
 RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 {
     path path = (enum path)(job->form->path / REGIMES);
-    engine e = {.job = job, .path = path, .regime = (regime)(job->form->path % REGIMES), .is_plain = is_plain(job),
-                .is_streamed = is_streamed(job), .is_settled = true};
+    engine e = {.job = job,
+                .path = path,
+                .regime = (regime)(job->form->path % REGIMES),
+                .is_plain = is_plain(job),
+                .is_streamed = is_streamed(job),
+                .is_settled = true};
     if (job->k == 0) {
         finish_zeros(job);
         return;
@@ -714,7 +723,8 @@ static void pack_floats(const engine *e, const k_slice *slice, char *packed)
     int64_t n = e->job->n;
     for (int64_t j = 0; j < n; j += PANEL) {
         rungi_stretch from = columns_of(e, j, rungi_smaller(PANEL, n - j), slice);
-        rungi_lay_floats(&from, (float *)(void *)(packed + packed_place(FLOATS_UNIT, &e->l, n, slice->p, slice->steps, j)));
+        rungi_lay_floats(&from,
+                         (float *)(void *)(packed + packed_place(FLOATS_UNIT, &e->l, n, slice->p, slice->steps, j)));
     }
 }
 
@@ -752,16 +762,20 @@ static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *
     if (in == RUNG_F32 && !has_tiles)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs AMX for f32, which is not available");
     if (in == RUNG_BF16 && !has_dots)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs AMX or AVX512_BF16 for bf16, which are not available");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "12_matrix needs AMX or AVX512_BF16 for bf16, which are not available");
     if (in == RUNG_I8 && !has_dots)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs AMX or AVX512_VNNI for i8, which are not available");
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "12_matrix needs AMX or AVX512_VNNI for i8, which are not available");
     has_tiles = has_tiles && rungi_cpu_ask_for_tiles();
     if (in == RUNG_F32 && !has_tiles)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix: the system denies AMX to this process; if alternate signal stacks "
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "12_matrix: the system denies AMX to this process; if alternate signal stacks "
                           "(sigaltstack) exist, give them at least 16 KiB");
     *path = in == RUNG_F32    ? TILES_PARTS
             : in == RUNG_BF16 ? has_tiles ? TILES_BF16 : DOT_BF16
-                              : has_tiles ? TILES_I8 : DOT_I8;
+            : has_tiles       ? TILES_I8
+                              : DOT_I8;
     return RUNG_OK;
 }
 
@@ -793,10 +807,12 @@ static rung_status settle_packed(const rungi_cpu_job *job, path path, rungi_cpu_
     int64_t bytes, unit = l.unit + floats_unit(&l) + (path == TILES_PARTS ? (int64_t)sizeof(rungi_range) : 0);
     if (!rungi_multiply(packed_panels(job->n), rungi_divide_up(job->k, l.step), &bytes) ||
         !rungi_multiply(bytes, unit, &bytes) || bytes > INT64_MAX - 64)
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "12_matrix: the packed B, %lld x %lld, needs more bytes than can be "
-                          "addressed; multiply by it in parts", (long long)job->k, (long long)job->n);
-    form->packed = (rungi_packed_layout){.stored = job->in, .width = PANEL, .depth = l.depth,
-                                         .bytes = rungi_round_up(bytes, 64)};
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "12_matrix: the packed B, %lld x %lld, needs more bytes than can be "
+                          "addressed; multiply by it in parts",
+                          (long long)job->k, (long long)job->n);
+    form->packed = (rungi_packed_layout){
+        .stored = job->in, .width = PANEL, .depth = l.depth, .bytes = rungi_round_up(bytes, 64)};
     return RUNG_OK;
 }
 
@@ -874,5 +890,5 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 }
 #endif
 
-const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = run, .settle = settle, .fit = fit, .pack = pack, .is_threaded = true,
-                                              .is_engine = true};
+const rungi_cpu_kernel rungi_cpu_12_matrix = {
+    .run = run, .settle = settle, .fit = fit, .pack = pack, .is_threaded = true, .is_engine = true};

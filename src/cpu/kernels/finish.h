@@ -72,8 +72,8 @@ static inline void finish(const rungi_cpu_job *job, int64_t i, int64_t j, sum_t 
 
 /* So many elements side by side, with no epilogue, of a type that is a constant where this is
  * called: no element has to ask for it. */
-static inline __attribute__((always_inline)) void
-finish_plain(const rungi_cpu_job *job, rung_type type, int64_t first, int64_t count, const sum_t *sums)
+static inline __attribute__((always_inline)) void finish_plain(const rungi_cpu_job *job, rung_type type, int64_t first,
+                                                               int64_t count, const sum_t *sums)
 {
     void *c = job->c.first;
     const double alpha = job->alpha, beta = job->beta;
@@ -87,7 +87,8 @@ finish_plain(const rungi_cpu_job *job, rung_type type, int64_t first, int64_t co
 
 static inline bool is_plain(const rungi_cpu_job *job)
 {
-    return job->c.col_stride == 1 && !job->addend.first && !job->bias.first && !job->residual.first && job->activation == RUNG_ACTIVATION_NONE;
+    return job->c.col_stride == 1 && !job->addend.first && !job->bias.first && !job->residual.first &&
+           job->activation == RUNG_ACTIVATION_NONE;
 }
 
 /* Elements (i, j) and on of a row, so many. */
@@ -132,8 +133,7 @@ static inline void finish_row(const rungi_cpu_job *job, int64_t i, int64_t j, in
 #endif
 
 /* m x n elements, or as many as there are; their sums stand in rows of n. */
-static inline void finish_block(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n,
-                                const sum_t *sums)
+static inline void finish_block(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n, const sum_t *sums)
 {
     for (int64_t x = 0; x < rungi_smaller(m, job->m - i); x++)
         finish_row(job, i + x, j, rungi_smaller(n, job->n - j), sums + x * n);

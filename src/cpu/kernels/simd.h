@@ -24,7 +24,7 @@
 enum { LANES = VECTOR_BYTES / sizeof(sum_t), NR = 2 * LANES };
 
 typedef sum_t vec_t __attribute__((vector_size(VECTOR_BYTES)));
-typedef in_t  raw_t __attribute__((vector_size(LANES * sizeof(in_t)))); /* as many, as they are stored */
+typedef in_t raw_t __attribute__((vector_size(LANES * sizeof(in_t)))); /* as many, as they are stored */
 
 static inline vec_t widen_all(raw_t raw)
 {
@@ -46,7 +46,7 @@ static inline vec_t widen_all(raw_t raw)
     return (vec_t)_mm256_cvtepi8_epi32(_mm_set_epi64x(0, (int64_t)raw));
 #elif defined(IN_I8)
     typedef int32_t signed_t __attribute__((vector_size(VECTOR_BYTES)));
-    return (vec_t)__builtin_convertvector(raw, signed_t);
+    return (vec_t) __builtin_convertvector(raw, signed_t);
 #else
     return (vec_t)raw;
 #endif

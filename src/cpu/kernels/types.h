@@ -24,12 +24,12 @@ typedef double in_t;
 typedef double sum_t;
 #elif defined(IN_F16) || defined(IN_BF16)
 typedef uint16_t in_t;
-typedef float    sum_t;
+typedef float sum_t;
 #elif defined(IN_I8)
-typedef int8_t   in_t;
+typedef int8_t in_t;
 typedef uint32_t sum_t;
 #elif defined(IN_I32)
-typedef int32_t  in_t;
+typedef int32_t in_t;
 typedef uint32_t sum_t;
 #endif
 
@@ -72,6 +72,6 @@ static inline rungi_cpu_job block_of(const rungi_cpu_job *job, int64_t i, int64_
 /* The kernel NN_name as it was compiled here. */
 #define RUNGI_JOIN(name, part) rungi_cpu_##name##_##part
 #define RUNGI_PART(name, part) RUNGI_JOIN(name, part)
-#define TYPED_KERNEL(name)     const rungi_cpu_kernel RUNGI_PART(name, PART)
+#define TYPED_KERNEL(name) const rungi_cpu_kernel RUNGI_PART(name, PART)
 
 #endif /* RUNGI_CPU_TYPES_H */

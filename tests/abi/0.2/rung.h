@@ -1,0 +1,1167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung.h - matrix multiplication on the CPU, on OpenCL devices and on NVIDIA GPUs.
+ *
+ * This header is the manual. Include it as <rung/rung.h> and link with -lrung. It has two levels.
+ *
+ * One call multiplies matrices in memory:
+ *
+ *     rung_matrix a = rung_matrix_of(RUNG_F32, m, k, a_data);
+ *     rung_matrix b = rung_matrix_of(RUNG_F32, k, n, b_data);
+ *     rung_matrix c = rung_matrix_of(RUNG_F32, m, n, c_data);
+ *     if (rung_gemm(NULL, 1.0, a, b, 0.0, c) != RUNG_OK)
+ *         fprintf(stderr, "%s\n", rung_error_text());
+ *
+ * Plans serve device memory, packed weights and repeated work: open a device, create a plan
+ * for a problem, run the plan on a queue. See "Plans".
+ *
+ * Contents
+ *     Version and export          Queues, events and buffers
+ *     Status and errors           Native objects
+ *     Element types               Kernels
+ *     Matrices                    Plans
+ *     Problems                    Packed operands
+ *     One call                    Candidates
+ *     Context                     Tuning
+ *     Devices                     Environment variables
+ *
+ * Rules that hold for every function:
+ *
+ * Growth    A program compiled against one version of this header runs with every later
+ *           version of the library that has the same major number (from 0.2 on).
+ *           - rung_matrix is a plain value. Its fields never change.
+ *           - Other structs that the caller fills begin with `size`. Create them with their
+ *             ..._of() or ..._default() function, which sets `size`; then set fields.
+ *             Later versions append fields, and 0 in a new field means the old behaviour.
+ *             A struct whose `size` is 0 is RUNG_STATUS_INVALID.
+ *           - Structs that the library returns by pointer belong to the library. Later
+ *             versions append fields. Do not store them in arrays by value. Their strings
+ *             are never NULL.
+ *           - Later versions add enumerators. Treat an unknown value as "something else".
+ * Errors    A function that can fail returns a rung_status; outputs come last. A failed call
+ *           sets the created object to NULL. A multiplication that fails with
+ *           RUNG_STATUS_INVALID, _ALIASED, _TOO_LARGE or _UNSUPPORTED has not touched its
+ *           output; after other failures the output is undefined. If a call that puts work
+ *           on a queue fails, or rung_queue_finish() reports a failure, call
+ *           rung_queue_finish() before you free memory that the queue's work uses.
+ * Arguments Structs and arrays are read during the call only, except batch_offsets.
+ * Threads   Any number of threads may use a context, a device, a kernel or a plan at the same
+ *           time. One thread at a time may use a queue or an event. Many threads may read a
+ *           buffer, or one may write it.
+ * Lifetime  Every destroy function, and rung_device_close(), accepts NULL. Objects may be
+ *           destroyed in any order, also while work is in flight: each object keeps the objects
+ *           alive that it needs. Destroying a queue or an event waits for its work. A kernel
+ *           found in a context lives as long as the context and its devices.
+ * Memory    rung_plan_run() allocates no memory, with three exceptions: the run is logged; the
+ *           first run on the CPU after a fork restarts threads; more threads call it at the same
+ *           time on the CPU than there are plans.
+ * Output    The library never exits, aborts or prints, unless RUNG_VERBOSE is set. (Debug and
+ *           sanitizer builds check internal invariants; a failed check prints and aborts.)
+ * Fork      A process may fork at any time. The child can use the CPU and every CPU object
+ *           created before. Other devices follow the rules of their drivers.
+ * Cancel    pthread_cancel() does not interrupt a call: the call completes first. Call no
+ *           function while asynchronous cancellation is enabled.
+ * Signals   On processors with AMX, the first plan that uses AMX requests it from the kernel.
+ *           From then on, an alternate signal stack (sigaltstack) needs 16 KiB for its
+ *           registers. If a smaller one exists, the request fails and rung uses other
+ *           kernels. RUNG_CPU_ISA=dot never requests AMX.
+ */
+#ifndef RUNG_H
+#define RUNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Version and export ------------------------------------------------------- */
+
+#define RUNG_VERSION_MAJOR 0
+#define RUNG_VERSION_MINOR 2
+#define RUNG_VERSION_PATCH 0
+
+/* Version of this header as one number: 0.2.0 is 200, 1.12.3 is 11203. */
+#define RUNG_VERSION (RUNG_VERSION_MAJOR * 10000 + RUNG_VERSION_MINOR * 100 + RUNG_VERSION_PATCH)
+
+/* On Windows, define RUNG_STATIC to link the static library. RUNG_BUILD is defined only while
+ * the library itself is compiled. */
+#if defined(_WIN32) && defined(RUNG_STATIC)
+#define RUNG_API
+#elif defined(_WIN32) && defined(RUNG_BUILD)
+#define RUNG_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define RUNG_API __declspec(dllimport)
+#elif defined(__GNUC__)
+#define RUNG_API __attribute__((visibility("default")))
+#else
+#define RUNG_API
+#endif
+
+/* Lets compilers check printf formats. */
+#if defined(__GNUC__)
+#define RUNG_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+#else
+#define RUNG_PRINTF(format, first)
+#endif
+
+/* Tells GCC that creating a view does not read the memory it points to. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#define RUNG_READS_NOTHING(argument) __attribute__((access(none, argument)))
+#else
+#define RUNG_READS_NOTHING(argument)
+#endif
+
+/* Return the version of the library that runs, which may be newer than this header: a number
+ * like RUNG_VERSION, and text like "0.2.0". */
+RUNG_API int         rung_version(void);
+RUNG_API const char *rung_version_text(void);
+
+/* ---- Status and errors --------------------------------------------------------- */
+
+/* Result of every function that can fail. Values are stable across versions. */
+typedef enum rung_status {
+    RUNG_OK                    = 0,
+    RUNG_STATUS_INVALID        = -1,  /* an argument is out of range */
+    RUNG_STATUS_ALIASED        = -2,  /* the output overlaps itself or an input */
+    RUNG_STATUS_TOO_LARGE      = -3,  /* a size or a stride overflows the address space */
+    RUNG_STATUS_NO_MEMORY      = -4,  /* out of memory */
+    RUNG_STATUS_NO_DEVICE      = -5,  /* no such device, or its driver is not installed */
+    RUNG_STATUS_UNSUPPORTED    = -6,  /* no kernel on this device supports the problem */
+    RUNG_STATUS_COMPILE_FAILED = -7,  /* a kernel did not compile */
+    RUNG_STATUS_DEVICE_LOST    = -8,  /* the device failed and must be opened again */
+    RUNG_STATUS_NOT_FOUND      = -9,  /* no kernel, parameter or file has that name */
+    RUNG_STATUS_IO             = -10, /* a file could not be read or written */
+    RUNG_STATUS_CANCELLED      = -11  /* a callback of the caller stopped the call */
+} rung_status;
+
+/* Return the enumerator's name, "RUNG_STATUS_ALIASED", and a short description. Both accept
+ * any number. */
+RUNG_API const char *rung_status_name(rung_status status);
+RUNG_API const char *rung_status_text(rung_status status);
+
+/* Returns a description of this thread's most recent error: what was wrong, with values, and
+ * what to do. A compiler's log follows if there is one. "" before the first error; never NULL.
+ * Valid until the next failing call on this thread. Do not parse the text; test the status. */
+RUNG_API const char *rung_error_text(void);
+
+/* For libraries built on rung: stores a description for this thread's rung_error_text(),
+ * formatted like printf, and returns `status`. The arguments may include the current text. */
+RUNG_API rung_status rung_error_set(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
+
+/* ---- Element types -------------------------------------------------------------- */
+
+/* Values are stable across versions and consecutive from 1. */
+typedef enum rung_type {
+    RUNG_TYPE_NONE = 0, /* no type: the view is absent */
+    RUNG_F32       = 1,
+    RUNG_F64       = 2,
+    RUNG_F16       = 3,
+    RUNG_BF16      = 4,
+    RUNG_I8        = 5,
+    RUNG_I32       = 6,
+
+    /* Types that the interface describes and no kernel multiplies yet: a problem with one of
+     * them is RUNG_STATUS_UNSUPPORTED. */
+    RUNG_U8        = 7,
+    RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
+    RUNG_U4        = 9,
+    RUNG_F8E4M3    = 10, /* no infinities, as in OCP's E4M3 */
+    RUNG_F8E5M2    = 11,
+    RUNG_F4E2M1    = 12, /* MXFP4 and NVFP4 elements, packed like I4 */
+    RUNG_E8M0      = 13, /* powers of two: the scales of MXFP4 */
+    RUNG_Q8_0      = 14, /* GGML blocks: an F16 scale, then 32 x 8 bits */
+    RUNG_Q4_0      = 15  /* GGML blocks: an F16 scale, then 32 x 4 bits */
+} rung_type;
+
+/* Elements are stored in blocks: of 1 element for most types, of 2 for 4-bit types, of 32 for
+ * GGML's. These functions return the elements and the bytes of a block; 0 for other values. */
+RUNG_API int64_t rung_type_block_elements(rung_type type);
+RUNG_API int64_t rung_type_block_bytes(rung_type type);
+
+/* Returns the bytes per element; 0 for types with several elements per block. */
+RUNG_API int64_t rung_type_size(rung_type type);
+
+/* Returns "f32" and the like; "none" for RUNG_TYPE_NONE; "?" for other values, so that a loop
+ * from 1 to the first "?" visits every type. */
+RUNG_API const char *rung_type_name(rung_type type);
+
+/* Returns the type in which this version accumulates A * B into C; RUNG_TYPE_NONE if no kernel of
+ * this version multiplies these types. alpha and beta are rounded to this type; for I32 they must
+ * be whole numbers. The result is rounded to C's type once, at the end (to F16 and BF16 through
+ * F32). Integers are exact modulo 2^32.
+ *
+ *     A and B   C                accumulator
+ *     F32       F32, F16, BF16   F32
+ *     F64       F64, F32         F64
+ *     F16       F16, F32         F32
+ *     BF16      BF16, F32        F32
+ *     I8        I32              I32
+ *     I32       I32              I32 */
+RUNG_API rung_type rung_accumulator_type(rung_type a, rung_type b, rung_type c);
+
+/* Convert 16-bit types, for compilers that lack them. Conversion from F32 rounds to nearest,
+ * ties to even; values beyond the largest become infinite. A NaN stays a NaN and becomes
+ * quiet; its sign and the upper bits of its payload are preserved. */
+RUNG_API float    rung_f16_to_f32(uint16_t bits);
+RUNG_API uint16_t rung_f16_from_f32(float value);
+RUNG_API float    rung_bf16_to_f32(uint16_t bits);
+RUNG_API uint16_t rung_bf16_from_f32(float value);
+
+/* ---- Matrices ------------------------------------------------------------------- */
+
+typedef struct rung_context rung_context;
+typedef struct rung_device  rung_device;
+typedef struct rung_queue   rung_queue;
+typedef struct rung_event   rung_event;
+typedef struct rung_buffer  rung_buffer;
+typedef struct rung_kernel  rung_kernel;
+typedef struct rung_plan    rung_plan;
+
+/* A view of a matrix. Element (i, j) of item b of a batch is element number
+ *
+ *     offset + i * row_stride + j * col_stride + b * batch_stride
+ *
+ * counted from `data` (memory of this process) or from the start of `buffer` (device
+ * memory); the other one is NULL. All counts are in elements. Strides are not negative. A
+ * stride of 0 repeats a row, a column or an item, which inputs may do and outputs may not.
+ * Instead of batch_stride, `batch_offsets` may give the offset of each item: an array of
+ * `batch` numbers >= 0, ascending for an output, unchanged until the work is done. Memory
+ * between the elements of an output is never written; memory after the last element need not
+ * exist.
+ *
+ * A view owns nothing. Transposes, storage orders and blocks are views; nothing is copied to
+ * create one. A view of zeros, {0}, is absent: the default of every optional operand.
+ *
+ * The functions below return views of one item: batch_stride is 0 and batch_offsets is NULL. They
+ * do not fail. A view with impossible sizes is invalid, stays invalid through further functions,
+ * and is rejected with RUNG_STATUS_INVALID by every call that uses it. */
+typedef struct rung_matrix {
+    rung_type      type;
+    int64_t        rows, cols;
+    int64_t        row_stride, col_stride;
+    void          *data;
+    rung_buffer   *buffer;
+    int64_t        offset;
+    int64_t        batch_stride;
+    const int64_t *batch_offsets;
+} rung_matrix;
+
+typedef enum rung_order {
+    RUNG_ORDER_ROW_MAJOR = 0, /* C: the elements of a row are adjacent */
+    RUNG_ORDER_COL_MAJOR = 1  /* Fortran and BLAS: the elements of a column are adjacent */
+} rung_order;
+
+/* Returns a dense row-major view. `data` is const for the sake of inputs: the memory of an output
+ * must be writable. */
+RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data) RUNG_READS_NOTHING(4);
+
+/* Returns a view with a leading dimension, as BLAS describes a matrix: `ld` elements from one
+ * row to the next (row-major, ld >= cols) or from one column to the next (column-major,
+ * ld >= rows). A smaller `ld` gives an invalid view. For a transposed argument, describe the
+ * matrix as it is in memory and transpose the view:
+ *
+ *     rung_matrix a = rung_matrix_ld(RUNG_F64, m, k, lda, RUNG_ORDER_COL_MAJOR, a_data);
+ *     rung_matrix b = rung_matrix_ld(RUNG_F64, n, k, ldb, RUNG_ORDER_COL_MAJOR, b_data);
+ *     rung_gemm(NULL, 1.0, a, rung_matrix_transpose(b), 0.0, c);               (C = A * B^T) */
+RUNG_API rung_matrix rung_matrix_ld(rung_type type, int64_t rows, int64_t cols, int64_t ld, rung_order order,
+                                    const void *data) RUNG_READS_NOTHING(6);
+
+/* Returns a dense row-major view of device memory that begins `offset` elements into the
+ * buffer. For other strides, set the fields of the result. */
+RUNG_API rung_matrix rung_matrix_in_buffer(rung_type type, int64_t rows, int64_t cols, rung_buffer *buffer,
+                                           int64_t offset);
+
+/* Returns the transposed view: the same elements with rows and columns exchanged. */
+RUNG_API rung_matrix rung_matrix_transpose(rung_matrix matrix);
+
+/* Returns a view of the rows x cols block whose first element is (row, col). A block that
+ * exceeds the matrix gives an invalid view. */
+RUNG_API rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int64_t rows, int64_t cols);
+
+/* Returns a rows x cols view that repeats a matrix of one row, of one column or of one
+ * element. Other shapes give an invalid view. A bias with one number per
+ * column is a 1 x n matrix broadcast to m x n:
+ *
+ *     problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, n, bias_data), m, n); */
+RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int64_t cols);
+
+/* ---- Problems ------------------------------------------------------------------- */
+
+/* Precision of the multiplication, from most to least precise. A problem gets the mode it
+ * requests or a more precise one. In the bounds, u is the unit roundoff of the accumulator,
+ * |A||B| is the product of the absolute values, and gamma(n) = n u / (1 - n u). Rounding by
+ * alpha, beta and C's type comes on top.
+ *
+ *     strict   inputs as they are                             gamma(k) |A||B|
+ *     bf16x3   F32 inputs split into three BF16 values each,
+ *              the six largest of nine products     (1.02 gamma(6 k) + 2^-24) |A||B|
+ *     tf32     F32 inputs rounded to 11 bits   (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
+ *     bf16x1   F32 inputs rounded to 8 bits     (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
+ *
+ * The tensor cores of a GPU add several products at a time and truncate; for 16-bit inputs
+ * and tf32, read gamma(3 k) for gamma(k). The modes affect F32 inputs only. In the last three
+ * modes, inputs below 2^-126 may count as 0, inputs that round past the largest number become
+ * infinite, and in bf16x3 an infinite input may give NaN. (On the CPU these inputs are
+ * multiplied by FMA instead.) The processor's own BF16 instructions (AMX, AVX512_BF16) may
+ * treat inputs and sums below 2^-126 as 0, also in strict mode. */
+typedef enum rung_compute {
+    RUNG_COMPUTE_STRICT = 0,
+    RUNG_COMPUTE_BF16X3 = 1,
+    RUNG_COMPUTE_TF32   = 2,
+    RUNG_COMPUTE_BF16X1 = 3
+} rung_compute;
+
+/* Function applied to each element of the result. GELU and SiLU need a floating-point result.
+ * GELU_TANH and SILU of minus infinity are 0, their limit; GELU of minus infinity is NaN. */
+typedef enum rung_activation {
+    RUNG_ACTIVATION_NONE      = 0,
+    RUNG_ACTIVATION_RELU      = 1, /* max(v, 0); NaN stays NaN */
+    RUNG_ACTIVATION_GELU      = 2, /* v/2 (1 + erf(v / sqrt 2)) */
+    RUNG_ACTIVATION_GELU_TANH = 3, /* v/2 (1 + tanh(sqrt(2/pi) (v + 0.044715 v^3))) */
+    RUNG_ACTIVATION_SILU      = 4  /* v / (1 + exp(-v)) */
+} rung_activation;
+
+/* Return "tf32", "gelu_tanh" and the like; "?" for unknown values. */
+RUNG_API const char *rung_compute_name(rung_compute compute);
+RUNG_API const char *rung_activation_name(rung_activation activation);
+
+/* How the elements of an operand become numbers:
+ *
+ *     value = scale * (element - zero point)
+ *
+ * One scale and one zero point serve a block of block_rows x block_cols elements; 0 means all
+ * rows or all columns. Element (i, j) uses element (i / block_rows, j / block_cols) of
+ * `scales` and `zero_points`. An absent `scales` means 1, absent `zero_points` mean 0.
+ *
+ *     per tensor       block 0 x 0               scales 1 x 1
+ *     per column of B  block 0 x 1               scales 1 x n
+ *     MXFP4 B          block 32 x 1, F4E2M1      scales k/32 x n of E8M0
+ *     NVFP4 B          block 16 x 1, F4E2M1      scales k/16 x n of F8E4M3, global scale in alpha
+ *     Q8_0, Q4_0       the type holds its scales; no rung_quantization is needed
+ *
+ * No kernel of this version supports quantization: a problem that has one is
+ * RUNG_STATUS_UNSUPPORTED. */
+typedef struct rung_quantization {
+    size_t      size; /* set by rung_quantization_default() */
+    rung_matrix scales;
+    rung_matrix zero_points;
+    int64_t     block_rows, block_cols;
+} rung_quantization;
+
+static inline rung_quantization rung_quantization_default(void)
+{
+    rung_quantization quantization;
+    memset(&quantization, 0, sizeof quantization);
+    quantization.size = sizeof quantization;
+    return quantization;
+}
+
+/* D = activation(alpha * A * B + beta * C + bias) + residual
+ *
+ * A is m x k, B is k x n; C, D, bias and residual are m x n. Every size may be 0 or 1. With
+ * alpha = 0, A and B are not read; with beta = 0, C is not read: a NaN there has no effect.
+ * With beta = 0 and a D, C is ignored and may be absent; a plan that is created so runs with
+ * beta = 0 only.
+ *
+ * Create a problem with rung_problem_of() and set the fields that you need. Most callers store the
+ * result in C and leave D absent:
+ *
+ *     rung_problem problem = rung_problem_of(a, b, c);
+ *     problem.activation = RUNG_ACTIVATION_SILU;
+ *     rung_status status = rung_multiply(NULL, &problem, NULL);
+ *
+ * A batch is `batch` multiplications of the same form that run as one unit of work; see
+ * rung_matrix for the addresses of the items. An input with batch_stride 0 serves all items. A
+ * batch of dense A and C, and one B:
+ *
+ *     problem.batch = 6;
+ *     problem.a.batch_stride = m * k;
+ *     problem.c.batch_stride = m * n; */
+typedef struct rung_problem {
+    size_t                   size;       /* set by rung_problem_of() */
+    double                   alpha;      /* 1 */
+    double                   beta;       /* 0 */
+    rung_matrix              a, b;       /* this version supports equal types only */
+    rung_matrix              c;          /* read if beta is not 0; written if D is absent */
+    rung_matrix              d;          /* absent: the result is stored in C. D and C have the same type in
+                                          * this version; they may not overlap unless they are the same view */
+    int64_t                  batch;      /* number of items, 1; 0 is one item as well */
+    rung_compute             compute;    /* RUNG_COMPUTE_STRICT */
+    rung_activation          activation; /* RUNG_ACTIVATION_NONE */
+    rung_matrix              bias;       /* absent, or D's type; usually broadcast; no batch_offsets */
+    rung_matrix              residual;   /* absent, or D's type; no batch_offsets */
+    const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* NULL: none */
+} rung_problem;
+
+/* Returns the problem C = A * B, with the defaults that are listed in rung_problem. */
+static inline rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_matrix c)
+{
+    rung_problem problem;
+    memset(&problem, 0, sizeof problem);
+    problem.size  = sizeof problem;
+    problem.alpha = 1.0;
+    problem.a     = a;
+    problem.b     = b;
+    problem.c     = c;
+    problem.batch = 1;
+    return problem;
+}
+
+/* Checks a problem without running it: shapes match, no size overflows, every view lies inside
+ * its buffer, and the output overlaps neither itself nor an input. Every call that computes
+ * makes the same checks. Two views with the same strides, such as blocks of one matrix, are
+ * compared exactly; other views overlap if their address ranges do. Items of a batched output also count as
+ * overlapping if the address range of one meets those of more than 64 others, unless one of the
+ * three strides exceeds the span of the other two.
+ *
+ * Types and scales that no kernel of this version supports are RUNG_STATUS_UNSUPPORTED. Whether a
+ * device has a kernel for the problem is decided by rung_plan_create(). */
+RUNG_API rung_status rung_problem_check(const rung_problem *problem);
+
+/* ---- One call ------------------------------------------------------------------- */
+
+/* Computes C = alpha * A * B + beta * C for matrices in memory and returns when C is complete.
+ * Runs on the context's device (rung_context_options.device). If that device has its own
+ * memory, operands are copied to it and C is copied back; large operands are split into
+ * panels so that copies overlap with computation (see RUNG_OVERLAP). Panels may use other
+ * kernels than the whole problem would, within the same error bounds.
+ *
+ * `context` may be NULL: the default context, whose device is $RUNG_DEVICE, else the CPU. It is
+ * created on first use and lives as long as the process. Plans of recent calls are cached. */
+RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta,
+                               rung_matrix c);
+
+typedef struct rung_multiply_options {
+    size_t  size;    /* set by rung_multiply_options_default() */
+    int64_t threads; /* CPU: maximum number of threads, including the calling thread, 1 to 8192; 0: the
+                      * context's. Other devices ignore it */
+} rung_multiply_options;
+
+static inline rung_multiply_options rung_multiply_options_default(void)
+{
+    rung_multiply_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Does the same for any problem. `options` may be NULL. The number of threads does not change the
+ * bits of the result; see rung_context_create(). */
+RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem,
+                                   const rung_multiply_options *options);
+
+/* ---- Context -------------------------------------------------------------------- */
+
+/* Allocates `bytes` (> 0) aligned to `alignment`, a power of two. Returns NULL on failure. The
+ * release function gets what the allocate function returned. Neither may call the library.
+ * Several threads, including threads of the library, may call both at the same time. */
+typedef void *(*rung_allocate_function)(void *user, size_t bytes, size_t alignment);
+typedef void (*rung_release_function)(void *user, void *memory);
+
+/* Receives one log line, without a newline. */
+typedef void (*rung_log_function)(void *user, const char *line);
+
+/* One step of a rung_gemm() or rung_multiply() call, for timelines. */
+typedef struct rung_span {
+    const char *name;       /* "A up" and "C down" (copies to and from the device), "pack" and "unpack"
+                             * (in this process), or a kernel's name; valid during the callback */
+    int64_t     queue;      /* 0, 1 or 2; -1: this process */
+    int64_t     start, end; /* nanoseconds since the start of the call */
+    int64_t     bytes;      /* bytes copied; 0 for a kernel */
+} rung_span;
+
+/* Receives one span. Called for every span of a successful call, in no particular order, on
+ * the calling thread, before the call returns. */
+typedef void (*rung_span_function)(void *user, const rung_span *span);
+
+typedef struct rung_context_options {
+    size_t                 size;    /* set by rung_context_options_default() */
+    const char            *device;  /* of rung_gemm and rung_multiply; NULL: $RUNG_DEVICE, else "cpu" */
+    int64_t                threads; /* CPU: maximum number of threads per multiplication, including the
+                                     * calling thread, 1 to 8192; 0: $RUNG_THREADS, else the available CPUs */
+    int                    verbose; /* 0: $RUNG_VERBOSE; 1 or 2: that level; -1: silent */
+    rung_log_function      log;     /* NULL: standard error */
+    void                  *log_user;
+    rung_allocate_function allocate; /* NULL: the C library's; set both or neither */
+    rung_release_function  release;
+    void                  *memory_user;
+    rung_span_function     span; /* NULL: no timeline */
+    void                  *span_user;
+} rung_context_options;
+
+static inline rung_context_options rung_context_options_default(void)
+{
+    rung_context_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Creates a context, which owns devices, compiled kernels, threads and the log. NULL options
+ * are the defaults. Every function that takes a context accepts NULL: the default context,
+ * created on first use, destroyed with the process.
+ *
+ * On the CPU, a large multiplication is split between threads of the context and the calling
+ * thread. Only C is split, never k, so the result has the same bits for any number of threads.
+ * Exception: which NaN bits an element has may differ, because IEEE 754 leaves that open.
+ * Vendor libraries (00_vendor) split as they like. Block sizes follow the processor's caches,
+ * and other block sizes may give other bits; RUNG_CPU_CACHES fixes them.
+ *
+ * Verbose 1 logs one line per multiplication: time, device, kernel, origin of its parameters,
+ * the command of the rung tool that repeats the problem (`rung verify`), and rejected kernels and tuning records
+ * with the reasons. Work on a queue is logged when it is complete and the queue is used or
+ * finished next. Verbose 2 adds every kernel compiled and every library not found. Invalid
+ * environment variables are reported from verbose 1 on, and always to a log function. */
+RUNG_API rung_status rung_context_create(const rung_context_options *options, rung_context **context);
+RUNG_API void        rung_context_destroy(rung_context *context);
+
+/* ---- Devices -------------------------------------------------------------------- */
+
+/* Properties of a device. A number is 0 if the driver does not report it. A "unit" is a
+ * streaming multiprocessor (CUDA) or a compute unit (OpenCL). */
+typedef struct rung_device_info {
+    const char *name;     /* for rung_device_open(): "cpu", "opencl:0", "cuda:0" */
+    const char *backend;  /* "cpu", "opencl", "cuda" */
+    const char *title;    /* the manufacturer's name for it */
+    const char *platform; /* the driver's name */
+    const char *driver;   /* the driver's version */
+    const char *missing;  /* "" if the device can be opened; else why not and what to do */
+    int64_t     compute_units;
+    int64_t     warp_size; /* threads per warp */
+    int64_t     max_threads_per_unit;
+    int64_t     max_threads_per_block;
+    int64_t     registers_per_block;
+    int64_t     registers_per_unit;
+    int64_t     shared_bytes_per_block;
+    int64_t     shared_bytes_per_unit;
+    int64_t     last_level_cache_bytes;
+    int64_t     clock_khz;
+    int64_t     memory_clock_khz;
+    int64_t     memory_bus_bits;
+    int64_t     memory_bytes;
+    int64_t     max_buffer_bytes;
+    int64_t     memory_bandwidth; /* bytes per second, computed */
+    int64_t     peak_f32;         /* FLOP per second, computed */
+} rung_device_info;
+
+/* Lists the devices of every backend, found anew by each call. A backend without a device has
+ * one entry: its name is the backend's, and `missing` says why there is none.
+ *
+ *     rung_device_list *list;
+ *     if (rung_device_list_create(NULL, &list) == RUNG_OK) {
+ *         for (int64_t i = 0; i < rung_device_list_count(list); i++)
+ *             puts(rung_device_list_at(list, i)->name);
+ *         rung_device_list_destroy(list);
+ *     }
+ *
+ * Entries live as long as the list. An index outside the list gives NULL; a NULL list has no
+ * entries. */
+typedef struct rung_device_list rung_device_list;
+
+RUNG_API rung_status             rung_device_list_create(rung_context *context, rung_device_list **list);
+RUNG_API int64_t                 rung_device_list_count(const rung_device_list *list);
+RUNG_API const rung_device_info *rung_device_list_at(const rung_device_list *list, int64_t index);
+RUNG_API void                    rung_device_list_destroy(rung_device_list *list);
+
+/* A library or tool that a backend uses if it is installed: compilers, vendor libraries,
+ * kernels compiled into this library. */
+typedef struct rung_dependency {
+    const char *backend; /* "cuda" */
+    const char *name;    /* "NVRTC" */
+    const char *found;   /* its version and path; "" if it was not found */
+    const char *purpose; /* what it enables */
+    const char *install; /* what to install */
+} rung_dependency;
+
+/* Lists the dependencies of every backend, like rung_device_list; no driver is needed. */
+typedef struct rung_dependency_list rung_dependency_list;
+
+RUNG_API rung_status            rung_dependency_list_create(rung_context *context, rung_dependency_list **list);
+RUNG_API int64_t                rung_dependency_list_count(const rung_dependency_list *list);
+RUNG_API const rung_dependency *rung_dependency_list_at(const rung_dependency_list *list, int64_t index);
+RUNG_API void                   rung_dependency_list_destroy(rung_dependency_list *list);
+
+/* Opens "cpu", "opencl" (the first GPU, else the first device), "opencl:1", "cuda" or
+ * "cuda:1"; NULL is the context's device. A CUDA device does not survive a fork: in the child
+ * its calls return RUNG_STATUS_DEVICE_LOST. */
+RUNG_API rung_status rung_device_open(rung_context *context, const char *name, rung_device **device);
+RUNG_API void        rung_device_close(rung_device *device);
+
+/* Returns the properties of the device, valid until it is closed. */
+RUNG_API const rung_device_info *rung_device_describe(const rung_device *device);
+
+/* Returns the context in which the device was opened. */
+RUNG_API rung_context *rung_device_context(const rung_device *device);
+
+/* ---- Queues, events and buffers ---------------------------------------------------- */
+
+/* A queue runs its work in order. The CPU device completes work before each call returns.
+ * rung_queue_finish() waits for all work of the queue and reports its first failure. */
+RUNG_API rung_status rung_queue_create(rung_device *device, rung_queue **queue);
+RUNG_API rung_status rung_queue_finish(rung_queue *queue);
+RUNG_API void        rung_queue_destroy(rung_queue *queue);
+
+/* An event stands for one unit of work: the most recent one that was put on a queue with this
+ * event as rung_run_options.signal. Waits (rung_event_wait() and rung_run_options.wait) refer to
+ * the work that the event stands for at the time of the call. An event that stands for no work
+ * yet does not delay anything. Events work between all queues of a device; the library submits
+ * work to the device in each call, so that no queue needs to be flushed or finished.
+ *
+ *     rung_run_options upload = rung_run_options_default(), run = rung_run_options_default();
+ *     upload.signal = arrived;
+ *     rung_buffer_write(copies, a_buffer, 0, bytes, a_data, &upload);
+ *     run.wait = &arrived;
+ *     run.wait_count = 1;
+ *     rung_plan_run(plan, queue, &problem, &run);               (after the upload on the other queue)
+ *
+ * rung_event_wait() returns the failure of the work, if it failed. */
+RUNG_API rung_status rung_event_create(rung_device *device, rung_event **event);
+RUNG_API rung_status rung_event_wait(rung_event *event);
+RUNG_API void        rung_event_destroy(rung_event *event);
+
+/* Waits for the event and returns how long the device worked: from the start of the first kernel or
+ * copy of the work to the end of the last, without time in the queue. Queues of
+ * rung_queue_create() measure times. On CUDA the time begins when the queue reaches the work: if
+ * the queue was idle, the launch overhead is included. */
+RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
+
+/* Options of a unit of work; NULL is the default. */
+typedef struct rung_run_options {
+    size_t             size; /* set by rung_run_options_default() */
+    rung_event *const *wait; /* start after these events of the same device, at most 64 */
+    int64_t            wait_count;
+    rung_event        *signal;    /* signal this event when done */
+    rung_buffer       *workspace; /* plans: at least rung_plan_info.workspace_bytes, 16-byte aligned, not
+                                   * used by an operand or another run in flight */
+    rung_buffer       *packed_b;  /* plans with packed_b: B as packed by rung_plan_pack_b() */
+    int64_t            threads;   /* CPU: at most this many threads of those the plan has; 0: all. Other
+                                   * devices ignore it */
+} rung_run_options;
+
+static inline rung_run_options rung_run_options_default(void)
+{
+    rung_run_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Creates a buffer: device memory; on the CPU, memory of this process. It is at least 64-byte
+ * aligned. 0 bytes are allowed. */
+RUNG_API rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer);
+RUNG_API void        rung_buffer_destroy(rung_buffer *buffer);
+
+/* Copy `bytes` between memory and a buffer, beginning `offset` bytes into the buffer. The copy
+ * may be asynchronous: until rung_queue_finish() or a wait for the copy's event returns, do not
+ * change memory that is written to a buffer, and do not use memory that a buffer is read to. */
+RUNG_API rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                                       const void *from, const rung_run_options *options);
+RUNG_API rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
+                                      const rung_run_options *options);
+
+/* ---- Native objects --------------------------------------------------------------- */
+
+/* Wrap objects that the caller already has. A wrapped object is used and never destroyed; it
+ * is retained where its interface counts references.
+ *
+ *     backend   device                     queue             event     buffer
+ *     cpu       -                          -                 -         a pointer
+ *     opencl    cl_context, cl_device_id   cl_command_queue  cl_event  cl_mem
+ *     cuda      CUcontext, NULL            CUstream          CUevent   CUdeviceptr
+ *
+ * A wrapped buffer begins `offset` bytes into the native one.
+ *
+ * OpenCL: a wrapped queue must be in-order; event times need a queue with profiling.
+ *
+ * CUDA: every call restores the current CUcontext. A cudaStream_t is a CUstream. For stream 0
+ * pass CU_STREAM_LEGACY, (CUstream)0x1; do not pass CU_STREAM_PER_THREAD. Queues created by
+ * rung_queue_create() do not synchronize with stream 0. A wrapped CUevent is recorded when it
+ * is signalled; event times need an event without CU_EVENT_DISABLE_TIMING. A plan that runs
+ * on a stream in capture mode becomes part of the graph and is not logged: create the plan
+ * before the capture, destroy no queue or event during the capture, and keep the plan, its
+ * device, the workspace and batch_offsets as long as the graph. */
+RUNG_API rung_status rung_device_wrap(rung_context *context, const char *backend, void *native_context,
+                                      void *native_device, rung_device **device);
+RUNG_API rung_status rung_queue_wrap(rung_device *device, void *native, rung_queue **queue);
+RUNG_API rung_status rung_event_wrap(rung_device *device, void *native, rung_event **event);
+RUNG_API rung_status rung_buffer_wrap(rung_device *device, void *native, int64_t offset, int64_t bytes,
+                                      rung_buffer **buffer);
+
+/* Return the native object; NULL if there is none. The native handle of an event belongs to
+ * its most recent signal and is released at the next one. */
+RUNG_API void *rung_queue_native(const rung_queue *queue);
+RUNG_API void *rung_event_native(const rung_event *event);
+RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
+
+/* ---- Kernels ---------------------------------------------------------------------- */
+
+/* The kernels of a backend form a ladder, from 01_naive to the fastest; 00_vendor is the vendor's
+ * library. A kernel is one rung of it, or a file of the caller. Its source text declares its
+ * parameters and constraints:
+ *
+ *     #ifndef TILE                            a parameter, its default,
+ *     #define TILE 32 // 8 16 32              and the values worth trying
+ *     #endif
+ *     #define BM TILE                         rows and columns of C
+ *     #define BN TILE                         per thread block
+ *     #if TILE * TILE > 1024                  a constraint, checked before
+ *     #error "a block has at most 1024 threads"    anything is compiled
+ *     #endif
+ *     KERNEL(TILE * TILE)                     threads per block
+ *     my_kernel(...)                          name of the function
+ *
+ * Comment lines restrict what it is used for:
+ *
+ *     // takes: f32,f16:f32                   types of A and B, and of C; default: all
+ *     // takes: bf16 from sm_80               types that need a newer NVIDIA GPU
+ *     // computes: tf32                       precision for F32 inputs; default: strict
+ *     // preset small: BM=64,BN=64            named parameters
+ *
+ * Presets with these names replace the defaults: "cpu" on OpenCL devices that are processors,
+ * "f64" and "i32" for that accumulator type, "cpu_f64" for both, "sm_75" on that NVIDIA
+ * architecture. "small" ("cpu_small", "sm_75_small") is used where it leaves less than half
+ * as much of its tiles unused. */
+
+/* A parameter of a kernel. */
+typedef struct rung_parameter {
+    const char    *name;
+    int64_t        value;   /* the default */
+    const int64_t *choices; /* values worth trying; other values are allowed */
+    int64_t        choice_count;
+} rung_parameter;
+
+/* A condition under which a kernel rejects its parameters. */
+typedef struct rung_constraint {
+    const char *rejected_if; /* C expression over the parameters */
+    const char *reason;
+} rung_constraint;
+
+typedef struct rung_preset {
+    const char *name;
+    const char *parameters;
+} rung_preset;
+
+/* Bytes that hold any list of parameters ("TILE=16,UNROLL=4") with its terminating 0. A longer
+ * list is RUNG_STATUS_INVALID. */
+enum { RUNG_PARAMETERS_TEXT = 688 };
+
+/* Bits of rung_kernel_info.abilities. */
+enum {
+    RUNG_ABILITY_BATCH_OFFSETS = 1, /* batches with batch_offsets */
+    RUNG_ABILITY_EPILOGUE      = 2, /* bias, activation, residual */
+    RUNG_ABILITY_SPLIT_K       = 4,
+    RUNG_ABILITY_PACKED_B      = 8
+};
+
+/* Whether a kernel uses the instructions of a matrix engine (tensor cores, AMX). An emulated
+ * engine exists for verification on other devices. It is very slow, and the library selects it
+ * only by name. */
+typedef enum rung_engine { RUNG_ENGINE_NONE = 0, RUNG_ENGINE_HARDWARE = 1, RUNG_ENGINE_EMULATED = 2 } rung_engine;
+
+RUNG_API const char *rung_engine_name(rung_engine engine);
+
+typedef struct rung_kernel_info {
+    const char  *name;    /* "04_shared", or the name of the caller's file */
+    int          number;  /* 4; 0 for a vendor library, which is selected only by name; -1 for a
+                           * kernel of the caller */
+    const char  *backend; /* "cpu", "opencl", "cuda" */
+    const char  *summary; /* from its first comment line */
+    const char  *file;    /* "04_shared.cu" */
+    const char  *source;  /* the whole text */
+    rung_compute compute; /* precision for F32 inputs */
+    rung_engine  engine;
+    unsigned     abilities; /* RUNG_ABILITY_... bits */
+    const char  *defaults;  /* all parameters with their default values, "TILE=32" */
+    int64_t      parameter_count, constraint_count, preset_count;
+} rung_kernel_info;
+
+/* Return a kernel of a backend's ladder, by index or by name ("04_shared", or shorter: "4",
+ * "04", "shared"); no device is needed. The kernel belongs to the context. An index past the
+ * end is RUNG_STATUS_NOT_FOUND.
+ *
+ * The CPU has several vendor libraries: "00_vendor:mkl", "00_vendor:openblas",
+ * "00_vendor:blis" and "00_vendor:onednn". "00_vendor" is the one that RUNG_CPU_VENDOR names,
+ * else the first one found in the active Python environment or by the dynamic loader. Vendor
+ * libraries multiply one problem at a time per process, with the plan's number of threads. */
+RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index, rung_kernel **kernel);
+RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
+                                      rung_kernel **kernel);
+
+/* Creates a kernel from source text in rung's kernel dialect, which src/simt/kernels/dialect.h of
+ * the source tree describes. `file` is its name in messages. rung_kernel_destroy() ignores kernels
+ * that belong to the context. */
+RUNG_API rung_status rung_kernel_from_source(rung_context *context, const char *backend, const char *file,
+                                             const char *text, rung_kernel **kernel);
+RUNG_API void        rung_kernel_destroy(rung_kernel *kernel);
+
+/* Return the properties of a kernel, and its parameters, constraints and presets by index;
+ * NULL past the end. Valid as long as the kernel. */
+RUNG_API const rung_kernel_info *rung_kernel_describe(const rung_kernel *kernel);
+RUNG_API const rung_parameter   *rung_kernel_parameter(const rung_kernel *kernel, int64_t index);
+RUNG_API const rung_constraint  *rung_kernel_constraint(const rung_kernel *kernel, int64_t index);
+RUNG_API const rung_preset      *rung_kernel_preset(const rung_kernel *kernel, int64_t index);
+
+/* Returns 1 if the kernel multiplies these types of A, B and C, else 0. `min_sm`, which may be
+ * NULL, receives the oldest NVIDIA architecture that supports them (80 for sm_80), or 0. */
+RUNG_API int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm);
+
+/* Checks parameters, "TILE=16,UNROLL=4", against the constraints of a kernel. A preset's name
+ * stands for its parameters: "small,BK=8". Parameters that are not named keep their defaults;
+ * NULL names none. Nothing is compiled. Elements count as 4 bytes; with larger elements a plan
+ * may still find that the tiles do not fit. */
+RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters);
+
+/* Evaluates an expression over the kernel's parameters and macros, "BM * BN", for inputs of a
+ * type. */
+RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters, rung_type in,
+                                          const char *expression, int64_t *value);
+
+/* Result of rung_kernel_compile(). */
+typedef struct rung_code {
+    int64_t     threads_per_block;
+    int64_t     registers_per_thread;
+    int64_t     shared_bytes_per_block; /* static and dynamic */
+    int64_t     spill_bytes;            /* stores plus loads, as ptxas counts them */
+    const char *parameters;             /* all of them, as used */
+    const char *path;                   /* variant of the kernel for this problem: "general" serves any problem,
+                                         * "wide" and "wide_guarded" load whole vectors; "-": it has one */
+    const void *image;                  /* cubin with line information */
+    int64_t     image_bytes;
+} rung_code;
+
+/* Compiles a kernel of the backend "cuda" for an NVIDIA architecture ("sm_86") exactly as a
+ * plan for this problem would, without a GPU. NULL parameters select what the plan would. k is
+ * not split, and the device's shared memory limit is not checked. Needs NVRTC (see
+ * rung_dependency_list): RUNG_STATUS_NO_DEVICE if no NVRTC that knows the architecture is found. */
+RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
+                                         const char *architecture, rung_code **code);
+RUNG_API void        rung_code_destroy(rung_code *code);
+
+/* ---- Plans ------------------------------------------------------------------------ */
+
+/* A plan selects and compiles the kernel for a problem once, and then runs every problem of
+ * the same form: the same types, sizes, strides, batch, compute mode and epilogue. Data,
+ * offsets, alpha and beta may differ. (A plan created with a D and beta = 0 runs with beta = 0
+ * only.) The views may lack memory while the plan is created.
+ *
+ *     rung_device_open(NULL, "opencl", &device);
+ *     rung_queue_create(device, &queue);
+ *     rung_buffer_create(device, m * k * 4, &a_buffer);                  (b and c likewise)
+ *     rung_buffer_write(queue, a_buffer, 0, m * k * 4, a_data, NULL);
+ *     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, m, k, a_buffer, 0), ...);
+ *     rung_plan_create(device, &problem, NULL, &plan);
+ *     rung_plan_run(plan, queue, &problem, NULL);
+ *     rung_buffer_read(queue, c_buffer, 0, m * n * 4, c_data, NULL);
+ *     rung_queue_finish(queue);
+ *
+ * Memory: on the CPU, a view may have `data` or a buffer of the device; on other devices it must
+ * have a buffer of the plan's device.
+ * Alignment: a plan that was created for aligned views may reject other views with
+ * RUNG_STATUS_INVALID. A view is aligned if it and its batch items begin at multiples of 16 bytes
+ * and of four elements. Views without memory count as aligned.
+ * Bits: one plan with the same inputs gives the same bits in every run.
+ * A plan of a vendor library runs a kernel of this library if alpha is 0, because not every
+ * vendor library leaves A and B unread.
+ *
+ * Split-K: if C has few tiles and k is long, slices of k are accumulated in parallel in a
+ * workspace and added in a fixed order, so that every run gives the same bits. */
+typedef struct rung_plan_options {
+    size_t             size;                /* set by rung_plan_options_default() */
+    const rung_kernel *kernel;              /* NULL: selected by the library */
+    const char        *parameters;          /* "TILE=16"; NULL: selected by the library */
+    int64_t            split_k;             /* maximum number of slices; 0: selected by the library */
+    int64_t            max_workspace_bytes; /* limit for the library's selection of split_k; 0: it never splits.
+                                             * Other uses of a workspace are not limited */
+    int64_t            threads;             /* CPU: maximum number of threads, including the calling thread, 1
+                                             * to 8192; 0: the context's */
+    int                packed_b;            /* not 0: B is packed, see rung_plan_pack_b() */
+    int                shared_carveout;     /* CUDA: percent of the L1 cache used as shared memory, 1 to
+                                             * 100; 0: selected by the driver */
+} rung_plan_options;
+
+static inline rung_plan_options rung_plan_options_default(void)
+{
+    rung_plan_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Where the parameters of a plan came from. */
+typedef enum rung_origin {
+    RUNG_ORIGIN_DEFAULTS = 0,
+    RUNG_ORIGIN_GIVEN    = 1, /* rung_plan_options.parameters */
+    RUNG_ORIGIN_PRESET   = 2,
+    RUNG_ORIGIN_TUNING   = 3, /* a record of a tuning file */
+    RUNG_ORIGIN_FALLBACK = 4  /* the defaults with one parameter changed so that they fit the device */
+} rung_origin;
+
+typedef struct rung_plan_info {
+    const char  *kernel;     /* "04_shared" */
+    const char  *parameters; /* all of them: "TILE=32"; "" if it has none */
+    rung_origin  origin;
+    const char  *origin_text;     /* "given", "defaults", "preset small", "/home/x/.config/rung/tuning:12" */
+    const char  *rejected;        /* "12_matrix: takes f16 only; ...", or ""; see also "Candidates" */
+    rung_compute compute;         /* as requested, or more precise */
+    int64_t      workspace_bytes; /* required in rung_run_options.workspace; 0: none, as on the CPU. Besides split-K,
+                                   * batch_offsets on devices with their own memory, emulated engines, and
+                                   * epilogues on CUDA without NVRTC need a workspace */
+    int64_t      split_k;         /* slices of k; 1: not split */
+    int64_t      blocks;          /* of the launch, all items and slices; 0 on the CPU */
+    int64_t      threads;         /* per block; on the CPU, all threads of the plan */
+    const char  *library;         /* vendor library: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
+    const char  *warning;         /* why the speed of a vendor library is not representative here; else "" */
+    int64_t      packed_b_bytes;  /* size of a packed B; 0 without packed_b */
+} rung_plan_info;
+
+/* Create and destroy a plan; NULL options are the defaults. RUNG_STATUS_UNSUPPORTED if no
+ * kernel, or not the given one, supports the problem on this device. */
+RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
+                                      const rung_plan_options *options, rung_plan **plan);
+RUNG_API void        rung_plan_destroy(rung_plan *plan);
+
+/* Returns the properties of a plan, valid as long as the plan. */
+RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
+
+/* Puts a multiplication on the queue. On the CPU it is complete when the call returns. */
+RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
+                                   const rung_run_options *options);
+
+/* ---- Packed operands ----------------------------------------------------------------- */
+
+/* Packs B once, for example the weights of a network, for many runs:
+ *
+ *     rung_plan_options options = rung_plan_options_default();
+ *     options.packed_b = 1;
+ *     rung_plan_create(device, &problem, &options, &plan);
+ *     rung_buffer_create(device, rung_plan_describe(plan)->packed_b_bytes, &weights);
+ *     rung_plan_pack_b(plan, queue, &b, weights, NULL);
+ *
+ *     rung_run_options run = rung_run_options_default();
+ *     run.packed_b = weights;
+ *     rung_plan_run(plan, queue, &problem, &run);       (as often as you like)
+ *
+ * The buffer must be 64-byte aligned; buffers of rung_buffer_create() are. Every plan with the
+ * same device, kernel, parameters, types, compute mode, k and n can use it; m, batch, A, C, the
+ * epilogue and the number of threads may differ. The B that is packed may have any strides. In a
+ * batch, B must have batch_stride 0.
+ *
+ * The memory of B may be freed when the packing is done (on the CPU: when rung_plan_pack_b()
+ * returns). A run uses only the type, the sizes and the strides of problem.b; problem.b.data may be
+ * NULL or point to memory that no longer exists.
+ *
+ * The packed data begin with a header, which every run compares with its plan; a buffer with
+ * other contents is RUNG_STATUS_INVALID. The elements themselves are not checked.
+ *
+ * Only the CPU supports packed operands in this version; on other devices a plan with packed_b
+ * is RUNG_STATUS_UNSUPPORTED. */
+RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                                      const rung_run_options *options);
+
+/* Save a packed B in a file, and create a buffer with the packed B of a file, with the same bits.
+ * Both return when the file is complete or the buffer is filled. Destroy the buffer with
+ * rung_buffer_destroy().
+ *
+ *     rung_packed_save(plan, queue, weights, "weights.packed");
+ *
+ *     rung_packed_load(plan, queue, "weights.packed", &weights);   (in another process)
+ *     run.packed_b = weights;
+ *
+ * A file is for the machine that saved it and for machines with the same instruction sets,
+ * caches and byte order: others may select another kernel or layout. So keep B itself, and be
+ * prepared to pack it again.
+ *
+ * rung_packed_save() writes under a temporary name in the same folder, syncs and renames: the
+ * path holds the old file or the whole new one. A symbolic link is followed. A file that cannot
+ * be written, a directory and a special file are RUNG_STATUS_IO; the text names the reason. A
+ * buffer that does not hold a packed B of this plan is RUNG_STATUS_INVALID.
+ *
+ * rung_packed_load() compares the file with the plan before it allocates memory.
+ *
+ *     RUNG_STATUS_NOT_FOUND   there is no such file
+ *     RUNG_STATUS_INVALID     the file was packed for another kernel, layout, type, k or n, was
+ *                             saved by a version with another format, or is not a packed B; the
+ *                             text names each difference
+ *     RUNG_STATUS_IO          the file cannot be read, or a checksum shows that it is damaged
+ *
+ * After RUNG_STATUS_INVALID or a damaged file, pack B again. The checksum finds accidental
+ * damage, not changes made on purpose. */
+RUNG_API rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *packed, const char *path);
+RUNG_API rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const char *path, rung_buffer **packed);
+
+/* ---- Candidates ----------------------------------------------------------------------- */
+
+/* One way to run a problem on a device. */
+typedef struct rung_candidate {
+    const char *kernel;     /* "10_pipeline" */
+    const char *parameters; /* all of them; "" if they could not be determined */
+    rung_origin origin;
+    const char *origin_text;  /* as in rung_plan_info */
+    rung_status status;       /* RUNG_OK: a plan can be created; else why not: RUNG_STATUS_UNSUPPORTED, ... */
+    const char *reason;       /* "" or a sentence; a compiler's log follows if there is one */
+    int64_t     threads;      /* per block; 0 on the CPU, or if they could not be determined */
+    int64_t     shared_bytes; /* shared memory per block; likewise */
+} rung_candidate;
+
+/* Lists every kernel of the device's ladder for a problem, in the order in which
+ * rung_plan_create() prefers them: the first entry with RUNG_OK is what it selects. Rejected
+ * kernels follow with their reasons; kernels of vendor libraries and emulated engines are among
+ * them, because they are selected only by name. A tuning record is an entry of its own, so that
+ * its kernel may be listed twice.
+ *
+ *     rung_candidate_list_create(device, &problem, NULL, &list);
+ *     for (int64_t i = 0; i < rung_candidate_list_count(list); i++) {
+ *         const rung_candidate *candidate = rung_candidate_list_at(list, i);
+ *         printf("%s %s %s\n", candidate->kernel, candidate->parameters, candidate->reason);
+ *     }
+ *     rung_candidate_list_destroy(list);
+ *
+ * Creating the list compiles every kernel, which takes seconds on a GPU whose code is not
+ * cached. `options` as for rung_plan_create(); a given kernel restricts the list to it. A kernel
+ * that does not compile is an entry; the call fails if the problem or the options are invalid,
+ * if memory is short or if the device is lost. An index outside the list gives NULL. */
+typedef struct rung_candidate_list rung_candidate_list;
+
+RUNG_API rung_status           rung_candidate_list_create(rung_device *device, const rung_problem *problem,
+                                                          const rung_plan_options *options, rung_candidate_list **list);
+RUNG_API int64_t               rung_candidate_list_count(const rung_candidate_list *list);
+RUNG_API const rung_candidate *rung_candidate_list_at(const rung_candidate_list *list, int64_t index);
+RUNG_API void                  rung_candidate_list_destroy(rung_candidate_list *list);
+
+/* ---- Tuning --------------------------------------------------------------------------- */
+
+/* Tuning files record the fastest kernel and parameters measured on a device. They are text
+ * with one record per line. A context reads up to three files at its first plan without a given
+ * kernel; a later file takes precedence:
+ *
+ *     the system's   /etc/rung/tuning (a build option)
+ *     the user's     $XDG_CONFIG_HOME/rung/tuning, else ~/.config/rung/tuning
+ *     RUNG_TUNING    a path; "off" or empty: read no file
+ *
+ * A record applies to problems of the same device, compute units, driver, types, compute mode
+ * and layout, with m, n and k in the same size classes (up to 16, 64, 256, 1024, 4096, larger),
+ * and with or without a batch. A record that does not fit is rejected like a kernel; a line
+ * that is not a record is ignored. A damaged or foreign file costs speed at most. */
+typedef struct rung_tuning {
+    size_t      size;       /* set by rung_tuning_default() */
+    const char *kernel;     /* "07_tile2d" */
+    const char *parameters; /* all of them: "BM=64,BN=64,..." */
+    double      gflops;     /* as measured; 0: unknown */
+} rung_tuning;
+
+static inline rung_tuning rung_tuning_default(void)
+{
+    rung_tuning tuning;
+    memset(&tuning, 0, sizeof tuning);
+    tuning.size = sizeof tuning;
+    return tuning;
+}
+
+/* Progress of rung_tune(). */
+typedef struct rung_tune_progress {
+    int64_t     tried, total; /* candidates tried so far, and planned so far; the search plans more as it goes */
+    const char *kernel;       /* measured last */
+    const char *parameters;
+    double      gflops; /* its speed; 0 if it was rejected */
+    double      best_gflops;
+} rung_tune_progress;
+
+typedef struct rung_tune_options {
+    size_t             size;    /* set by rung_tune_options_default() */
+    double             seconds; /* time limit; 0: 10 */
+    const rung_kernel *kernel;  /* NULL: all kernels of the ladder */
+    const char        *path;    /* file for the record; NULL: the user's tuning file; "": none */
+    int (*progress)(void *user, const rung_tune_progress *progress); /* not 0: stop; may be NULL */
+    void *user;
+} rung_tune_options;
+
+static inline rung_tune_options rung_tune_options_default(void)
+{
+    rung_tune_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Result of rung_tune(). */
+typedef struct rung_tune_report {
+    const char *kernel; /* the fastest */
+    const char *parameters;
+    double      gflops;
+    double      untuned_gflops; /* of the plan without tuning, measured in the same run */
+    int64_t     tried;          /* candidates measured */
+    int64_t     rejected;       /* candidates that did not run, or gave a wrong result */
+    int         saved;          /* 1: a record was written */
+} rung_tune_report;
+
+/* Finds the fastest kernel and parameters for a problem on a device and saves them, so that
+ * later plans for similar problems use them. The problem needs sizes and strides only: rung_tune
+ * allocates its own operands, and runs with alpha 1 and beta 0, or 1 if the problem's is not 0.
+ *
+ *     rung_tune_options options = rung_tune_options_default();
+ *     options.seconds = 30;
+ *     rung_tune(device, &problem, &options, &report);
+ *     printf("%s %s: %.0f GFLOPS, before %.0f\n", report->kernel, report->parameters, report->gflops,
+ *            report->untuned_gflops);
+ *     rung_tune_report_destroy(report);
+ *
+ * Every candidate is compared with the result of 01_naive (or of the next kernel of the ladder
+ * that supports the problem) before it is timed, and is timed interleaved with the plan that the
+ * library selects without tuning. The operands are small integers, for which every compute mode
+ * is exact: results must be equal (after GELU and the like, equal up to rounding). Of a large C,
+ * rows and columns at equal steps are compared.
+ *
+ * A record is saved only if it is at least 3 percent faster. A kernel of the caller's own is
+ * measured but not saved, because other programs lack it; a kernel that is selected only by name
+ * is RUNG_STATUS_UNSUPPORTED. The call takes `seconds`, plus at most the time of one candidate
+ * and of a short final comparison. A call that `progress` stops saves the best result so far and
+ * returns RUNG_OK. `report` may be NULL. RUNG_STATUS_INVALID if m, n or k is 0. */
+RUNG_API rung_status rung_tune(rung_device *device, const rung_problem *problem, const rung_tune_options *options,
+                               rung_tune_report **report);
+RUNG_API void        rung_tune_report_destroy(rung_tune_report *report);
+
+/* Writes the key of a problem's tuning record as text. RUNG_STATUS_TOO_LARGE if it does not fit. */
+RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text,
+                                     size_t capacity);
+
+/* Saves a record for problems like this one in the file `path` (NULL: the user's). A record with
+ * the same key is replaced; other lines stay. The file is replaced atomically under a lock file,
+ * PATH.lock; other processes wait at most 10 seconds for the lock. The device's context uses the
+ * record from now on. Unknown kernels, kernels less precise than the problem requests, and
+ * parameters below half the smallest or above twice the largest listed value are rejected. */
+RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, const rung_tuning *tuning,
+                                      const char *path);
+
+/* Removes the records for problems like this one from the file `path` (NULL: the user's).
+ * `removed` receives their number and may be NULL. A missing file has none. */
+RUNG_API rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem, const char *path,
+                                        int64_t *removed);
+
+/* Copies the records of one file into another, which is created if necessary. Of two records with
+ * the same key, the faster stays. `changed` receives the number of lines added or replaced and
+ * may be NULL. */
+RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed);
+
+/* Writes the path of the user's tuning file, whether or not it exists. */
+RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity);
+
+/* ---- Environment variables -------------------------------------------------------------- */
+
+/* Read when a context is created. An invalid value is reported (see rung_context_create) and
+ * ignored; an invalid RUNG_DEVICE or RUNG_CPU_VENDOR makes the calls fail that need it.
+ *
+ *     RUNG_DEVICE       device of rung_gemm and rung_multiply: "cpu", "opencl:1", "cuda"
+ *     RUNG_THREADS      maximum number of CPU threads
+ *     RUNG_VERBOSE      1 or 2: log to standard error
+ *     RUNG_OVERLAP      bytes of operands from which copies overlap computation; 32 MiB; 0: never
+ *     RUNG_TUNING       a tuning file, or "off"
+ *     RUNG_CPU_VENDOR   mkl, openblas, blis, onednn, or the path of a CBLAS library
+ *     RUNG_CPU_ISA      the best instruction set to use: portable, avx2, avx512, dot, amx
+ *     RUNG_CPU_CACHES   "32K,256K,8M/4": L1, L2, L3 and the cores that share the L3 */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RUNG_H */
