@@ -15,8 +15,9 @@ compiled=0
 compile() {
     local compiler=$1 language=$2 standard=$3 header
     shift 3
-    for header in $headers; do
+    for header in $headers ${mpi_header:+with_mpi}; do
         echo "#include <$header>" > "$work/alone.c"
+        [ "$header" != with_mpi ] || printf '#include <mpi.h>\n#include <rung/cluster.h>\n' > "$work/alone.c"
         $compiler -x "$language" -std="$standard" $warnings "$@" $header_flags -fsyntax-only "$work/alone.c" ||
             { echo "$compiler -std=$standard rejects $header"; exit 1; }
         compiled=$((compiled + 1))
