@@ -20,7 +20,7 @@
 
 /* A line of the result. */
 typedef struct lab_row {
-    char kernel[64], params[RUNG_PARAMETERS_TEXT];
+    char kernel[64], params[RUNG_PARAMETERS_BYTES];
     rung_origin origin; /* of the parameters */
     char origin_text[256];
     bool is_vendor;    /* a library of somebody else's, */

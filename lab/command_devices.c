@@ -29,8 +29,8 @@ static const struct fact {
     {AT(memory_bus_bits), "memory_bus_bits", "memory bus", "bit"},
     {AT(memory_bytes), "memory_bytes", "memory", "B"},
     {AT(max_buffer_bytes), "max_buffer_bytes", "largest buffer", "B"},
-    {AT(memory_bandwidth), "bandwidth", "memory bandwidth, computed", "B/s"},
-    {AT(peak_f32), "peak_f32", "FP32 peak, computed", "FLOP/s"},
+    {AT(memory_bytes_per_second), "bandwidth", "memory bandwidth, computed", "B/s"},
+    {AT(peak_f32_flops_per_second), "peak_f32", "FP32 peak, computed", "FLOP/s"},
 #undef AT
 };
 

@@ -22,8 +22,8 @@ enum { JOBS_MAX = 256 };
 /* A question, its answer, and what it is to be held against. */
 typedef struct job {
     lab_question question;
-    char named[64], params[RUNG_PARAMETERS_TEXT]; /* what a row of a table names */
-    double reported;                              /* GFLOPS; 0: nothing was */
+    char named[64], params[RUNG_PARAMETERS_BYTES]; /* what a row of a table names */
+    double reported;                               /* GFLOPS; 0: nothing was */
     char note[128];
     lab_explanation answer;
     bool good, is_next; /* the step that follows the one that was asked for */

@@ -218,7 +218,7 @@ static void close_task(task *task)
 /* What an earlier call did is not counted: it would be taken for this one's speed. */
 static int show_progress(void *user, const rung_outofcore_progress *progress)
 {
-    double blocks = (double)progress->all_blocks, before = progress->resumed * blocks;
+    double blocks = (double)progress->total_blocks, before = progress->resumed * blocks;
     char what[64] = "multiplying";
     if (before > 0)
         snprintf(what, sizeof what, "resuming after %.0f blocks", before);

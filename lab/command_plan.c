@@ -106,7 +106,7 @@ static rung_status find_answer(const question *question, int64_t ranks, answer *
         return rung_error_set(RUNG_STATUS_INVALID, "%s does not tell how fast it multiplies %s",
                               question->options->machine, question->dtype.name);
     answer->cluster.flops_per_second = answer->speed.flops_per_second;
-    answer->cluster.bandwidth = answer->speed.bandwidth;
+    answer->cluster.bytes_per_second = answer->speed.bytes_per_second;
     rung_status status = rung_cluster_grid_choose(&answer->cluster, &answer->grid);
     if (status == RUNG_OK)
         status = rung_cluster_grid_cost(&answer->cluster, &answer->grid, &answer->cost);

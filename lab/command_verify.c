@@ -420,8 +420,8 @@ static void note_needs(contender *contender, const lab_subject *subject, const l
     form.compute = contender->dtype.compute;
     if (rung_candidate_list_create(subject->device, &form, &options, &list) != RUNG_OK)
         return;
-    contender->threads = rung_candidate_list_at(list, 0)->threads;
-    contender->shared_bytes = rung_candidate_list_at(list, 0)->shared_bytes;
+    contender->threads = rung_candidate_list_at(list, 0)->threads_per_block;
+    contender->shared_bytes = rung_candidate_list_at(list, 0)->shared_bytes_per_block;
     rung_candidate_list_destroy(list);
 }
 

@@ -354,7 +354,7 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
                                  .parameters = subject->parameters,
                                  .split_k = splits,
                                  .max_workspace_bytes = LAB_WORKSPACE_MAX,
-                                 .shared_carveout = (int)subject->carveout,
+                                 .shared_carveout_percent = (int)subject->carveout,
                                  .threads = subject->threads,
                                  .packed_b = subject->is_packed};
     rung_status status = rung_plan_create(subject->device, problem, &options, &plan);

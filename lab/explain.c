@@ -103,7 +103,7 @@ static bool compile(const lab_question *question, const pair *pair, lab_explanat
     rung_code *code;
     if (!lab_look_parameters(pair->simt, question->dtype.product, question->parameters, explanation->parameters)) {
         snprintf(why, capacity, "the list of parameters is too long; the maximum is %d bytes, with CHECKED=0",
-                 RUNG_PARAMETERS_TEXT - 1);
+                 RUNG_PARAMETERS_BYTES - 1);
         return false;
     }
     if (!pair->cuda) {

@@ -60,7 +60,7 @@ typedef struct lab_block_counts {
 } lab_block_counts;
 
 typedef struct lab_explanation {
-    char kernel[256], file[256], parameters[RUNG_PARAMETERS_TEXT];
+    char kernel[256], file[256], parameters[RUNG_PARAMETERS_BYTES];
     const char *dtype;
     int64_t m, n, k, bm, bn;
     lab_machine machine;

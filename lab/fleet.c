@@ -140,8 +140,8 @@ bool lab_fleet_speed(const lab_fleet *fleet, const lab_dtype *dtype, int64_t ran
     bool is_near = fleet->node_network > 0 && (double)ranks <= fleet->ranks_a_node;
     *speed = rung_cluster_speed_default();
     speed->flops_per_second = peak_of(fleet, dtype);
-    speed->latency = fleet->latency;
-    speed->bandwidth = is_near ? fleet->node_network : fleet->network;
-    speed->memory_bandwidth = fleet->memory_bandwidth;
+    speed->latency_seconds = fleet->latency;
+    speed->bytes_per_second = is_near ? fleet->node_network : fleet->network;
+    speed->memory_bytes_per_second = fleet->memory_bandwidth;
     return speed->flops_per_second > 0;
 }

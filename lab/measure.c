@@ -295,7 +295,7 @@ static rung_status make_plan(const lab_problem *problem, lab_contender *contende
                                  .parameters = contender->asked,
                                  .split_k = problem->splits,
                                  .max_workspace_bytes = LAB_WORKSPACE_MAX,
-                                 .shared_carveout = (int)problem->carveout,
+                                 .shared_carveout_percent = (int)problem->carveout,
                                  .threads = problem->threads,
                                  .packed_b = contender->is_packed};
     if (!contender->kernel)
@@ -528,7 +528,7 @@ rung_status lab_contender_time_calls(const lab_problem *problem, lab_contender *
                                  .kernel = contender->kernel,
                                  .parameters = contender->parameters,
                                  .split_k = 1,
-                                 .shared_carveout = (int)problem->carveout,
+                                 .shared_carveout_percent = (int)problem->carveout,
                                  .threads = problem->threads};
     int64_t calls[CALLS], batches[CALLS];
     one.batch = 1;

@@ -75,8 +75,8 @@ typedef struct lab_sight_buffer {
 } lab_sight_buffer;
 
 typedef struct lab_sight {
-    char kernel[64], file[256];            /* of the function and of its source */
-    char parameters[RUNG_PARAMETERS_TEXT]; /* all of them, as they were */
+    char kernel[64], file[256];             /* of the function and of its source */
+    char parameters[RUNG_PARAMETERS_BYTES]; /* all of them, as they were */
     lab_sight_totals totals;
     lab_sight_line *lines;
     lab_sight_branch *branches;
@@ -96,7 +96,7 @@ lab_sight_line lab_sight_sum(const lab_sight *sight, int64_t line, lab_traffic k
 
 /* The parameters that a look takes: a GPU's, where none are given. */
 bool lab_look_parameters(const rung_kernel *kernel, lab_product product, const char *given,
-                         char text[RUNG_PARAMETERS_TEXT]);
+                         char text[RUNG_PARAMETERS_BYTES]);
 
 /* Where the simulator's driver and the plugin are: RUNG_OCLGRIND and RUNG_MICROSCOPE if they are
  * set, else the usual places. "" for what is not there. */

@@ -22,7 +22,7 @@ enum { ARGUMENTS = 13, PUTS_TEXT = 4096 };
 typedef struct scene {
     lab_target target;
     rung_kernel *kernel;
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     rung_problem here, there; /* in this process's memory, and on the device */
     rung_buffer *workspace;
     rung_plan *plan;
@@ -78,7 +78,7 @@ static bool tell_puts(const char *source)
 /* The simulator counts as a processor, for which the library would choose others. Copies that a
  * check for wrong waits does twice are not to be seen. */
 bool lab_look_parameters(const rung_kernel *kernel, lab_product product, const char *given,
-                         char text[RUNG_PARAMETERS_TEXT])
+                         char text[RUNG_PARAMETERS_BYTES])
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *chosen = given ? given : info->defaults;
@@ -90,8 +90,8 @@ bool lab_look_parameters(const rung_kernel *kernel, lab_product product, const c
     for (int64_t i = 0; i < info->parameter_count; i++)
         if (strcmp(rung_kernel_parameter(kernel, i)->name, "CHECKED") == 0)
             unchecked = *chosen ? ",CHECKED=0" : "CHECKED=0";
-    int length = snprintf(text, RUNG_PARAMETERS_TEXT, "%s%s", chosen, unchecked);
-    return length >= 0 && length < RUNG_PARAMETERS_TEXT;
+    int length = snprintf(text, RUNG_PARAMETERS_BYTES, "%s%s", chosen, unchecked);
+    return length >= 0 && length < RUNG_PARAMETERS_BYTES;
 }
 
 /* Any other device would be quicker, and show nothing. */
@@ -217,7 +217,7 @@ static bool look_at(const lab_look *look, const char *output, scene *scene)
         return false;
     if (!lab_look_parameters(scene->kernel, look->product, look->parameters, scene->parameters)) {
         fprintf(stderr, "rung: the list of parameters is too long; the maximum is %d bytes, with CHECKED=0\n",
-                RUNG_PARAMETERS_TEXT - 1);
+                RUNG_PARAMETERS_BYTES - 1);
         return false;
     }
     if (!make_problem(look, scene) || !run(scene)) {

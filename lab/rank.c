@@ -45,8 +45,8 @@ static lab_machine machine_of(const rung_device_info *device)
         machine.units = (double)device->compute_units;
     if (device->clock_khz > 0)
         machine.clock_mhz = (double)device->clock_khz * 1e-3;
-    if (device->memory_bandwidth > 0)
-        machine.dram_gbs = (double)device->memory_bandwidth * 1e-9;
+    if (device->memory_bytes_per_second > 0)
+        machine.dram_gbs = (double)device->memory_bytes_per_second * 1e-9;
     if (device->last_level_cache_bytes > 0)
         machine.l2_kib = (double)device->last_level_cache_bytes / 1024;
     return machine;

@@ -7,7 +7,7 @@
 
 #include "rung/rung.h"
 
-enum { LAB_SWEEP_MAX = 64, LAB_PARAMETERS_TEXT = RUNG_PARAMETERS_TEXT };
+enum { LAB_SWEEP_MAX = 64, LAB_PARAMETERS_TEXT = RUNG_PARAMETERS_BYTES };
 
 /* NULL, or what is wrong with a list of parameters: that it is too long to be one. May be given NULL. */
 const char *lab_wrong_parameters(const char *text);

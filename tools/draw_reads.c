@@ -83,7 +83,7 @@ static bool look(const char *kernel, const lab_dtype *dtype, const char *path, r
 {
     char why[4096];
     lab_sight sight;
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     if (!lab_kernel_open(NULL, "opencl", kernel, opened, why, sizeof why)) {
         fprintf(stderr, "draw_reads: %s\n", why);
         return false;

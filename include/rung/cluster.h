@@ -13,7 +13,7 @@
  * Every rank of a communicator makes the same call. Each rank has a part of A, B and C, and
  * describes how the whole matrices are distributed:
  *
- *     rung_cluster_matrix a = rung_cluster_matrix_of_scalapack(RUNG_F64, desc_a, rows, cols, 0, my_a);
+ *     rung_cluster_matrix a = rung_cluster_matrix_of_scalapack(RUNG_F64, desc_a, process_rows, process_cols, 0, my_a);
  *     rung_cluster_matrix b = ..., c = ...;
  *     if (rung_cluster_gemm(MPI_COMM_WORLD, 1.0, &a, &b, 0.0, &c, NULL, NULL) != RUNG_OK)
  *         fprintf(stderr, "%s\n", rung_error_text());
@@ -40,11 +40,11 @@ typedef struct rung_cluster_problem {
     int64_t   m, n, k;
     rung_type a_type, b_type, c_type;
     double    max_idle;         /* 0.06: fraction of the ranks that may stay idle, 0 to less than 1. If the number
-                                 * of ranks has few divisors, fewer ranks have less to send */
+                                 * of ranks has few divisors, a grid of slightly fewer ranks may send less */
     int64_t   memory_bytes;     /* memory per rank, for its shares and its work; 0: unlimited */
-    double    flops_per_second; /* of a rank, and ... */
-    double    bandwidth;        /* ... bytes per second that it receives: both at least 1 to minimize time;
-                                 * 0: unknown, minimize bytes */
+    double    flops_per_second; /* speed of a rank; see bytes_per_second */
+    double    bytes_per_second; /* that a rank receives. Set both (at least 1) to minimize time; 0: unknown,
+                                 * minimize bytes */
 } rung_cluster_problem;
 
 static inline rung_cluster_problem rung_cluster_problem_of(int64_t ranks, int64_t m, int64_t n, int64_t k,
@@ -123,12 +123,12 @@ RUNG_API rung_status rung_cluster_grid_cost(const rung_cluster_problem *problem,
 
 /* Speed of one rank of a machine. */
 typedef struct rung_cluster_speed {
-    size_t size;             /* set by rung_cluster_speed_default() */
-    double flops_per_second; /* while it multiplies; at least 1 */
-    double bandwidth;        /* bytes per second that it receives while it sends as many; at least 1 */
-    double latency;          /* seconds until a message begins to arrive; 0 to 1e9 */
-    double memory_bandwidth; /* bytes per second read or written while it copies and adds; at least 1, or 0:
-                              * copying and adding take no time */
+    size_t size;                    /* set by rung_cluster_speed_default() */
+    double flops_per_second;        /* while it multiplies; at least 1 */
+    double bytes_per_second;        /* that it receives while it sends as many; at least 1 */
+    double latency_seconds;         /* until a message begins to arrive; 0 to 1e9 */
+    double memory_bytes_per_second; /* read or written while it copies and adds; at least 1, or 0:
+                                     * copying and adding take no time */
 } rung_cluster_speed;
 
 static inline rung_cluster_speed rung_cluster_speed_default(void)

@@ -38,7 +38,7 @@ extern "C" {
  * at the same time. */
 typedef struct rung_outofcore_matrix rung_outofcore_matrix;
 
-/* Opens a matrix that NumPy saved: .npy version 1, 2 or 3 with two dimensions, little-endian,
+/* Opens, for reading, a matrix that NumPy saved: .npy version 1, 2 or 3 with two dimensions, little-endian,
  * of type f4, f8, f2, i1 or i4, in C or Fortran order. `type` is the type that the file must
  * have, or RUNG_TYPE_NONE for any. NumPy has no name for BF16: with RUNG_BF16, files of type
  * "V2" are read as BF16. */
@@ -48,15 +48,16 @@ RUNG_API rung_status rung_outofcore_matrix_open_npy(const char *path, rung_type 
 RUNG_API rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type type, int64_t rows, int64_t cols,
                                                     rung_outofcore_matrix **matrix);
 
-/* Creates a matrix from a view of memory. The memory stays the caller's. */
-RUNG_API rung_status rung_outofcore_matrix_of(rung_matrix view, rung_outofcore_matrix **matrix);
+/* Creates a matrix from a view of memory. The memory stays the caller's and must live as long as
+ * the matrix. */
+RUNG_API rung_status rung_outofcore_matrix_wrap(rung_matrix view, rung_outofcore_matrix **matrix);
 
 /* Creates a matrix from an open file descriptor, for example to write D into a part of a file.
  * Element 0 of `view` begins `start` bytes into the file; view.data is NULL. One stride of
  * the view is 1, and the other is at least a whole row or column. The descriptor is
  * duplicated; the caller may close it. */
-RUNG_API rung_status rung_outofcore_matrix_of_file(rung_matrix view, int file, int64_t start,
-                                                   rung_outofcore_matrix **matrix);
+RUNG_API rung_status rung_outofcore_matrix_wrap_file(rung_matrix view, int file, int64_t start,
+                                                     rung_outofcore_matrix **matrix);
 
 /* Creates another matrix on the same file or memory, such as a transpose or a block:
  *
@@ -94,9 +95,9 @@ typedef enum rung_outofcore_format {
  *     path   A new file. The file is complete or absent: the library writes PATH.part, syncs it
  *            and renames it to PATH. A file that exists at PATH stays unchanged until then. It
  *            may be C, but neither A nor B.
- *     d      Memory, or an open file (rung_outofcore_matrix_of_file), written in place.
- *     c      If neither path nor d is set: C, written in place. If beta is not 0, C must be in
- *            memory.
+ *     d      Memory, or an open file (rung_outofcore_matrix_wrap_file), written in place.
+ *     c      If neither path nor d is set: C, written in place. C must be in memory, or, if beta is
+ *            0, may be a file of rung_outofcore_matrix_wrap_file(), opened for writing.
  *
  * Resuming: PATH.journal lists the blocks of D that are complete. If a call with a path ends
  * early, by an error, a kill or a power failure, the same call resumes after these blocks. The
@@ -105,7 +106,8 @@ typedef enum rung_outofcore_format {
  * inode or a hash of samples), or if another version of rung wrote the journal; see
  * rung_outofcore_options.restart. A call with an operand in memory cannot be resumed.
  *
- * Limits of a path: one call at a time writes to it; others fail. If PATH is a symbolic link,
+ * Limits of a path: one call at a time writes to it; others fail with
+ * RUNG_STATUS_IO. A PATH that is A or B is RUNG_STATUS_ALIASED. If PATH is a symbolic link,
  * the file it names is replaced and the link stays. A directory or special file at PATH, and
  * files at PATH.part or PATH.journal that rung did not write, are RUNG_STATUS_INVALID. */
 typedef struct rung_outofcore_problem {
@@ -114,7 +116,9 @@ typedef struct rung_outofcore_problem {
     double                       beta;    /* 0 */
     rung_compute                 compute; /* RUNG_COMPUTE_STRICT */
     const rung_outofcore_matrix *a, *b;
-    const rung_outofcore_matrix *c;      /* read if beta is not 0; may be NULL if it is neither read nor written */
+    const rung_outofcore_matrix
+        *c; /* read if beta is not 0, and then of the result's type; may be NULL if it is neither read nor
+                                           * written */
     const rung_outofcore_matrix *d;      /* result in place; NULL: see path and c */
     const char                  *path;   /* result file; NULL: see d and c. Not together with d */
     rung_type                    type;   /* type of the result file; RUNG_TYPE_NONE: A's type, or I32 for I8 */
@@ -174,10 +178,10 @@ RUNG_API rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem
 
 /* Progress of a call. */
 typedef struct rung_outofcore_progress {
-    double  done;       /* fraction of the computation that is complete, 0 to 1, with resumed blocks */
-    double  resumed;    /* fraction that an earlier call completed */
-    int64_t blocks;     /* blocks of D that are complete */
-    int64_t all_blocks; /* number of blocks of D */
+    double  done;         /* fraction of the computation that is complete, 0 to 1, with resumed blocks */
+    double  resumed;      /* fraction that an earlier call completed */
+    int64_t blocks;       /* done * total_blocks, rounded down */
+    int64_t total_blocks; /* number of blocks of D */
 } rung_outofcore_progress;
 
 typedef struct rung_outofcore_report        rung_outofcore_report;
@@ -199,7 +203,7 @@ typedef rung_status (*rung_outofcore_accept_function)(void *user, const rung_out
 
 /* Memory: 0 bytes selects half of the free memory for the CPU (of the container, if there is
  * one), and half of all memory for other devices. An OpenCL device that is the processor itself
- * uses the same memory as "cpu": give both a limit. Two things come on top: the kernels'
+ * uses the same memory as "cpu": give both a limit. The library needs in addition: the kernels'
  * scratch on the CPU, a few MiB per thread; and two staging buffers of 4 MiB per device
  * wherever elements are converted or copied to a device.
  *

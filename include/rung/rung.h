@@ -11,8 +11,8 @@
  *     if (rung_gemm(NULL, 1.0, a, b, 0.0, c) != RUNG_OK)
  *         fprintf(stderr, "%s\n", rung_error_text());
  *
- * Plans serve device memory, packed weights and repeated work: open a device, create a plan
- * for a problem, run the plan on a queue. See "Plans".
+ * Use plans for device memory, packed weights and repeated work: open a device, create a plan for
+ * a problem, run the plan on a queue. See "Plans".
  *
  * Contents
  *     Version and export          Queues, events and buffers
@@ -31,11 +31,12 @@
  *           - rung_matrix is a plain value. Its fields never change.
  *           - Other structs that the caller fills begin with `size`. Create them with their
  *             ..._of() or ..._default() function, which sets `size`; then set fields.
- *             Later versions append fields, and 0 in a new field means the old behaviour.
+ *             Later versions append fields, and 0 in a new field means the old behaviour. A
+ *             field that the library does not know must be 0, else RUNG_STATUS_UNSUPPORTED.
  *             A struct whose `size` is 0 is RUNG_STATUS_INVALID.
  *           - Structs that the library returns by pointer belong to the library. Later
- *             versions append fields. Do not store them in arrays by value. Their strings
- *             are never NULL.
+ *             versions append fields. Do not compute the address of one from that of another.
+ *             Their strings are never NULL.
  *           - Later versions add enumerators. Treat an unknown value as "something else".
  * Errors    A function that can fail returns a rung_status; outputs come last. A failed call
  *           sets the created object to NULL. A multiplication that fails with
@@ -48,13 +49,15 @@
  *           time. One thread at a time may use a queue or an event. Many threads may read a
  *           buffer, or one may write it.
  * Lifetime  Every destroy function, and rung_device_close(), accepts NULL. Objects may be
- *           destroyed in any order, also while work is in flight: each object keeps the objects
- *           alive that it needs. Destroying a queue or an event waits for its work. A kernel
+ *           destroyed in any order, also while work is in flight: each object keeps alive the
+ *           objects that it needs. Destroying a queue or an event waits for its work. A kernel
  *           found in a context lives as long as the context and its devices.
- * Memory    rung_plan_run() allocates no memory, with three exceptions: the run is logged; the
- *           first run on the CPU after a fork restarts threads; more threads call it at the same
- *           time on the CPU than there are plans.
- * Output    The library never exits, aborts or prints, unless RUNG_VERBOSE is set. (Debug and
+ * Memory    rung_plan_run() allocates no memory, except in a run that is logged, in the first run
+ *           on the CPU after a fork (which restarts threads), and if more threads run plans on
+ *           the CPU at the same time than there are plans.
+ * Output    The library never exits or aborts. It prints only if RUNG_VERBOSE or
+ *           rung_context_options.verbose requests a log. It caches compiled GPU kernels in
+ *           $XDG_CACHE_HOME/rung, else ~/.cache/rung, at most 1 GiB. (Debug and
  *           sanitizer builds check internal invariants; a failed check prints and aborts.)
  * Fork      A process may fork at any time. The child can use the CPU and every CPU object
  *           created before. Other devices follow the rules of their drivers.
@@ -189,7 +192,7 @@ RUNG_API const char *rung_type_name(rung_type type);
 
 /* Returns the type in which this version accumulates A * B into C; RUNG_TYPE_NONE if no kernel of
  * this version multiplies these types. alpha and beta are rounded to this type; for I32 they must
- * be whole numbers. The result is rounded to C's type once, at the end (to F16 and BF16 through
+ * be whole numbers from -2^31 to 2^31 - 1. The result is rounded to C's type once, at the end (to F16 and BF16 through
  * F32). Integers are exact modulo 2^32.
  *
  *     A and B   C                accumulator
@@ -226,16 +229,18 @@ typedef struct rung_plan    rung_plan;
  * counted from `data` (memory of this process) or from the start of `buffer` (device
  * memory); the other one is NULL. All counts are in elements. Strides are not negative. A
  * stride of 0 repeats a row, a column or an item, which inputs may do and outputs may not.
- * Instead of batch_stride, `batch_offsets` may give the offset of each item: an array of
- * `batch` numbers >= 0, ascending for an output, unchanged until the work is done. Memory
+ * If `batch_offsets` is not NULL, batch_offsets[b] replaces b * batch_stride: an array of `batch`
+ * numbers >= 0, ascending for an output. Keep it unchanged until the work is done. `data` must be
+ * aligned to the size of an element. Memory
  * between the elements of an output is never written; memory after the last element need not
  * exist.
  *
  * A view owns nothing. Transposes, storage orders and blocks are views; nothing is copied to
  * create one. A view of zeros, {0}, is absent: the default of every optional operand.
  *
- * The functions below return views of one item: batch_stride is 0 and batch_offsets is NULL. They
- * do not fail. A view with impossible sizes is invalid, stays invalid through further functions,
+ * rung_matrix_of(), _ld() and _in_buffer() return views of one item: batch_stride is 0 and
+ * batch_offsets is NULL. rung_matrix_transpose(), _block() and _broadcast() keep both. None of
+ * them fails. A view with impossible sizes is invalid, stays invalid through further functions,
  * and is rejected with RUNG_STATUS_INVALID by every call that uses it. */
 typedef struct rung_matrix {
     rung_type      type;
@@ -280,8 +285,8 @@ RUNG_API rung_matrix rung_matrix_transpose(rung_matrix matrix);
  * exceeds the matrix gives an invalid view. */
 RUNG_API rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int64_t rows, int64_t cols);
 
-/* Returns a rows x cols view that repeats a matrix of one row, of one column or of one
- * element. Other shapes give an invalid view. A bias with one number per
+/* Returns a rows x cols view that repeats a single row, a single column or a single element. Each
+ * size of the matrix must be 1 or the requested size; otherwise the view is invalid. A bias with one number per
  * column is a 1 x n matrix broadcast to m x n:
  *
  *     problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, n, bias_data), m, n); */
@@ -291,8 +296,8 @@ RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int
 
 /* Precision of the multiplication, from most to least precise. A problem gets the mode it
  * requests or a more precise one. In the bounds, u is the unit roundoff of the accumulator,
- * |A||B| is the product of the absolute values, and gamma(n) = n u / (1 - n u). Rounding by
- * alpha, beta and C's type comes on top.
+ * |A||B| is the product of the absolute values, and gamma(n) = n u / (1 - n u). Rounding of
+ * alpha, beta and the result adds to these bounds.
  *
  *     strict   inputs as they are                             gamma(k) |A||B|
  *     bf16x3   F32 inputs split into three BF16 values each,
@@ -360,8 +365,8 @@ static inline rung_quantization rung_quantization_default(void)
 
 /* D = activation(alpha * A * B + beta * C + bias) + residual
  *
- * A is m x k, B is k x n; C, D, bias and residual are m x n. Every size may be 0 or 1. With
- * alpha = 0, A and B are not read; with beta = 0, C is not read: a NaN there has no effect.
+ * A is m x k, B is k x n; C, D, bias and residual are m x n. Sizes may be 0. With alpha = 0, A and
+ * B are not read, but must be valid views; with beta = 0, C is not read: a NaN there has no effect.
  * With beta = 0 and a D, C is ignored and may be absent; a plan that is created so runs with
  * beta = 0 only.
  *
@@ -390,8 +395,8 @@ typedef struct rung_problem {
     int64_t                  batch;      /* number of items, 1; 0 is one item as well */
     rung_compute             compute;    /* RUNG_COMPUTE_STRICT */
     rung_activation          activation; /* RUNG_ACTIVATION_NONE */
-    rung_matrix              bias;       /* absent, or D's type; usually broadcast; no batch_offsets */
-    rung_matrix              residual;   /* absent, or D's type; no batch_offsets */
+    rung_matrix              bias;       /* absent, or the result's type; usually broadcast; no batch_offsets */
+    rung_matrix              residual;   /* absent, or the result's type; no batch_offsets */
     const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* NULL: none */
 } rung_problem;
 
@@ -412,9 +417,10 @@ static inline rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_ma
 /* Checks a problem without running it: shapes match, no size overflows, every view lies inside
  * its buffer, and the output overlaps neither itself nor an input. Every call that computes
  * makes the same checks. Two views with the same strides, such as blocks of one matrix, are
- * compared exactly; other views overlap if their address ranges do. Items of a batched output also count as
- * overlapping if the address range of one meets those of more than 64 others, unless one of the
- * three strides exceeds the span of the other two.
+ * compared exactly; other views overlap if their address ranges do. The items of a batched output at equal distances
+ * must be nested: each of its three strides is at least the span of the smaller ones. Items at
+ * irregular batch_offsets are compared one by one; an item whose address range meets those of more
+ * than 64 others counts as overlapping.
  *
  * Types and scales that no kernel of this version supports are RUNG_STATUS_UNSUPPORTED. Whether a
  * device has a kernel for the problem is decided by rung_plan_create(). */
@@ -447,7 +453,7 @@ static inline rung_multiply_options rung_multiply_options_default(void)
     return options;
 }
 
-/* Does the same for any problem. `options` may be NULL. The number of threads does not change the
+/* Computes any rung_problem in the same way as rung_gemm(). `options` may be NULL. The number of threads does not change the
  * bits of the result; see rung_context_create(). */
 RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem,
                                    const rung_multiply_options *options);
@@ -500,20 +506,20 @@ static inline rung_context_options rung_context_options_default(void)
 }
 
 /* Creates a context, which owns devices, compiled kernels, threads and the log. NULL options
- * are the defaults. Every function that takes a context accepts NULL: the default context,
- * created on first use, destroyed with the process.
+ * are the defaults. Every function that takes a context accepts NULL: the default context (see
+ * rung_gemm).
  *
  * On the CPU, a large multiplication is split between threads of the context and the calling
  * thread. Only C is split, never k, so the result has the same bits for any number of threads.
  * Exception: which NaN bits an element has may differ, because IEEE 754 leaves that open.
- * Vendor libraries (00_vendor) split as they like. Block sizes follow the processor's caches,
+ * Vendor libraries (00_vendor) may split k, so that their bits may depend on the number of threads. Block sizes follow the processor's caches,
  * and other block sizes may give other bits; RUNG_CPU_CACHES fixes them.
  *
  * Verbose 1 logs one line per multiplication: time, device, kernel, origin of its parameters,
  * the command of the rung tool that repeats the problem (`rung verify`), and rejected kernels and tuning records
  * with the reasons. Work on a queue is logged when it is complete and the queue is used or
  * finished next. Verbose 2 adds every kernel compiled and every library not found. Invalid
- * environment variables are reported from verbose 1 on, and always to a log function. */
+ * environment variables are reported from verbose 1 on, and to a log function unless verbose is -1. */
 RUNG_API rung_status rung_context_create(const rung_context_options *options, rung_context **context);
 RUNG_API void        rung_context_destroy(rung_context *context);
 
@@ -542,8 +548,8 @@ typedef struct rung_device_info {
     int64_t     memory_bus_bits;
     int64_t     memory_bytes;
     int64_t     max_buffer_bytes;
-    int64_t     memory_bandwidth; /* bytes per second, computed */
-    int64_t     peak_f32;         /* FLOP per second, computed */
+    int64_t     memory_bytes_per_second;   /* computed */
+    int64_t     peak_f32_flops_per_second; /* computed */
 } rung_device_info;
 
 /* Lists the devices of every backend, found anew by each call. A backend without a device has
@@ -603,10 +609,10 @@ RUNG_API rung_status rung_queue_create(rung_device *device, rung_queue **queue);
 RUNG_API rung_status rung_queue_finish(rung_queue *queue);
 RUNG_API void        rung_queue_destroy(rung_queue *queue);
 
-/* An event stands for one unit of work: the most recent one that was put on a queue with this
+/* An event refers to one unit of work: the most recent one that was put on a queue with this
  * event as rung_run_options.signal. Waits (rung_event_wait() and rung_run_options.wait) refer to
- * the work that the event stands for at the time of the call. An event that stands for no work
- * yet does not delay anything. Events work between all queues of a device; the library submits
+ * the work that the event refers to at the time of the call. An event that was never signalled
+ * delays nothing. Events work between all queues of a device; the library submits
  * work to the device in each call, so that no queue needs to be flushed or finished.
  *
  *     rung_run_options upload = rung_run_options_default(), run = rung_run_options_default();
@@ -745,7 +751,7 @@ typedef struct rung_preset {
 
 /* Bytes that hold any list of parameters ("TILE=16,UNROLL=4") with its terminating 0. A longer
  * list is RUNG_STATUS_INVALID. */
-enum { RUNG_PARAMETERS_TEXT = 688 };
+enum { RUNG_PARAMETERS_BYTES = 688 };
 
 /* Bits of rung_kernel_info.abilities. */
 enum {
@@ -760,6 +766,7 @@ enum {
  * only by name. */
 typedef enum rung_engine { RUNG_ENGINE_NONE = 0, RUNG_ENGINE_HARDWARE = 1, RUNG_ENGINE_EMULATED = 2 } rung_engine;
 
+/* Returns "none", "hardware" or "software"; "?" for unknown values. */
 RUNG_API const char *rung_engine_name(rung_engine engine);
 
 typedef struct rung_kernel_info {
@@ -782,8 +789,9 @@ typedef struct rung_kernel_info {
  * end is RUNG_STATUS_NOT_FOUND.
  *
  * The CPU has several vendor libraries: "00_vendor:mkl", "00_vendor:openblas",
- * "00_vendor:blis" and "00_vendor:onednn". "00_vendor" is the one that RUNG_CPU_VENDOR names,
- * else the first one found in the active Python environment or by the dynamic loader. Vendor
+ * "00_vendor:blis" and "00_vendor:onednn". "00_vendor" is the one that RUNG_CPU_VENDOR names, else
+ * the first of these that is installed: in the active Python or Conda environment, in $MKLROOT, where
+ * the dynamic loader looks, in /opt/intel, ~/.local or /usr/local. Vendor
  * libraries multiply one problem at a time per process, with the plan's number of threads. */
 RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index, rung_kernel **kernel);
 RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
@@ -808,7 +816,7 @@ RUNG_API const rung_preset      *rung_kernel_preset(const rung_kernel *kernel, i
 RUNG_API int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm);
 
 /* Checks parameters, "TILE=16,UNROLL=4", against the constraints of a kernel. A preset's name
- * stands for its parameters: "small,BK=8". Parameters that are not named keep their defaults;
+ * expands to its parameters: "small,BK=8". Parameters that are not named keep their defaults;
  * NULL names none. Nothing is compiled. Elements count as 4 bytes; with larger elements a plan
  * may still find that the tiles do not fit. */
 RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters);
@@ -826,7 +834,7 @@ typedef struct rung_code {
     int64_t     spill_bytes;            /* stores plus loads, as ptxas counts them */
     const char *parameters;             /* all of them, as used */
     const char *path;                   /* variant of the kernel for this problem: "general" serves any problem,
-                                         * "wide" and "wide_guarded" load whole vectors; "-": it has one */
+                                         * "wide" and "wide_guarded" load whole vectors; "-": the kernel has one variant */
     const void *image;                  /* cubin with line information */
     int64_t     image_bytes;
 } rung_code;
@@ -843,8 +851,8 @@ RUNG_API void        rung_code_destroy(rung_code *code);
 
 /* A plan selects and compiles the kernel for a problem once, and then runs every problem of
  * the same form: the same types, sizes, strides, batch, compute mode and epilogue. Data,
- * offsets, alpha and beta may differ. (A plan created with a D and beta = 0 runs with beta = 0
- * only.) The views may lack memory while the plan is created.
+ * offsets, alpha and beta may differ. Two exceptions for a D: a plan created with beta = 0 runs with
+ * beta = 0 only, and a plan created for a D apart from C does not run with D = C. The views may lack memory while the plan is created.
  *
  *     rung_device_open(NULL, "opencl", &device);
  *     rung_queue_create(device, &queue);
@@ -868,17 +876,17 @@ RUNG_API void        rung_code_destroy(rung_code *code);
  * Split-K: if C has few tiles and k is long, slices of k are accumulated in parallel in a
  * workspace and added in a fixed order, so that every run gives the same bits. */
 typedef struct rung_plan_options {
-    size_t             size;                /* set by rung_plan_options_default() */
-    const rung_kernel *kernel;              /* NULL: selected by the library */
-    const char        *parameters;          /* "TILE=16"; NULL: selected by the library */
-    int64_t            split_k;             /* maximum number of slices; 0: selected by the library */
-    int64_t            max_workspace_bytes; /* limit for the library's selection of split_k; 0: it never splits.
-                                             * Other uses of a workspace are not limited */
-    int64_t            threads;             /* CPU: maximum number of threads, including the calling thread, 1
-                                             * to 8192; 0: the context's */
-    int                packed_b;            /* not 0: B is packed, see rung_plan_pack_b() */
-    int                shared_carveout;     /* CUDA: percent of the L1 cache used as shared memory, 1 to
-                                             * 100; 0: selected by the driver */
+    size_t             size;                    /* set by rung_plan_options_default() */
+    const rung_kernel *kernel;                  /* of the device's context; NULL: selected by the library */
+    const char        *parameters;              /* "TILE=16", only with `kernel`; NULL: selected by the library */
+    int64_t            split_k;                 /* maximum number of slices; 0: selected by the library */
+    int64_t            max_workspace_bytes;     /* limit for the library's selection of split_k; 0: it never splits.
+                                                 * Other uses of a workspace are not limited */
+    int64_t            threads;                 /* CPU: maximum number of threads, including the calling thread, 1
+                                                 * to 8192; 0: the context's */
+    int                packed_b;                /* not 0: B is packed, see rung_plan_pack_b() */
+    int                shared_carveout_percent; /* CUDA: percent of the L1 cache used as shared memory, 1 to
+                                                 * 100; 0: selected by the driver */
 } rung_plan_options;
 
 static inline rung_plan_options rung_plan_options_default(void)
@@ -906,7 +914,7 @@ typedef struct rung_plan_info {
     const char  *rejected;        /* "12_matrix: takes f16 only; ...", or ""; see also "Candidates" */
     rung_compute compute;         /* as requested, or more precise */
     int64_t      workspace_bytes; /* required in rung_run_options.workspace; 0: none, as on the CPU. Besides split-K,
-                                   * batch_offsets on devices with their own memory, emulated engines, and
+                                   * batch_offsets and a D with beta on devices with their own memory, emulated engines, and
                                    * epilogues on CUDA without NVRTC need a workspace */
     int64_t      split_k;         /* slices of k; 1: not split */
     int64_t      blocks;          /* of the launch, all items and slices; 0 on the CPU */
@@ -981,9 +989,9 @@ RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const 
  * rung_packed_load() compares the file with the plan before it allocates memory.
  *
  *     RUNG_STATUS_NOT_FOUND   there is no such file
- *     RUNG_STATUS_INVALID     the file was packed for another kernel, layout, type, k or n, was
- *                             saved by a version with another format, or is not a packed B; the
- *                             text names each difference
+ *     RUNG_STATUS_INVALID     the file was packed for another kernel, layout, type, k, n or byte
+ *                             order, was saved by a version with another format, or is not a
+ *                             packed B; the text names each difference
  *     RUNG_STATUS_IO          the file cannot be read, or a checksum shows that it is damaged
  *
  * After RUNG_STATUS_INVALID or a damaged file, pack B again. The checksum finds accidental
@@ -998,17 +1006,17 @@ typedef struct rung_candidate {
     const char *kernel;     /* "10_pipeline" */
     const char *parameters; /* all of them; "" if they could not be determined */
     rung_origin origin;
-    const char *origin_text;  /* as in rung_plan_info */
-    rung_status status;       /* RUNG_OK: a plan can be created; else why not: RUNG_STATUS_UNSUPPORTED, ... */
-    const char *reason;       /* "" or a sentence; a compiler's log follows if there is one */
-    int64_t     threads;      /* per block; 0 on the CPU, or if they could not be determined */
-    int64_t     shared_bytes; /* shared memory per block; likewise */
+    const char *origin_text;            /* as in rung_plan_info */
+    rung_status status;                 /* RUNG_OK: a plan can be created; else why not: RUNG_STATUS_UNSUPPORTED, ... */
+    const char *reason;                 /* "" or a sentence; a compiler's log follows if there is one */
+    int64_t     threads_per_block;      /* 0 on the CPU, or if they could not be determined */
+    int64_t     shared_bytes_per_block; /* likewise */
 } rung_candidate;
 
 /* Lists every kernel of the device's ladder for a problem, in the order in which
  * rung_plan_create() prefers them: the first entry with RUNG_OK is what it selects. Rejected
- * kernels follow with their reasons; kernels of vendor libraries and emulated engines are among
- * them, because they are selected only by name. A tuning record is an entry of its own, so that
+ * kernels follow with their reasons. Vendor libraries and emulated engines count as rejected,
+ * because they are selected only by name. A tuning record is an entry of its own, so that
  * its kernel may be listed twice.
  *
  *     rung_candidate_list_create(device, &problem, NULL, &list);
@@ -1043,7 +1051,8 @@ RUNG_API void                  rung_candidate_list_destroy(rung_candidate_list *
  * A record applies to problems of the same device, compute units, driver, types, compute mode
  * and layout, with m, n and k in the same size classes (up to 16, 64, 256, 1024, 4096, larger),
  * and with or without a batch. A record that does not fit is rejected like a kernel; a line
- * that is not a record is ignored. A damaged or foreign file costs speed at most. */
+ * that is not a record is ignored. A damaged or unrelated file can make plans slower, never wrong.
+ * Plans with packed_b do not use tuning records. */
 typedef struct rung_tuning {
     size_t      size;       /* set by rung_tuning_default() */
     const char *kernel;     /* "07_tile2d" */
@@ -1091,14 +1100,14 @@ typedef struct rung_tune_report {
     const char *parameters;
     double      gflops;
     double      untuned_gflops; /* of the plan without tuning, measured in the same run */
-    int64_t     tried;          /* candidates measured */
+    int64_t     measured;       /* candidates */
     int64_t     rejected;       /* candidates that did not run, or gave a wrong result */
     int         saved;          /* 1: a record was written */
 } rung_tune_report;
 
 /* Finds the fastest kernel and parameters for a problem on a device and saves them, so that
  * later plans for similar problems use them. The problem needs sizes and strides only: rung_tune
- * allocates its own operands, and runs with alpha 1 and beta 0, or 1 if the problem's is not 0.
+ * allocates its own operands, and runs with alpha 1, and with beta 0 (1 if the problem's beta is not 0).
  *
  *     rung_tune_options options = rung_tune_options_default();
  *     options.seconds = 30;
@@ -1110,10 +1119,11 @@ typedef struct rung_tune_report {
  * Every candidate is compared with the result of 01_naive (or of the next kernel of the ladder
  * that supports the problem) before it is timed, and is timed interleaved with the plan that the
  * library selects without tuning. The operands are small integers, for which every compute mode
- * is exact: results must be equal (after GELU and the like, equal up to rounding). Of a large C,
- * rows and columns at equal steps are compared.
+ * is exact: results must be equal (after GELU and the like, equal up to rounding). For a
+ * large C, a regular sample of rows and columns is compared.
  *
- * A record is saved only if it is at least 3 percent faster. A kernel of the caller's own is
+ * A record is saved only if it is at least 3 percent faster than the plan without tuning. If it
+ * cannot be saved, the call fails and there is no report. A kernel of the caller's own is
  * measured but not saved, because other programs lack it; a kernel that is selected only by name
  * is RUNG_STATUS_UNSUPPORTED. The call takes `seconds`, plus at most the time of one candidate
  * and of a short final comparison. A call that `progress` stops saves the best result so far and
@@ -1122,7 +1132,8 @@ RUNG_API rung_status rung_tune(rung_device *device, const rung_problem *problem,
                                rung_tune_report **report);
 RUNG_API void        rung_tune_report_destroy(rung_tune_report *report);
 
-/* Writes the key of a problem's tuning record as text. RUNG_STATUS_TOO_LARGE if it does not fit. */
+/* Writes the key of a problem's tuning record as text. 1536 bytes always suffice;
+ * RUNG_STATUS_TOO_LARGE if it does not fit. */
 RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text,
                                      size_t capacity);
 
@@ -1130,7 +1141,9 @@ RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_probl
  * the same key is replaced; other lines stay. The file is replaced atomically under a lock file,
  * PATH.lock; other processes wait at most 10 seconds for the lock. The device's context uses the
  * record from now on. Unknown kernels, kernels less precise than the problem requests, and
- * parameters below half the smallest or above twice the largest listed value are rejected. */
+ * parameters below half the smallest or above twice the largest listed value are rejected.
+ * RUNG_STATUS_IO if the file cannot be locked, read or written; RUNG_STATUS_INVALID if it is not a
+ * tuning file. */
 RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, const rung_tuning *tuning,
                                       const char *path);
 
@@ -1144,21 +1157,26 @@ RUNG_API rung_status rung_tuning_remove(rung_device *device, const rung_problem 
  * may be NULL. */
 RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed);
 
-/* Writes the path of the user's tuning file, whether or not it exists. */
+/* Writes the path of the user's tuning file, whether or not it exists. 4096 bytes always suffice.
+ * RUNG_STATUS_NOT_FOUND if neither XDG_CONFIG_HOME nor HOME is an absolute path. */
 RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity);
 
 /* ---- Environment variables -------------------------------------------------------------- */
 
-/* Read when a context is created. An invalid value is reported (see rung_context_create) and
- * ignored; an invalid RUNG_DEVICE or RUNG_CPU_VENDOR makes the calls fail that need it.
+/* RUNG_DEVICE, RUNG_THREADS, RUNG_VERBOSE and RUNG_OVERLAP are read when a context is created,
+ * RUNG_CPU_ISA and RUNG_CPU_CACHES when the CPU is opened, RUNG_TUNING with the tuning files,
+ * RUNG_CPU_VENDOR when a plan of 00_vendor is created. An invalid value is reported (see
+ * rung_context_create) and ignored; calls that need an invalid RUNG_DEVICE or RUNG_CPU_VENDOR fail.
  *
  *     RUNG_DEVICE       device of rung_gemm and rung_multiply: "cpu", "opencl:1", "cuda"
  *     RUNG_THREADS      maximum number of CPU threads
- *     RUNG_VERBOSE      1 or 2: log to standard error
- *     RUNG_OVERLAP      bytes of operands from which copies overlap computation; 32 MiB; 0: never
+ *     RUNG_VERBOSE      1 or 2: log, to standard error unless the context has a log function
+ *     RUNG_OVERLAP      bytes of operands, digits only, from which copies overlap computation; default
+ *                       33554432; 0: never
  *     RUNG_TUNING       a tuning file, or "off"
  *     RUNG_CPU_VENDOR   mkl, openblas, blis, onednn, or the path of a CBLAS library
- *     RUNG_CPU_ISA      the best instruction set to use: portable, avx2, avx512, dot, amx
+ *     RUNG_CPU_ISA      the best instruction set to use: portable, avx2, avx512, dot (AVX-512 with VNNI,
+ *                       and BF16 if present), amx
  *     RUNG_CPU_CACHES   "32K,256K,8M/4": L1, L2, L3 and the cores that share the L3 */
 
 #ifdef __cplusplus

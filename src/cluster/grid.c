@@ -124,7 +124,7 @@ rung_status rung_cluster_grid_cost(const rung_cluster_problem *problem, const ru
 
 static bool is_known(const rung_cluster_problem *cluster)
 {
-    return cluster->flops_per_second > 0.0 && cluster->bandwidth > 0.0;
+    return cluster->flops_per_second > 0.0 && cluster->bytes_per_second > 0.0;
 }
 
 /* How many pieces, where it comes from others at all. */
@@ -164,7 +164,7 @@ static double score_of(const rung_cluster_problem *cluster, const rung_cluster_g
     if (!is_known(cluster))
         return (double)counts->received * handicap;
     double multiplying = counts->flops / cluster->flops_per_second,
-           receiving = (double)counts->received / cluster->bandwidth;
+           receiving = (double)counts->received / cluster->bytes_per_second;
     return (fmax(multiplying, receiving) + fmin(multiplying, receiving) / STEPS) * handicap;
 }
 
@@ -218,7 +218,7 @@ static rung_cluster_grid first_done(const search *search)
 {
     rung_cluster_speed speed = rung_cluster_speed_default();
     speed.flops_per_second = search->cluster->flops_per_second;
-    speed.bandwidth = search->cluster->bandwidth;
+    speed.bytes_per_second = search->cluster->bytes_per_second;
     rung_cluster_grid best = search->best[0].grid;
     double least = rungi_predict(search->cluster, &best, &speed).seconds;
     for (int i = 1; i < search->count; i++) {

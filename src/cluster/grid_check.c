@@ -39,10 +39,10 @@ rung_status rungi_cluster_check(const rung_cluster_problem *cluster)
     if (!(cluster->max_idle >= 0.0 && cluster->max_idle < 1.0))
         return rung_error_set(RUNG_STATUS_INVALID, "max_idle is %g; it must be at least 0 and less than 1",
                               cluster->max_idle);
-    if (!is_speed(cluster->flops_per_second) || !is_speed(cluster->bandwidth))
+    if (!is_speed(cluster->flops_per_second) || !is_speed(cluster->bytes_per_second))
         return rung_error_set(RUNG_STATUS_INVALID,
                               "flops_per_second is %g and bandwidth is %g; each must be at least 1, or 0 (unknown)",
-                              cluster->flops_per_second, cluster->bandwidth);
+                              cluster->flops_per_second, cluster->bytes_per_second);
     if (cluster->memory_bytes < 0)
         return rung_error_set(RUNG_STATUS_INVALID, "memory_bytes is %lld; it must not be negative (0: unlimited)",
                               (long long)cluster->memory_bytes);

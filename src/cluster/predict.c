@@ -50,7 +50,7 @@ static double sharing(const clockwork *clock, double until, double *next)
             *next = clock->streams[i].begins;
     for (int i = 0; i < STREAMS; i++) {
         const stream *stream = &clock->streams[i];
-        double rate = clock->speed->bandwidth * stream->messages / messages;
+        double rate = clock->speed->bytes_per_second * stream->messages / messages;
         if (is_running(stream, clock->network) && clock->network + stream->left / rate < *next)
             *next = clock->network + stream->left / rate;
     }
@@ -64,7 +64,7 @@ static void tick(clockwork *clock, double until)
     double next, messages = sharing(clock, until, &next), before = clock->network;
     for (int i = 0; i < STREAMS; i++) {
         stream *stream = &clock->streams[i];
-        double rate = clock->speed->bandwidth * stream->messages / messages;
+        double rate = clock->speed->bytes_per_second * stream->messages / messages;
         if (!is_running(stream, before))
             continue;
         bool is_done = before + stream->left / rate <= next;
@@ -98,7 +98,7 @@ static void send(clockwork *clock, stream *stream, double bytes, int64_t message
     advance(clock, clock->now);
     stream->left = bytes;
     stream->messages = (double)messages;
-    stream->begins = clock->now + clock->speed->latency;
+    stream->begins = clock->now + clock->speed->latency_seconds;
 }
 
 /* ---- The processor ---------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static void multiply(clockwork *clock, double flops)
 
 static void move(clockwork *clock, double bytes)
 {
-    double seconds = clock->speed->memory_bandwidth > 0.0 ? bytes / clock->speed->memory_bandwidth : 0.0;
+    double seconds = clock->speed->memory_bytes_per_second > 0.0 ? bytes / clock->speed->memory_bytes_per_second : 0.0;
     clock->told.copy_seconds += seconds;
     clock->now += seconds;
 }
@@ -194,15 +194,16 @@ rung_cluster_prediction rungi_predict(const rung_cluster_problem *cluster, const
 
 static rung_status check_speed(const rung_cluster_speed *speed)
 {
-    if (speed->flops_per_second >= 1.0 && speed->bandwidth >= 1.0 && speed->latency >= 0.0 && speed->latency < 1e9 &&
-        (speed->memory_bandwidth == 0.0 || speed->memory_bandwidth >= 1.0))
+    if (speed->flops_per_second >= 1.0 && speed->bytes_per_second >= 1.0 && speed->latency_seconds >= 0.0 &&
+        speed->latency_seconds < 1e9 &&
+        (speed->memory_bytes_per_second == 0.0 || speed->memory_bytes_per_second >= 1.0))
         return RUNG_OK;
     return rung_error_set(
         RUNG_STATUS_INVALID,
         "a rank has %g FLOP/s, a bandwidth of %g bytes/s, a memory bandwidth of %g bytes/s and a "
         "latency of %g s; the first two must be at least 1, the third at least 1 or 0 (unlimited), the latency "
         "0 to 1e9",
-        speed->flops_per_second, speed->bandwidth, speed->memory_bandwidth, speed->latency);
+        speed->flops_per_second, speed->bytes_per_second, speed->memory_bytes_per_second, speed->latency_seconds);
 }
 
 rung_status rung_cluster_grid_predict(const rung_cluster_problem *problem, const rung_cluster_grid *grid,

@@ -45,8 +45,8 @@ static entry *entry_of(rung_context *context, const rung_plan *plan, const rungi
     made->candidate.origin_text = keep_text(&at, plan->origin_text);
     made->candidate.status = attempt->status;
     made->candidate.reason = keep_text(&at, reason);
-    made->candidate.threads = plan->block_threads;
-    made->candidate.shared_bytes = plan->block_shared_bytes;
+    made->candidate.threads_per_block = plan->block_threads;
+    made->candidate.shared_bytes_per_block = plan->block_shared_bytes;
     return made;
 }
 

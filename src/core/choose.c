@@ -232,7 +232,7 @@ static void undo(rung_plan *plan)
 static rung_status report(rung_plan *plan, const rungi_visitor *visitor, const char *kernel, const char *parameters,
                           rung_status status)
 {
-    char all[RUNG_PARAMETERS_TEXT];
+    char all[RUNG_PARAMETERS_BYTES];
     if (plan->has_values) {
         rungi_kernel_values_text(plan->kernel, &plan->values, all, sizeof all);
         parameters = all;
@@ -263,7 +263,7 @@ rung_status rungi_choose_check(const rung_kernel *kernel, const rung_problem *pr
  * become. */
 static rung_status check_parameters(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    char all[RUNG_PARAMETERS_TEXT];
+    char all[RUNG_PARAMETERS_BYTES];
     rungi_values values;
     rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(plan->problem.a.type), &values);
     if (status != RUNG_OK)

@@ -292,7 +292,7 @@ static rung_status set_value(const rung_kernel *kernel, const char *text, const 
             return RUNG_OK;
         }
     }
-    char known[RUNG_PARAMETERS_TEXT];
+    char known[RUNG_PARAMETERS_BYTES];
     rungi_kernel_values_text(kernel, values, known, sizeof known);
     return rungi_fail(RUNG_STATUS_NOT_FOUND, "%s has no parameter \"%.*s\"; it has %s", kernel->info.name,
                       (int)(equals - text), text, *known ? known : "none");
@@ -368,9 +368,9 @@ rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int
 {
     set_defaults(kernel, values);
     values->in_bytes = in_bytes;
-    if (text && strlen(text) >= RUNG_PARAMETERS_TEXT)
+    if (text && strlen(text) >= RUNG_PARAMETERS_BYTES)
         return rungi_fail(RUNG_STATUS_INVALID, "the list of parameters has %zu bytes; the maximum is %d", strlen(text),
-                          RUNG_PARAMETERS_TEXT - 1);
+                          RUNG_PARAMETERS_BYTES - 1);
     rung_status status = set_values(kernel, text, true, values);
     if (status != RUNG_OK)
         return status;
@@ -430,7 +430,7 @@ void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *val
     for (int64_t i = 0; i < kernel->info.parameter_count && used < capacity; i++)
         used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "", kernel->parameters[i].name,
                                  (long long)values->value[i]);
-    RUNGI_ASSERT(used < capacity); /* names and values are limited so that they fit RUNG_PARAMETERS_TEXT */
+    RUNGI_ASSERT(used < capacity); /* names and values are limited so that they fit RUNG_PARAMETERS_BYTES */
 }
 
 rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)

@@ -7,8 +7,8 @@
 
 /* Limits such that all parameters of a kernel fit one text, "NAME=value,...": a value has at most 10 digits. */
 enum { RUNGI_PARAMETERS_MAX = 16, RUNGI_PARAMETER_NAME = 31 };
-_Static_assert(RUNGI_PARAMETERS_MAX *(RUNGI_PARAMETER_NAME + 12) <= RUNG_PARAMETERS_TEXT,
-               "the parameters of every kernel fit RUNG_PARAMETERS_TEXT");
+_Static_assert(RUNGI_PARAMETERS_MAX *(RUNGI_PARAMETER_NAME + 12) <= RUNG_PARAMETERS_BYTES,
+               "the parameters of every kernel fit RUNG_PARAMETERS_BYTES");
 
 /* A stretch of the kernel's own text. */
 typedef struct rungi_slice {
@@ -49,7 +49,7 @@ struct rung_kernel {
     int64_t include_count;
     rungi_macro *macros;
     int64_t macro_count;
-    char defaults[RUNG_PARAMETERS_TEXT];
+    char defaults[RUNG_PARAMETERS_BYTES];
     char *strings; /* names and reasons, cut out of the text */
     int64_t *choices;
 };

@@ -149,11 +149,11 @@ static rung_status fill_plan(rung_plan *plan, const rung_plan_options *options)
 
 static rung_status check_options(const rung_plan_options *options, const rung_problem *problem)
 {
-    if (options->shared_carveout < 0 || options->shared_carveout > 100)
+    if (options->shared_carveout_percent < 0 || options->shared_carveout_percent > 100)
         return rungi_fail(RUNG_STATUS_INVALID,
                           "a carve-out of %lld per cent cannot be; it is 1 to 100, or 0 for "
                           "the driver's choice",
-                          (long long)options->shared_carveout);
+                          (long long)options->shared_carveout_percent);
     if (options->split_k < 0 || options->max_workspace_bytes < 0)
         return rungi_fail(RUNG_STATUS_INVALID,
                           "a plan is cut into %lld shares and offered %lld bytes; neither "
@@ -180,7 +180,7 @@ rung_status rungi_plan_prepare(rung_device *device, const rung_problem *problem,
     rungi_plan_begin(plan, problem);
     plan->splits_asked = options->split_k;
     plan->workspace_offered = options->max_workspace_bytes;
-    plan->carveout = options->shared_carveout;
+    plan->carveout = options->shared_carveout_percent;
     plan->threads_asked = options->threads;
     plan->packed_b = options->packed_b != 0;
     plan->info.library = plan->info.warning = "";
@@ -405,7 +405,8 @@ static bool sees_through(const rung_plan *plan, const rung_queue *queue, const r
            plan->device->context->verbose == 0 && queue->device == plan->device && rungi_problem_items(problem) == 1 &&
            problem->compute == form->compute && problem->activation == RUNG_ACTIVATION_NONE &&
            rungi_matrix_is_empty(&problem->bias) && rungi_matrix_is_empty(&problem->residual) &&
-           rungi_matrix_is_absent(&problem->d) && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
+           rungi_matrix_is_absent(&problem->d) && !problem->a_quantization && !problem->b_quantization &&
+           !problem->d_quantization && is_held(plan, problem->alpha) && is_held(plan, problem->beta) &&
            is_at_hand(&problem->a, &form->a, plan->spans[RUNGI_A], &a) &&
            (packed ? is_packed_at_hand(plan, &problem->b, packed, &b)
                    : is_at_hand(&problem->b, &form->b, plan->spans[RUNGI_B], &b)) &&
@@ -458,9 +459,11 @@ rung_status rungi_plan_run_seen(rung_plan *plan, rung_queue *queue, const rung_p
                                 const rung_run_options *options)
 {
     rungi_sizes sizes = sizes_of(problem, problem->alpha);
-    if (goes_unread(plan, sizes))
-        return run_unread(plan, queue, problem, problem, options);
-    return plan->device->ops->plan_run(plan, queue, problem, sizes, options);
+    if (!goes_unread(plan, sizes))
+        return plan->device->ops->plan_run(plan, queue, problem, sizes, options);
+    rung_problem settled = *problem;
+    rungi_problem_settle(&settled);
+    return run_unread(plan, queue, problem, &settled, options);
 }
 
 /* The problem as it was given, for the log, and as it is run. */
@@ -500,6 +503,10 @@ static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_q
         status = rungi_run_check(queue, options, &run_options);
     if (status != RUNG_OK)
         return status;
+    /* Settling reads as many batch offsets as there are items. */
+    if (rungi_problem_items(&read) != plan->problem.batch)
+        return rungi_fail(RUNG_STATUS_INVALID, "batch is %lld; the plan was created for %lld", (long long)read.batch,
+                          (long long)plan->problem.batch);
     rung_problem settled = read;
     rungi_problem_settle(&settled);
     status = check_run(plan, queue, &read, &settled, &run_options);

@@ -19,7 +19,7 @@ struct rung_plan {
     int64_t block_threads;      /* that a block of the kernel needs, as far as the device has determined */
     int64_t block_shared_bytes; /* them, also if it rejects the kernel for them; else 0 */
     rung_plan_info info;
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     char origin_text[256];
     char rejected[1024];
     bool is_open;              /* the kernel is the library's choice, */
@@ -86,7 +86,7 @@ rung_status rungi_plan_check_packing(const rung_plan *plan, const rung_queue *qu
 struct rungi_code {
     rung_code code;
     rung_context *context;
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     char path[64];
     void *image;
 };

@@ -216,7 +216,7 @@ static bool is_parameters(rungi_slice word)
     int64_t number, count = 0;
     if (is_word(word, "-"))
         return true;
-    if (word.length >= RUNG_PARAMETERS_TEXT)
+    if (word.length >= RUNG_PARAMETERS_BYTES)
         return false;
     while (word.text) {
         rungi_slice value = cut_off(&word, ',');

@@ -24,7 +24,7 @@ enum {
     RUNGI_STORE_RECORDS = 4096,  /* of a file */
     RUNGI_STORE_KEY = 1536,      /* as text, with its 0 */
     RUNGI_STORE_NAME = 64,       /* of a kernel, with its 0 */
-    RUNGI_STORE_LINE = RUNGI_STORE_KEY + RUNGI_STORE_NAME + RUNG_PARAMETERS_TEXT + 32,
+    RUNGI_STORE_LINE = RUNGI_STORE_KEY + RUNGI_STORE_NAME + RUNG_PARAMETERS_BYTES + 32,
     RUNGI_ORDERS = 6 /* of a size */
 };
 
@@ -120,7 +120,7 @@ void rungi_store_free(rung_context *context, rungi_records *list);
 /* What a lookup gives: a proposal. */
 typedef struct rungi_proposal {
     char kernel[RUNGI_STORE_NAME];
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     char origin[256]; /* file and line */
 } rungi_proposal;
 

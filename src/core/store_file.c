@@ -227,7 +227,7 @@ static rung_status open_lock(const char *path, int *lock)
         return RUNG_OK;
     if (*lock >= 0)
         close(*lock);
-    return rungi_fail(RUNG_STATUS_INVALID, "%s cannot be locked, so the tuning file is not written: %s", name, wrong);
+    return rungi_fail(RUNG_STATUS_IO, "%s cannot be locked, so the tuning file is not written: %s", name, wrong);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------------- */
@@ -380,7 +380,7 @@ static rung_status write_edit(rung_context *context, const edit *edit, const cha
     put_all(edit, text, last, line);
     const char *wrong = replace_file(path, text, bytes);
     rungi_release(context, text);
-    return wrong ? rungi_fail(RUNG_STATUS_INVALID, "%s cannot be written: %s", path, wrong) : RUNG_OK;
+    return wrong ? rungi_fail(RUNG_STATUS_IO, "%s cannot be written: %s", path, wrong) : RUNG_OK;
 }
 
 /* What a store begins with. */
@@ -398,7 +398,7 @@ static rung_status read_old(rung_context *context, const char *path, rungi_recor
     if (status != RUNG_OK)
         return status;
     if (wrong)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s cannot be read: %s", path, wrong);
+        return rungi_fail(RUNG_STATUS_IO, "%s cannot be read: %s", path, wrong);
     if (text && bytes > 0 &&
         (bytes < (int64_t)sizeof RUNGI_STORE_HEAD || memcmp(text, beginning, sizeof RUNGI_STORE_HEAD) != 0)) {
         rungi_release(context, text);

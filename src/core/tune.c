@@ -56,7 +56,7 @@ typedef struct tuner {
 typedef struct report {
     rung_tune_report report;
     rung_context *context;
-    char kernel[256], parameters[RUNG_PARAMETERS_TEXT];
+    char kernel[256], parameters[RUNG_PARAMETERS_BYTES];
 } report;
 
 static int64_t now(void)
@@ -201,12 +201,12 @@ static rung_status measure_plan(tuner *tuner, trial *trial, rung_plan *plan)
 
 static rung_status measure(tuner *tuner, trial *trial)
 {
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     rung_plan *plan = NULL;
     bool is_slow = false;
     rungi_kernel_values_text(trial->kernel, &trial->values, parameters, sizeof parameters);
     rung_plan_options options = rungi_tune_plan_options(trial->kernel, parameters);
-    rung_status status = rung_plan_create(tuner->device, &tuner->bench.problem, &options, &plan);
+    rung_status status = rungi_tune_plan_create(&tuner->bench, &tuner->bench.problem, &options, &plan);
     if (status == RUNG_OK)
         status = is_too_slow(tuner, trial, parameters, &is_slow);
     if (status == RUNG_OK && !is_slow)
@@ -220,7 +220,7 @@ static rung_status measure(tuner *tuner, trial *trial)
 
 static void report_progress(tuner *tuner, const trial *trial)
 {
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     if (!tuner->options.progress)
         return;
     rungi_kernel_values_text(trial->kernel, &trial->values, parameters, sizeof parameters);
@@ -303,7 +303,7 @@ static rung_status descend(tuner *tuner, const rung_kernel *kernel)
         for (int64_t i = 0; status == RUNG_OK && i < kernel->info.parameter_count && !is_over(tuner); i++) {
             rungi_values values = best_of(tuner, kernel)->values;
             for (int64_t j = 0; j < kernel->parameters[i].choice_count; j++) {
-                char parameters[RUNG_PARAMETERS_TEXT];
+                char parameters[RUNG_PARAMETERS_BYTES];
                 values.value[i] = kernel->parameters[i].choices[j];
                 rungi_kernel_values_text(kernel, &values, parameters, sizeof parameters);
                 add_parameters(tuner, kernel, parameters);
@@ -369,7 +369,7 @@ static rung_status compare(tuner *tuner, rung_plan *plan, int64_t *untuned_ns, i
  * plan becomes the best. */
 static rung_status decide(tuner *tuner, int64_t *untuned_ns, int64_t *best_ns)
 {
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     trial *best = &tuner->trials[tuner->best];
     rung_plan *plan = NULL;
     bool is_right = false;
@@ -378,7 +378,7 @@ static rung_status decide(tuner *tuner, int64_t *untuned_ns, int64_t *best_ns)
         return RUNG_OK;
     rungi_kernel_values_text(best->kernel, &best->values, parameters, sizeof parameters);
     rung_plan_options options = rungi_tune_plan_options(best->kernel, parameters);
-    rung_status status = rung_plan_create(tuner->device, &tuner->bench.problem, &options, &plan);
+    rung_status status = rungi_tune_plan_create(&tuner->bench, &tuner->bench.problem, &options, &plan);
     if (status == RUNG_OK)
         status = rungi_tune_verify(&tuner->bench, plan, &is_right, best_ns);
     if (status == RUNG_OK && is_right)
@@ -411,7 +411,7 @@ static rung_status conclude(tuner *tuner, const rung_problem *problem, report *o
     rungi_kernel_values_text(best->kernel, &best->values, out->parameters, sizeof out->parameters);
     report->gflops = gflops_of(tuner, best_ns);
     report->untuned_gflops = gflops_of(tuner, untuned_ns);
-    report->tried = tuner->tried;
+    report->measured = tuner->tried;
     report->rejected = tuner->rejected;
     if (!is_worth_saving(tuner, report))
         return RUNG_OK;
@@ -444,16 +444,18 @@ static rung_status read_options(const rung_tune_options *given, rung_tune_option
 
 static rung_status check_problem(const rung_problem *problem, const rung_kernel *kernel)
 {
+    rung_problem ordered = *problem;
     rung_status status = rungi_problem_check_form(problem);
     if (status != RUNG_OK)
         return status;
-    int64_t m = problem->c.rows, n = problem->c.cols, k = problem->a.cols;
+    rungi_problem_order(&ordered); /* C is the result */
+    int64_t m = ordered.c.rows, n = ordered.c.cols, k = ordered.a.cols;
     if (m == 0 || n == 0 || k == 0)
         return rungi_fail(RUNG_STATUS_INVALID,
                           "the problem has m = %lld, n = %lld, k = %lld; rung_tune needs sizes of "
                           "at least 1",
                           (long long)m, (long long)n, (long long)k);
-    return kernel && kernel->step ? rungi_choose_check(kernel, problem) : RUNG_OK;
+    return kernel && kernel->step ? rungi_choose_check(kernel, &ordered) : RUNG_OK;
 }
 
 /* Creates, verifies and times the plan that the library selects without tuning: the first trial. */

@@ -43,6 +43,10 @@ rung_status rungi_tune_estimate(rungi_tune_bench *bench, const rung_kernel *kern
                                 double *nanoseconds);
 
 /* What plans are offered for split-K, as rung_gemm() offers it. */
+/* Creates a plan for a normalized problem, such as the bench's. */
+rung_status rungi_tune_plan_create(const rungi_tune_bench *bench, const rung_problem *problem,
+                                   const rung_plan_options *options, rung_plan **plan);
+
 rung_plan_options rungi_tune_plan_options(const rung_kernel *kernel, const char *parameters);
 
 #endif /* RUNGI_TUNE_H */

@@ -169,7 +169,8 @@ static rungi_tune_sample sample_of(const rung_problem *problem)
 {
     int64_t m = problem->c.rows, n = problem->c.cols, batch = rungi_problem_items(problem);
     rungi_tune_sample sample = {.items = rungi_smaller(batch, SAMPLE_ITEMS), .item_step = 1};
-    bool by_offsets = problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets;
+    bool by_offsets = problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets ||
+                      rungi_problem_addend(problem)->batch_offsets;
     if (sample.items > 1 && !by_offsets)
         sample.item_step = (batch - 1) / (sample.items - 1);
     int64_t area = rungi_larger(64, SAMPLE_WORK / sample.items / problem->a.cols), side = (int64_t)sqrt((double)area);
@@ -267,6 +268,13 @@ static rung_status time_of(rungi_tune_bench *bench, int64_t *nanoseconds)
     return status == RUNG_OK ? rung_event_time(bench->event, nanoseconds) : status;
 }
 
+rung_status rungi_tune_plan_create(const rungi_tune_bench *bench, const rung_problem *problem,
+                                   const rung_plan_options *options, rung_plan **plan)
+{
+    rung_problem given = rungi_problem_given(problem);
+    return rung_plan_create(bench->device, &given, options, plan);
+}
+
 /* Runs a plan on a problem in the bench's buffers and returns its time. */
 static rung_status run(rungi_tune_bench *bench, rung_plan *plan, const rung_problem *problem, int64_t *nanoseconds)
 {
@@ -276,7 +284,8 @@ static rung_status run(rungi_tune_bench *bench, rung_plan *plan, const rung_prob
         return status;
     options.signal = bench->event;
     options.workspace = bench->workspace;
-    status = rung_plan_run(plan, bench->queue, problem, &options);
+    rung_problem given = rungi_problem_given(problem);
+    status = rung_plan_run(plan, bench->queue, &given, &options);
     return status == RUNG_OK ? time_of(bench, nanoseconds) : status;
 }
 
@@ -352,7 +361,7 @@ rung_status rungi_tune_estimate(rungi_tune_bench *bench, const rung_kernel *kern
         view->cols = i == RUNGI_A ? view->cols : rungi_smaller(view->cols, sample->cols);
     }
     block.batch = sample->items;
-    rung_status status = rung_plan_create(bench->device, &block, &options, &plan);
+    rung_status status = rungi_tune_plan_create(bench, &block, &options, &plan);
     if (status != RUNG_OK)
         return status;
     status = run(bench, plan, &block, &once);
@@ -375,7 +384,7 @@ static rung_status create_simplest(rungi_tune_bench *bench, const rung_problem *
             status = rungi_choose_check(kernel, problem);
         if (status == RUNG_OK) {
             rung_plan_options options = rungi_tune_plan_options(kernel, NULL);
-            status = rung_plan_create(bench->device, problem, &options, plan);
+            status = rungi_tune_plan_create(bench, problem, &options, plan);
         }
     }
     return status;
@@ -426,9 +435,9 @@ rung_status rungi_tune_bench_create(rung_device *device, const rung_problem *pro
     memset(bench, 0, sizeof *bench);
     bench->device = device;
     bench->problem = *problem;
-    bench->problem.alpha = 1;
-    bench->problem.beta = problem->beta == 0 ? 0 : 1;
     rungi_problem_settle(&bench->problem);
+    bench->problem.alpha = 1;
+    bench->problem.beta = bench->problem.beta == 0 ? 0 : 1;
     const rung_problem *settled = &bench->problem;
     bench->flops = 2.0 * (double)settled->c.rows * (double)settled->c.cols * (double)settled->a.cols *
                    (double)rungi_problem_items(settled);

@@ -189,7 +189,7 @@ rung_status rung_tuning_key(const rung_device *device, const rung_problem *probl
 
 /* The configuration as a record has it, or why it can be none. */
 static rung_status check_found(const rung_device *device, const rung_problem *problem, const rung_tuning *found,
-                               const rung_kernel **kernel, char parameters[RUNG_PARAMETERS_TEXT])
+                               const rung_kernel **kernel, char parameters[RUNG_PARAMETERS_BYTES])
 {
     rung_kernel *named;
     rungi_values values;
@@ -204,7 +204,7 @@ static rung_status check_found(const rung_device *device, const rung_problem *pr
         status = rungi_kernel_check_range(named, &values);
     if (status != RUNG_OK)
         return status;
-    rungi_kernel_values_text(named, &values, parameters, RUNG_PARAMETERS_TEXT);
+    rungi_kernel_values_text(named, &values, parameters, RUNG_PARAMETERS_BYTES);
     *kernel = named;
     return RUNG_OK;
 }
@@ -213,7 +213,7 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
                              const char *path)
 {
     RUNGI_DISABLE_CANCELLATION;
-    char parameters[RUNG_PARAMETERS_TEXT], line[RUNGI_STORE_LINE], users[RUNGI_STORE_PATH];
+    char parameters[RUNG_PARAMETERS_BYTES], line[RUNGI_STORE_LINE], users[RUNGI_STORE_PATH];
     const rung_kernel *kernel = NULL;
     rungi_tuning_key key;
     rungi_record record;
@@ -232,6 +232,8 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
     problem = &read;
     found = &tuning;
     status = key_of(device, problem, &key);
+    if (status == RUNG_OK)
+        rungi_problem_order(&read); /* C is the result */
     if (status == RUNG_OK)
         status = check_found(device, problem, found, &kernel, parameters);
     if (status == RUNG_OK && !path && !rungi_store_user_path(users, sizeof users, true))

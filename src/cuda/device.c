@@ -86,7 +86,7 @@ static void describe_memory(inquiry *asked, rung_device_info *info)
     info->memory_clock_khz = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
     info->memory_bus_bits = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
     /* Two transfers a clock, as NVIDIA counts its memory clocks. */
-    info->memory_bandwidth = 2 * info->memory_clock_khz * 1000 * (info->memory_bus_bits / 8);
+    info->memory_bytes_per_second = 2 * info->memory_clock_khz * 1000 * (info->memory_bus_bits / 8);
 }
 
 static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *info, rungi_texts *texts)
@@ -111,8 +111,8 @@ static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *
     info->shared_bytes_per_unit = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     info->clock_khz = attribute(asked, RUNGI_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
     int architecture = architecture_of(asked);
-    info->peak_f32 = 2 * rungi_simt_lanes(architecture / 10, architecture % 10) * info->compute_units *
-                     info->clock_khz * 1000;
+    info->peak_f32_flops_per_second = 2 * rungi_simt_lanes(architecture / 10, architecture % 10) * info->compute_units *
+                                      info->clock_khz * 1000;
     describe_memory(asked, info);
     return inquiry.error == 0 ? RUNG_OK : rungi_cu_fail(cu, inquiry.error, "cuDeviceGetAttribute");
 }

@@ -71,10 +71,10 @@ static void describe(rungi_cl *cl, cl_device_id id, int64_t index, rung_device_i
     if (strstr(extensions, "cl_nv_device_attribute_query")) {
         info->warp_size = number(cl, id, WARP_SIZE_NV, sizeof(cl_uint));
         info->registers_per_block = number(cl, id, REGISTERS_PER_BLOCK_NV, sizeof(cl_uint));
-        info->peak_f32 = 2 *
-                         rungi_simt_lanes(number(cl, id, CAPABILITY_MAJOR_NV, sizeof(cl_uint)),
-                                          number(cl, id, CAPABILITY_MINOR_NV, sizeof(cl_uint))) *
-                         info->compute_units * info->clock_khz * 1000;
+        info->peak_f32_flops_per_second = 2 *
+                                          rungi_simt_lanes(number(cl, id, CAPABILITY_MAJOR_NV, sizeof(cl_uint)),
+                                                           number(cl, id, CAPABILITY_MINOR_NV, sizeof(cl_uint))) *
+                                          info->compute_units * info->clock_khz * 1000;
     } else if (strstr(extensions, "cl_amd_device_attribute_query")) {
         info->warp_size = number(cl, id, WAVEFRONT_WIDTH_AMD, sizeof(cl_uint));
     }

@@ -106,8 +106,8 @@ static rung_outofcore_progress progress_of(const rungi_job *job)
     double count = (double)job->share.count, done = (double)job->before + job->computed;
     rung_outofcore_progress progress = {.done = done < count ? done / count : 1,
                                         .resumed = (double)job->before / count,
-                                        .all_blocks = job->share.count};
-    progress.blocks = rungi_smaller((int64_t)(done + 1e-6), progress.all_blocks);
+                                        .total_blocks = job->share.count};
+    progress.blocks = rungi_smaller((int64_t)(done + 1e-6), progress.total_blocks);
     return progress;
 }
 

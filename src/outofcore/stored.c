@@ -294,7 +294,7 @@ static rung_status create_with_file(rungi_stored stored, rung_outofcore_matrix *
     return status;
 }
 
-rung_status rung_outofcore_matrix_of(rung_matrix view, rung_outofcore_matrix **matrix)
+rung_status rung_outofcore_matrix_wrap(rung_matrix view, rung_outofcore_matrix **matrix)
 {
     RUNGI_DISABLE_CANCELLATION;
     rungi_stored stored = {.view = view, .file = -1};
@@ -303,7 +303,7 @@ rung_status rung_outofcore_matrix_of(rung_matrix view, rung_outofcore_matrix **m
     return status == RUNG_OK ? create(stored, matrix) : status;
 }
 
-rung_status rung_outofcore_matrix_of_file(rung_matrix view, int file, int64_t start, rung_outofcore_matrix **matrix)
+rung_status rung_outofcore_matrix_wrap_file(rung_matrix view, int file, int64_t start, rung_outofcore_matrix **matrix)
 {
     RUNGI_DISABLE_CANCELLATION;
     rungi_stored stored = {.view = view, .file = file, .start = start};

@@ -84,7 +84,7 @@ typedef struct rungi_worker {
     char *exchange_converted;
     rung_buffer *packed; /* a panel of B as kernels want it: brought there once for all strips; NULL: it is not */
     rung_kernel *kernel; /* that packs: all strips need the same, with the same parameters */
-    char parameters[RUNG_PARAMETERS_TEXT];
+    char parameters[RUNG_PARAMETERS_BYTES];
     rungi_shape shapes[RUNGI_PLANS];
     int shape_count;
     double planned; /* nanoseconds that making plans took, compiling too, which says nothing of its speed */

@@ -90,7 +90,7 @@ rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *va
                                unsigned aligned, rungi_simt_path *path);
 
 /* Capacity that holds any text of rungi_simt_defines: "-D" and a space for each parameter, and the names of a path. */
-enum { RUNGI_SIMT_DEFINES = RUNG_PARAMETERS_TEXT + 3 * RUNGI_PARAMETERS_MAX + 160 };
+enum { RUNGI_SIMT_DEFINES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 160 };
 
 /* "-DTILE=32 -DUNROLL=4 -DWIDE=1 ...": all that the text is compiled with. */
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values, const rungi_simt_path *path,

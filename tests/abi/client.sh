@@ -7,11 +7,17 @@ here=$RUNG_SOURCE/tests/abi folder=$1
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 export LD_LIBRARY_PATH=$folder RUNG_TUNING=off
 unset RUNG_DEVICE RUNG_VERBOSE RUNG_THREADS
+# run_client PROGRAM NAME - runs a program, and exits with 1 if it fails.
+run_client() {
+    local said
+    said=$("$1") || { echo "$2: $said"; exit 1; }
+    echo "$2: $said"
+}
 for version in "$here"/[0-9]*.[0-9]*; do
     cc -std=c99 -O2 -I"$version" "$version/client.c" -o "$work/client" "$folder/librung.so"
-    echo "${version##*/}, compiled here: $("$work/client")" || exit 1
+    run_client "$work/client" "${version##*/}, compiled here"
     if [ "$(uname -sm)" = "Linux x86_64" ]; then
         cp "$version/client-x86_64" "$work/frozen" && chmod +x "$work/frozen"
-        echo "${version##*/}, committed: $("$work/frozen")" || exit 1
+        run_client "$work/frozen" "${version##*/}, committed"
     fi
 done

@@ -27,9 +27,9 @@ static rung_cluster_speed speed_of(double flops_per_second, double bandwidth, do
 {
     rung_cluster_speed speed = rung_cluster_speed_default();
     speed.flops_per_second = flops_per_second;
-    speed.bandwidth = bandwidth;
-    speed.latency = latency;
-    speed.memory_bandwidth = memory_bandwidth;
+    speed.bytes_per_second = bandwidth;
+    speed.latency_seconds = latency;
+    speed.memory_bytes_per_second = memory_bandwidth;
     return speed;
 }
 
@@ -403,7 +403,7 @@ static void time_adds_up(void **state)
                 1e-9 * slow.seconds);
     assert_true(fabs(slow.multiply_seconds - cost.flops / 1e12) < 1e-9 * slow.multiply_seconds);
     assert_true(slow.seconds >= (double)cost.received_bytes / 1e9); /* no link is faster than it is */
-    speed.bandwidth = 1e15;
+    speed.bytes_per_second = 1e15;
     assert_int_equal(rung_cluster_grid_predict(&cluster, &grid, &speed, &fast), RUNG_OK);
     assert_true(fast.wait_seconds < 1e-3 && fast.seconds < slow.seconds);
     cluster.ranks = 1;
@@ -442,7 +442,7 @@ static void any_speeds_come_to_an_end(void **state)
     /* rung_cluster_grid_choose predicts too, of the speeds it is given. */
     for (int i = 0; i < 4 * 4; i++) {
         cluster.flops_per_second = ends[i % 4];
-        cluster.bandwidth = ends[i / 4];
+        cluster.bytes_per_second = ends[i / 4];
         assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_OK);
     }
     cluster.flops_per_second = 1e-300;

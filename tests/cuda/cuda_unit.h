@@ -248,7 +248,7 @@ static inline rung_status trial_plan(rung_device *device, const trial *trial, co
                                  .parameters = trial->parameters,
                                  .split_k = trial->splits,
                                  .max_workspace_bytes = 1 << 20,
-                                 .shared_carveout = (int)trial->carveout};
+                                 .shared_carveout_percent = (int)trial->carveout};
     return rung_plan_create(device, problem, &options, plan);
 }
 

@@ -48,9 +48,9 @@ static void check_facts(const rung_device_info *info, size_t card)
     assert_int_equal(info->registers_per_block, 65536);
     assert_int_equal(info->shared_bytes_per_block, cards[card].shared_block);
     assert_int_equal(info->memory_bytes, cards[card].memory_mib << 20);
-    assert_int_equal(info->memory_bandwidth, cards[card].bandwidth);
+    assert_int_equal(info->memory_bytes_per_second, cards[card].bandwidth);
     if (cards[card].peak_f32 > 0)
-        assert_int_equal(info->peak_f32, cards[card].peak_f32);
+        assert_int_equal(info->peak_f32_flops_per_second, cards[card].peak_f32);
 }
 
 static void facts_are_the_card_s(void **state)

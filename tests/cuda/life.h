@@ -74,7 +74,7 @@ static inline rung_status run_life(life *life, const char *kernel)
                                  .kernel = found,
                                  .split_k = cut ? 2 : 1,
                                  .max_workspace_bytes = 4096,
-                                 .shared_carveout = cut ? 50 : 0};
+                                 .shared_carveout_percent = cut ? 50 : 0};
     rung_status status = rung_buffer_write(life->queue, life->buffers[0], 4, sizeof life->a_data, life->a_data, NULL);
     if (status == RUNG_OK)
         status = rung_buffer_write(life->queue, life->buffers[1], 8, sizeof life->b_data, life->b_data, &run);

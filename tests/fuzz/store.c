@@ -132,7 +132,7 @@ static void check_records(const rungi_records *records)
         MUST(record->line.text + record->line.length < records->text + records->bytes);
         MUST(record->line.text[record->line.length] == '\n');
         MUST(rungi_record_parse(record->line.text, record->line.length, &again) == NULL);
-        MUST(record->kernel.length < RUNGI_STORE_NAME && record->parameters.length < RUNG_PARAMETERS_TEXT);
+        MUST(record->kernel.length < RUNGI_STORE_NAME && record->parameters.length < RUNG_PARAMETERS_BYTES);
     }
 }
 

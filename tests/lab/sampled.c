@@ -59,9 +59,9 @@ static rung_outofcore_blocking blocks_of(int64_t rows, int64_t cols)
 static rung_status judge(const rung_outofcore_blocking *blocking, uint64_t seed, lab_sample *sample)
 {
     rung_outofcore_matrix *matrices[3];
-    assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, K, a), &matrices[0]), RUNG_OK);
-    assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, K, N, b), &matrices[1]), RUNG_OK);
-    assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, M, N, c), &matrices[2]), RUNG_OK);
+    assert_int_equal(rung_outofcore_matrix_wrap(rung_matrix_of(RUNG_F32, M, K, a), &matrices[0]), RUNG_OK);
+    assert_int_equal(rung_outofcore_matrix_wrap(rung_matrix_of(RUNG_F32, K, N, b), &matrices[1]), RUNG_OK);
+    assert_int_equal(rung_outofcore_matrix_wrap(rung_matrix_of(RUNG_F32, M, N, c), &matrices[2]), RUNG_OK);
     rung_outofcore_problem problem = rung_outofcore_problem_of(matrices[0], matrices[1]);
     problem.d = matrices[2];
     rung_status status = lab_sampled_judge(&problem, matrices[2], blocking, LAB_BOUNDED, seed, sample);

@@ -220,8 +220,8 @@ static void huge_empty_ones_are_refused(void **state)
         int refused = 0;
         for (int j = 0; j < 3; j++) {
             rung_outofcore_matrix *matrix;
-            rung_status status = rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, sizes[j][0], sizes[j][1], &nothing),
-                                                          &matrix);
+            rung_status status = rung_outofcore_matrix_wrap(
+                rung_matrix_of(RUNG_F32, sizes[j][0], sizes[j][1], &nothing), &matrix);
             assert_true(status == RUNG_OK ? matrix != NULL : status == RUNG_STATUS_TOO_LARGE && !matrix);
             refused += status == RUNG_STATUS_TOO_LARGE;
             rung_outofcore_matrix_destroy(matrix);
@@ -283,7 +283,7 @@ static int count_steps(void *user, const rung_outofcore_progress *progress)
     caller *caller = user;
     caller->steps++;
     caller->before = progress->resumed;
-    assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->all_blocks);
+    assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->total_blocks);
     return caller->steps == caller->stop_at;
 }
 
@@ -782,7 +782,7 @@ static void a_journal_has_no_device_numbers(void **state)
 static const rung_outofcore_matrix *in_file(rung_matrix view, int file, int64_t start)
 {
     rung_outofcore_matrix *matrix;
-    must(rung_outofcore_matrix_of_file(view, file, start, &matrix));
+    must(rung_outofcore_matrix_wrap_file(view, file, start, &matrix));
     return keep(matrix);
 }
 
@@ -1104,9 +1104,9 @@ static void matrices_and_their_views(void **state)
     assert_true(got[0] == 12 && got[3] == 23);
     assert_int_equal(rung_outofcore_matrix_read(block, 0, 1, 2, 2, got), RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_matrix_read(NULL, 0, 0, 1, 1, got), RUNG_STATUS_INVALID);
-    assert_int_equal(rung_outofcore_matrix_of_file(rung_matrix_of(RUNG_F32, 3, 4, NULL), -1, 0, &none),
+    assert_int_equal(rung_outofcore_matrix_wrap_file(rung_matrix_of(RUNG_F32, 3, 4, NULL), -1, 0, &none),
                      RUNG_STATUS_INVALID);
-    assert_int_equal(rung_outofcore_matrix_of(rung_matrix_of(RUNG_F32, 3, 4, NULL), &none), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_outofcore_matrix_wrap(rung_matrix_of(RUNG_F32, 3, 4, NULL), &none), RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_matrix_view(NULL).type, RUNG_TYPE_NONE);
     rung_outofcore_matrix_destroy(transposed);
     rung_outofcore_matrix_destroy(block);

@@ -143,7 +143,7 @@ static inline void forget_objects(void)
 static inline const rung_outofcore_matrix *in_memory(rung_matrix view)
 {
     rung_outofcore_matrix *matrix;
-    must(rung_outofcore_matrix_of(view, &matrix));
+    must(rung_outofcore_matrix_wrap(view, &matrix));
     return keep(matrix);
 }
 

@@ -225,7 +225,7 @@ static rungi_values fitted(const rung_kernel *kernel, const rungi_cpu_kernel *ta
                            const char *preset, int64_t sum_bytes)
 {
     rungi_values values, again;
-    char text[RUNG_PARAMETERS_TEXT];
+    char text[RUNG_PARAMETERS_BYTES];
     must(rungi_kernel_values(kernel, preset, sum_bytes, &values));
     table->fit(blocks, sum_bytes, values.value);
     rungi_kernel_values_text(kernel, &values, text, sizeof text);

@@ -79,7 +79,7 @@ static void assert_agrees(const rung_problem *problem, const rung_plan_options *
     assert_string_equal(first->parameters, info->parameters);
     assert_string_equal(first->origin_text, info->origin_text);
     assert_int_equal(first->origin, info->origin);
-    assert_int_equal(first->threads, strcmp(backend, "cpu") == 0 ? 0 : info->threads);
+    assert_int_equal(first->threads_per_block, strcmp(backend, "cpu") == 0 ? 0 : info->threads);
     rung_plan_destroy(plan);
     for (int64_t i = 0; rung_candidate_list_at(list, i) && rung_candidate_list_at(list, i)->status == RUNG_OK; i++) {
         const rung_candidate *candidate = rung_candidate_list_at(list, i);
@@ -263,7 +263,7 @@ static void failures(void **state)
     rung_candidate_list_destroy(list);
     list = list_of_file(&problem, "#define BM 1\n#define BN 1\nKERNEL(999999) large(int x)\n{\n}\n");
     assert_int_equal(rung_candidate_list_at(list, 0)->status, RUNG_STATUS_UNSUPPORTED);
-    assert_int_equal(rung_candidate_list_at(list, 0)->threads, 999999);
+    assert_int_equal(rung_candidate_list_at(list, 0)->threads_per_block, 999999);
     rung_candidate_list_destroy(list);
 }
 

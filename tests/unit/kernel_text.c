@@ -553,7 +553,7 @@ static void sixteen_parameters_and_no_more(void **state)
  * programs, and the compiler's -D come from the same list. */
 static void long_names_are_not_cut(void **state)
 {
-    char text[8192] = "", told[RUNG_PARAMETERS_TEXT], name[64];
+    char text[8192] = "", told[RUNG_PARAMETERS_BYTES], name[64];
     size_t used = 0;
     rung_kernel *kernel;
     rungi_values values;

@@ -472,8 +472,8 @@ static void defines_say_types_and_epilogue(void **state)
  * define that is cut or left out computes something else. One list more than that is refused. */
 static void the_longest_defines_are_whole(void **state)
 {
-    char source[4096] = "", list[RUNG_PARAMETERS_TEXT + 64] = "", text[RUNGI_SIMT_DEFINES],
-         written[RUNG_PARAMETERS_TEXT];
+    char source[4096] = "", list[RUNG_PARAMETERS_BYTES + 64] = "", text[RUNGI_SIMT_DEFINES],
+         written[RUNG_PARAMETERS_BYTES];
     rungi_values values;
     (void)state;
     for (int i = 0; i < RUNGI_PARAMETERS_MAX; i++) {
@@ -485,7 +485,7 @@ static void the_longest_defines_are_whole(void **state)
         snprintf(list + listed, sizeof list - listed, "%s%s=2147483647", i ? "," : "", name);
     }
     rung_kernel *kernel = read_text(source);
-    assert_int_equal(strlen(list), RUNG_PARAMETERS_TEXT - 1);
+    assert_int_equal(strlen(list), RUNG_PARAMETERS_BYTES - 1);
     assert_int_equal(rungi_kernel_values(kernel, list, RUNGI_USUAL_BYTES, &values), RUNG_OK);
     rungi_kernel_values_text(kernel, &values, written, sizeof written);
     assert_string_equal(written, list);

@@ -94,12 +94,32 @@ static void finds_something(void **state)
             problem.c.type = RUNG_I32;
         unlink(path);
         must(rung_tune(device, &problem, &options, &report));
-        assert_true(report->tried > 1 && report->rejected == 0);
+        assert_true(report->measured > 1 && report->rejected == 0);
         assert_true(report->gflops > 0 && report->gflops >= report->untuned_gflops);
         assert_true(!report->saved || report->gflops >= 1.03 * report->untuned_gflops);
         must(rung_kernel_find(context, "cpu", report->kernel, &kernel));
         must(rung_kernel_check(kernel, report->parameters));
         assert_is_used(&problem, report);
+        rung_tune_report_destroy(report);
+    }
+}
+
+/* A result that is stored apart from C: verified and timed in D, whatever the strides of C; with beta = 0, C is absent. */
+static void a_result_apart(void **state)
+{
+    rung_tune_options options = short_options();
+    (void)state;
+    options.path = "";
+    for (int i = 0; i < 3; i++) {
+        rung_problem problem = square(RUNG_F32, 60);
+        rung_tune_report *report;
+        problem.d = problem.c;
+        problem.beta = i < 2 ? 1 : 0;
+        problem.c.row_stride = i == 0 ? 71 : 0; /* the second repeats one row */
+        if (i == 2)
+            problem.c = (rung_matrix){0};
+        must(rung_tune(device, &problem, &options, &report));
+        assert_true(report->measured > 1 && report->rejected == 0);
         rung_tune_report_destroy(report);
     }
 }
@@ -273,7 +293,7 @@ static void progress_stops(void **state)
         options.user = &progress;
         must(rung_tune(device, &problem, &options, &report));
         assert_int_equal(progress.calls, stop_at);
-        assert_true(report->tried <= stop_at);
+        assert_true(report->measured <= stop_at);
         if (stop_at == 1)
             assert_false(report->saved);
         rung_tune_report_destroy(report);
@@ -345,7 +365,7 @@ static void one_kernel(void **state)
     options.kernel = kernel;
     options.seconds = 0.1;
     must(rung_tune(device, &problem, &options, &report));
-    assert_true(report->tried >= 2); /* the untuned plan, and 07_tile2d */
+    assert_true(report->measured >= 2); /* the untuned plan, and 07_tile2d */
     if (report->saved)
         assert_string_equal(report->kernel, "07_tile2d");
     rung_tune_report_destroy(report);
@@ -381,7 +401,7 @@ static void tune_file(const char *text, int64_t tried, int64_t rejected)
     options.kernel = kernel;
     options.seconds = 60; /* to compile; there is nothing to vary */
     must(rung_tune(device, &problem, &options, &report));
-    assert_int_equal(report->tried, tried);
+    assert_int_equal(report->measured, tried);
     assert_int_equal(report->rejected, rejected);
     assert_false(report->saved);
     assert_true(access(path, F_OK) != 0);
@@ -418,7 +438,7 @@ static void one_kernel_on_opencl(void **state)
     options.progress = count_progress;
     options.user = &progress;
     must(rung_tune(device, &problem, &options, &report));
-    assert_true(report->tried >= 1 && report->rejected <= 2);
+    assert_true(report->measured >= 1 && report->rejected <= 2);
     assert_is_used(&problem, report);
     rung_tune_report_destroy(report);
 }
@@ -440,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define ON_CPU(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
         ON_CPU(finds_something),      ON_CPU(takes_any_problem), ON_CPU(large_results_are_sampled),
+        ON_CPU(a_result_apart),       ON_CPU(takes_any_problem), ON_CPU(large_results_are_sampled),
         ON_CPU(the_fastest_is_saved), ON_CPU(progress_stops),    ON_CPU(an_empty_path_saves_nothing),
         ON_CPU(what_is_invalid),      ON_CPU(one_kernel),
     };

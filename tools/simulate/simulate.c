@@ -139,7 +139,7 @@ int main(int argc, char **argv)
     machine machine = {.flops = atof(argv[5]), .network = atof(argv[6]), .memory = atof(argv[7])};
     machine.sum = (double)rungi_sum_bytes(&cluster);
     cluster.flops_per_second = machine.network > 0.0 ? machine.flops : 0.0;
-    cluster.bandwidth = machine.network;
+    cluster.bytes_per_second = machine.network;
     rung_cluster_grid grid = rung_cluster_grid_of(1, 1, 1);
     rung_cluster_cost cost = rung_cluster_cost_default();
     if (argc == 13) {
