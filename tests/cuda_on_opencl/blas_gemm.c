@@ -70,7 +70,7 @@ static uint16_t f16_of_double(double value)
     frexp(size, &exponent);
     int unit = exponent - 11 < -24 ? -24 : exponent - 11; /* the last bit's weight */
     double counted = nearbyint(ldexp(size, -unit));
-    return sign | (uint16_t)(unit == -24 ? (int)counted : ((unit + 24) << 10) + (int)counted);
+    return (uint16_t)(sign | (unit == -24 ? (int)counted : ((unit + 24) << 10) + (int)counted));
 }
 
 static uint16_t bf16_of_double(double value)

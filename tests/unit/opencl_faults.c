@@ -776,7 +776,7 @@ static void many_devices_and_long_texts(void **state)
     rung_context *fresh = fresh_context();
     rungi_cl *cl = table_of(fresh);
     rung_device_list *list;
-    rung_device *device;
+    rung_device *opened;
     int64_t found = 0;
     (void)state;
     arm(cl, &many, 0);
@@ -793,10 +793,10 @@ static void many_devices_and_long_texts(void **state)
     }
     assert_int_equal(found, PLATFORMS * DEVICES_EACH);
     rung_device_list_destroy(list);
-    assert_int_equal(rung_device_open(fresh, "opencl:99", &device), RUNG_OK);
-    assert_int_equal(strlen(rung_device_describe(device)->title), LONG_NAME);
-    rung_device_close(device);
-    assert_int_equal(rung_device_open(fresh, "opencl:100", &device), RUNG_STATUS_NO_DEVICE);
+    assert_int_equal(rung_device_open(fresh, "opencl:99", &opened), RUNG_OK);
+    assert_int_equal(strlen(rung_device_describe(opened)->title), LONG_NAME);
+    rung_device_close(opened);
+    assert_int_equal(rung_device_open(fresh, "opencl:100", &opened), RUNG_STATUS_NO_DEVICE);
     heal(cl);
     rung_context_destroy(fresh);
 }
