@@ -137,8 +137,8 @@ static void a_launch_computes(void **state)
 static void a_launch_with_everything_computes(void **state)
 {
     struct {
-        long long batch, first_item, splits, k_share, scattered, places_offset, partials_offset, scratch_offset;
-        driver_view bias, residual;
+        long long batch, first_item, splits, k_share, flags, places_offset, partials_offset, scratch_offset;
+        driver_view bias, residual, addend;
     } extra = {.batch = 1, .splits = 1, .k_share = PRODUCT_K};
     CUdeviceptr none[4] = {0};
     CUmodule module;
