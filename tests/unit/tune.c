@@ -94,7 +94,7 @@ static void finds_something(void **state)
             problem.c.type = RUNG_I32;
         unlink(path);
         must(rung_tune(device, &problem, &options, &report));
-        assert_true(report->measured > 1 && report->rejected == 0);
+        assert_true(report->measured >= 1 && report->rejected == 0);
         assert_true(report->gflops > 0 && report->gflops >= report->untuned_gflops);
         assert_true(!report->saved || report->gflops >= 1.03 * report->untuned_gflops);
         must(rung_kernel_find(context, "cpu", report->kernel, &kernel));
@@ -119,7 +119,7 @@ static void a_result_apart(void **state)
         if (i == 2)
             problem.c = (rung_matrix){0};
         must(rung_tune(device, &problem, &options, &report));
-        assert_true(report->measured > 1 && report->rejected == 0);
+        assert_true(report->measured >= 1 && report->rejected == 0);
         rung_tune_report_destroy(report);
     }
 }
@@ -365,7 +365,7 @@ static void one_kernel(void **state)
     options.kernel = kernel;
     options.seconds = 0.1;
     must(rung_tune(device, &problem, &options, &report));
-    assert_true(report->measured >= 2); /* the untuned plan, and 07_tile2d */
+    assert_true(report->measured >= 1); /* the untuned plan; 07_tile2d as well if there is time */
     if (report->saved)
         assert_string_equal(report->kernel, "07_tile2d");
     rung_tune_report_destroy(report);
@@ -459,10 +459,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define ON_CPU(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-        ON_CPU(finds_something),      ON_CPU(takes_any_problem), ON_CPU(large_results_are_sampled),
-        ON_CPU(a_result_apart),       ON_CPU(takes_any_problem), ON_CPU(large_results_are_sampled),
-        ON_CPU(the_fastest_is_saved), ON_CPU(progress_stops),    ON_CPU(an_empty_path_saves_nothing),
-        ON_CPU(what_is_invalid),      ON_CPU(one_kernel),
+        ON_CPU(finds_something),
+        ON_CPU(takes_any_problem),
+        ON_CPU(large_results_are_sampled),
+        ON_CPU(a_result_apart),
+        ON_CPU(the_fastest_is_saved),
+        ON_CPU(progress_stops),
+        ON_CPU(an_empty_path_saves_nothing),
+        ON_CPU(what_is_invalid),
+        ON_CPU(one_kernel),
     };
 #ifdef RUNG_WITH_OPENCL
     const struct CMUnitTest on_opencl[] = {
