@@ -231,9 +231,8 @@ typedef struct rung_plan    rung_plan;
  * stride of 0 repeats a row, a column or an item, which inputs may do and outputs may not.
  * If `batch_offsets` is not NULL, batch_offsets[b] replaces b * batch_stride: an array of `batch`
  * numbers >= 0, ascending for an output. Keep it unchanged until the work is done. `data` must be
- * aligned to the size of an element. Memory
- * between the elements of an output is never written; memory after the last element need not
- * exist.
+ * aligned to the size of an element. Memory between the elements of an output is never written;
+ * memory after the last element need not exist.
  *
  * A view owns nothing. Transposes, storage orders and blocks are views; nothing is copied to
  * create one. A view of zeros, {0}, is absent: the default of every optional operand.
@@ -791,8 +790,8 @@ typedef struct rung_kernel_info {
  * The CPU has several vendor libraries: "00_vendor:mkl", "00_vendor:openblas",
  * "00_vendor:blis" and "00_vendor:onednn". "00_vendor" is the one that RUNG_CPU_VENDOR names, else
  * the first of these that is installed: in the active Python or Conda environment, in $MKLROOT, where
- * the dynamic loader looks, in /opt/intel, ~/.local or /usr/local. Vendor
- * libraries multiply one problem at a time per process, with the plan's number of threads. */
+ * the dynamic loader looks, in /opt/intel, ~/.local or /usr/local. Vendor libraries multiply one
+ * problem at a time per process, with the plan's number of threads. */
 RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index, rung_kernel **kernel);
 RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
                                       rung_kernel **kernel);
