@@ -87,7 +87,7 @@ typedef struct lab_bench {
     lab_row *rows;
     int row_count;
     bool complete; /* nothing is missing: it was not interrupted, and is at its end */
-    FILE *out;     /* where it is told; set by those who tell it */
+    FILE *out;     /* output stream; set by the reporting function */
 } lab_bench;
 
 /* bench_show.c. Writes the whole result for programs: as JSON, with --csv as CSV. */

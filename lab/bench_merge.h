@@ -11,7 +11,7 @@ enum { LAB_BENCH_RUNS_MAX = 1000 };
 
 typedef struct lab_merge {
     const lab_results *runs;     /* one per run */
-    const lab_results *partners; /* the runs that were interleaved with them; NULL if there are none */
+    const lab_results *partners; /* the interleaved runs, or NULL */
     int count;                   /* of both, at most LAB_BENCH_RUNS_MAX */
     bool is_old;                 /* `runs` are those of --baseline, `partners` the new ones */
     bool is_complete;            /* no run is missing */

@@ -167,23 +167,10 @@ static int run_child(const many *many, int64_t index, FILE *results, FILE *other
                     &(lab_progress){.what = what, .done = (double)index, .count = (double)many->runs, .units = "runs"});
 }
 
-/* All of a file, for free(). */
-static char *read_all(FILE *file, size_t *length)
-{
-    *length = 0;
-    if (fseek(file, 0, SEEK_END) != 0)
-        return NULL;
-    long size = ftell(file);
-    rewind(file);
-    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
-    *length = text ? fread(text, 1, (size_t)size, file) : 0;
-    return text;
-}
-
 static void copy_to_stderr(FILE *said)
 {
     size_t length;
-    char *text = read_all(said, &length);
+    char *text = lab_temporary_read(said, &length);
     if (text) {
         lab_progress_break();
         fwrite(text, 1, length, stderr);
@@ -195,7 +182,7 @@ static bool read_results(FILE *file, const char *name, lab_results *results)
 {
     char why[512];
     size_t length;
-    char *text = read_all(file, &length);
+    char *text = lab_temporary_read(file, &length);
     bool good = text && lab_results_read(text, length, name, results, why, sizeof why);
     free(text);
     return good;

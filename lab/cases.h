@@ -73,7 +73,7 @@ typedef struct lab_case {
     bool scattered; /* items by offsets, of A and B in another order, some twice */
     int64_t splits; /* shares of k that are asked for, 0: as the library likes */
     lab_epilogue epilogue;
-    bool guarded;   /* memory goes on behind the last elements */
+    bool guarded;   /* memory continues after the last elements */
     bool rehearsed; /* the plan has run before, on other memory and scalars */
 } lab_case;
 

@@ -59,7 +59,7 @@ typedef struct lab_limit {
 
 typedef struct lab_bar {
     char label[LAB_LABEL_MAX], heading[LAB_LABEL_MAX]; /* a heading begins a part; "" if none does */
-    double value, low, high;                           /* low and high: its interval, 0 where there is none */
+    double value, low, high;                           /* low and high: its interval, or 0 */
     lab_mark mark;
 } lab_bar;
 
@@ -76,7 +76,7 @@ void lab_draw_bars(lab_svg *svg, const void *bars);
 /* ---- Parts: bars of a whole that is cut into parts ---- */
 
 typedef struct lab_part_bar {
-    char label[LAB_LABEL_MAX], total[LAB_LABEL_MAX]; /* the total stands behind the bar */
+    char label[LAB_LABEL_MAX], total[LAB_LABEL_MAX]; /* the total is printed after the bar */
     double parts[LAB_PARTS_MAX];
 } lab_part_bar;
 
@@ -110,7 +110,7 @@ void lab_draw_lines(lab_svg *svg, const void *lines);
 /* ---- Roofline: both axes logarithmic ---- */
 
 typedef struct lab_point {
-    char label[LAB_LABEL_MAX], short_label[16]; /* the short one stands beside it, "" for none */
+    char label[LAB_LABEL_MAX], short_label[16]; /* the short label is printed beside it; may be "" */
     lab_mark mark;
     double intensity, gflops;
 } lab_point;

@@ -50,7 +50,7 @@ typedef struct lab_problem {
     rung_compute compute;
     int64_t m, n, k, batch, splits, carveout, threads; /* threads: of the CPU's plans, 0 as usual */
     lab_epilogue epilogue;
-    bool a_by_columns, b_by_columns; /* how they stand in memory; C by rows */
+    bool a_by_columns, b_by_columns; /* storage order of A and B; C is row-major */
     lab_operand a, b, c, bias, residual;
     int64_t h2d_ns, d2h_ns; /* medians of a few copies */
     lab_clock clock;        /* of the samples; all but events' are for the CPU alone */

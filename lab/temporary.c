@@ -44,3 +44,15 @@ FILE *lab_temporary(void)
     }
     return file;
 }
+
+char *lab_temporary_read(FILE *file, size_t *length)
+{
+    *length = 0;
+    if (fseek(file, 0, SEEK_END) != 0)
+        return NULL;
+    long size = ftell(file);
+    rewind(file);
+    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    *length = text ? fread(text, 1, (size_t)size, file) : 0;
+    return text;
+}

@@ -16,4 +16,7 @@ void lab_temporary_failed(int error, char *why, size_t capacity);
  * errno on failure; lab_temporary_failed() has the message. */
 FILE *lab_temporary(void);
 
+/* Returns the whole contents of a file and their length; the caller frees the text. NULL on failure. */
+char *lab_temporary_read(FILE *file, size_t *length);
+
 #endif /* LAB_TEMPORARY_H */

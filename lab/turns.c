@@ -256,18 +256,6 @@ bool lab_turns_ask(lab_turns *turns, const char *word, const char *answer)
     return true;
 }
 
-/* All that the child wrote. */
-static char *read_results(FILE *file, size_t *length)
-{
-    if (fseek(file, 0, SEEK_END) != 0)
-        return NULL;
-    long size = ftell(file);
-    rewind(file);
-    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
-    *length = text ? fread(text, 1, (size_t)size, file) : 0;
-    return text;
-}
-
 char *lab_turns_finish(lab_turns *turns, size_t *length)
 {
     char line[64];
@@ -281,7 +269,7 @@ char *lab_turns_finish(lab_turns *turns, size_t *length)
         return NULL;
     }
     end_child(turns, EXIT_SECONDS);
-    return read_results(turns->results, length);
+    return lab_temporary_read(turns->results, length);
 }
 
 void lab_turns_close(lab_turns *turns)

@@ -21,7 +21,7 @@
 /* Returns the type of the sums of C, in which partial results are sent. */
 static inline rung_type rungi_sum_type_of(const rung_cluster_problem *cluster)
 {
-    return rungi_sum_type(cluster->a_type, cluster->b_type, cluster->c_type);
+    return rung_accumulator_type(cluster->a_type, cluster->b_type, cluster->c_type);
 }
 
 /* Return the bytes of an element of A and B, whose types are equal in this version, and of a sum. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,24 @@ static inline bool rungi_write_all(int file, const void *data, size_t bytes)
         bytes -= (size_t)written;
     }
     return true;
+}
+
+/* Reads up to `bytes`, fewer only at the end of the file. Returns the number, or -1 with errno set. */
+static inline int64_t rungi_read_up_to(int file, void *data, int64_t bytes)
+{
+    char *to = data;
+    int64_t used = 0;
+    while (used < bytes) {
+        ssize_t got = read(file, to + used, (size_t)(bytes - used));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        used += got;
+    }
+    return used;
 }
 
 /* The folder that a path is in: after a rename, so that a crash leaves the old name or the new one, and not neither. */

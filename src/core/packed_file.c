@@ -117,26 +117,9 @@ static rung_status write_file(const copy *copy, const void *from, int64_t bytes)
     return rungi_write_all(copy->file, from, (size_t)bytes) ? RUNG_OK : fail_io(copy->path, "written", errno);
 }
 
-/* Reads up to `bytes`, fewer only at the end of the file. -1 with errno set on failure. */
-static int64_t read_up_to(int file, char *to, int64_t bytes)
-{
-    int64_t used = 0;
-    while (used < bytes) {
-        ssize_t got = read(file, to + used, (size_t)(bytes - used));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        used += got;
-    }
-    return used;
-}
-
 static rung_status read_file(const copy *copy, void *to, int64_t bytes)
 {
-    int64_t got = read_up_to(copy->file, to, bytes);
+    int64_t got = rungi_read_up_to(copy->file, to, bytes);
     if (got < 0)
         return fail_io(copy->path, "read", errno);
     return got == bytes ? RUNG_OK : fail_damaged(copy->path, "it became shorter while it was read");
@@ -290,7 +273,7 @@ static rung_status check_length(const copy *copy, const preamble *found)
 static rung_status read_head(const rung_plan *plan, const copy *copy, head *head)
 {
     memset(head, 0, sizeof *head);
-    int64_t got = read_up_to(copy->file, (char *)head, sizeof *head);
+    int64_t got = rungi_read_up_to(copy->file, head, sizeof *head);
     if (got < 0)
         return fail_io(copy->path, "read", errno);
     rung_status status = check_head(copy->path, head, got);

@@ -75,23 +75,6 @@ bool rungi_store_paths(char paths[RUNGI_STORE_FILES][RUNGI_STORE_PATH])
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
-/* Up to `capacity` bytes; -1 on failure. */
-static int64_t read_all(int file, char *text, int64_t capacity)
-{
-    int64_t used = 0;
-    while (used < capacity) {
-        ssize_t got = read(file, text + used, (size_t)(capacity - used));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        used += got;
-    }
-    return used;
-}
-
 _Static_assert(RUNGI_STORE_BYTES == 1 << 20, "a sentence says 1 MiB");
 
 /* The text of an open file; NULL, and in *wrong the reason, where it is no store's. */
@@ -110,7 +93,7 @@ static rung_status read_open(rung_context *context, int file, char **text, int64
     char *memory = rungi_allocate(context, room, 1);
     if (!memory)
         return RUNG_STATUS_NO_MEMORY;
-    *bytes = read_all(file, memory, room);
+    *bytes = rungi_read_up_to(file, memory, room);
     if (*bytes >= 0 && *bytes < room) {
         *text = memory;
         return RUNG_OK;

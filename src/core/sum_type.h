@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sum_type.h - which types are multiplied, for the libraries that build on the public header. */
+/* sum_type.h - the error of types that are not multiplied, for the libraries that build on the public header. */
 #ifndef RUNGI_SUM_TYPE_H
 #define RUNGI_SUM_TYPE_H
 
 #include "rung/rung.h"
-
-/* Returns the type in which A * B is accumulated into C; RUNG_TYPE_NONE if no kernel multiplies these types. */
-static inline rung_type rungi_sum_type(rung_type a, rung_type b, rung_type c)
-{
-    return rung_accumulator_type(a, b, c);
-}
 
 /* Sets the error of types that are not multiplied. */
 static inline rung_status rungi_refuse_types(rung_type a, rung_type b, rung_type c)

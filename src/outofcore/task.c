@@ -7,7 +7,7 @@
 
 rung_type rungi_task_sum_type(const rungi_task *task)
 {
-    return rungi_sum_type(task->a.view.type, task->b.view.type, task->c.view.type);
+    return rung_accumulator_type(task->a.view.type, task->b.view.type, task->c.view.type);
 }
 
 /* ---- Checking ------------------------------------------------------------------------------------------------ */

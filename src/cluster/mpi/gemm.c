@@ -77,7 +77,7 @@ static rung_status check_shapes(call *call)
 {
     const rungi_layout *a = &call->layouts[0], *b = &call->layouts[1], *c = &call->layouts[2];
     rung_type types[] = {call->matrices[0]->type, call->matrices[1]->type, call->matrices[2]->type};
-    rung_type sum = rungi_sum_type(types[0], types[1], types[2]);
+    rung_type sum = rung_accumulator_type(types[0], types[1], types[2]);
     if (a->rows.extent != c->rows.extent || b->cols.extent != c->cols.extent || a->cols.extent != b->rows.extent)
         return rung_error_set(RUNG_STATUS_INVALID,
                               "A is %lld x %lld, B %lld x %lld and C %lld x %lld; A is m x k, B k x n, C m x n",
